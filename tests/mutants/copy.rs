@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::list::{Mutant, mutants, with_faults};
 
-/// Source of the switch, which becomes a module of the kernel in the copy.
+/// Source of the switch. In the copy it becomes a module of the kernel.
 const SWITCH: &str = include_str!("switch.rs");
 const KERNEL: &str = "crates/kernel/src/";
 
-/// The mutants of all lists, ordered by the names of their crates.
+/// The mutants of all lists, in the order of the crate names.
 ///
 /// # Errors
 /// A list that cannot be read.
@@ -29,8 +29,8 @@ pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>, String> {
     mutants(lists.iter().map(|(name, text)| (name.as_str(), text.as_str())))
 }
 
-/// Creates or updates the copy at `copy`. Unchanged files keep their times, so that nothing of them is
-/// recompiled.
+/// Creates or updates the copy at `copy`. Unchanged files keep their times, so that cargo does not recompile
+/// them.
 ///
 /// # Errors
 /// A file that cannot be read or written, or a mutant that cannot be made.
@@ -52,7 +52,7 @@ pub fn make(root: &Path, copy: &Path, mutants: &[Mutant]) -> Result<(), String> 
             None => text,
         };
         let text = match heads.contains(path) {
-            // No warnings about deliberate faults.
+            // Deliberate faults cause warnings.
             true => [b"#![allow(warnings)]\n", &*text].concat(),
             false => text,
         };
@@ -91,7 +91,7 @@ fn put(path: &Path, text: &[u8]) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Removes files that the checkout no longer has.
+/// Removes files that are not in the checkout.
 fn remove_others(copy: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> Result<(), String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(wrong)? {

@@ -1,40 +1,40 @@
-//! The lists of mutants, `tests/mutations/*.toml`: one for each crate, whose tests have to find its faults.
+//! The lists of mutants, `tests/mutations/*.toml`. Each crate has a list, and its tests have to find the
+//! faults of the list.
 //!
-//! A mutant replaces one piece of code, `right`, by another, `wrong`. Both are expressions, or both are
-//! statements that end in `;` or `}`. The copy of the sources contains both, and a switch chooses between
-//! them at run time.
+//! A mutant replaces the code `right` by the code `wrong`. Both are expressions, or both are statements that
+//! end in `;` or `}`. The copy of the sources contains both, and a switch chooses between them at run time.
 
 use serde::Deserialize;
 
-/// Distance between the first numbers of consecutive lists: an addition to a list leaves the code of other
-/// crates, and what was compiled of it, unchanged. Chosen: more than a list will have.
+/// Distance between the first numbers of consecutive lists. An addition to a list then leaves the code of
+/// other crates unchanged, so that cargo does not recompile them. Chosen: more than a list will have.
 const NUMBERS: u32 = 1_000;
 
-/// A list, as written.
+/// A list as its file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
     mutant: Vec<Fault>,
 }
 
-/// A fault, as written.
+/// A fault as its list has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// The file, within the folder of the crate.
+    /// The file, relative to the folder of the crate.
     pub file: String,
-    /// Text that occurs once in the file: the fault is made at the first `right` after it. Left out: `right`
-    /// occurs once in the file.
+    /// Text that occurs once in the file. The fault is made at the first `right` after this text. Left out:
+    /// `right` occurs once in the file.
     #[serde(default)]
     pub after: Option<String>,
     /// The correct code.
     pub right: String,
-    /// The code with the fault; empty to leave statements out.
+    /// The code with the fault. Empty: the statements of `right` are left out.
     pub wrong: String,
-    /// The consequence, if the code does not tell it.
+    /// The consequence of the fault, if the code does not show it.
     #[serde(default)]
     pub breaks: Option<String>,
-    /// Why no test finds it: why no test can, or what such a test would need.
+    /// The reason why no test finds the fault, or the property of a test that would.
     #[serde(default)]
     pub lives: Option<String>,
 }
@@ -42,11 +42,11 @@ pub struct Fault {
 /// A fault with its name.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// List and position in it, such as `ssd/12`.
+    /// The name of its list and its position there, such as `ssd/12`.
     pub name: String,
     /// The crate, without `wordline-`.
     pub of: String,
-    /// Its number among all mutants, by which the switch knows it.
+    /// Number among all mutants. The switch uses it.
     pub number: u32,
     pub fault: Fault,
 }
@@ -57,8 +57,8 @@ impl Mutant {
         format!("crates/{}/{}", self.of, self.fault.file)
     }
 
-    /// Whether a name selects this mutant: its crate's name, its own, or a range such as `ssd/40..72`, end
-    /// included.
+    /// Whether a name selects this mutant. A name is a crate, a mutant, or a range such as `ssd/40..72`,
+    /// which includes its end.
     pub fn is_selected_by(&self, name: &str) -> bool {
         let own = self.number % NUMBERS;
         let Some((of, positions)) = name.split_once('/') else { return name == self.of };
@@ -67,7 +67,7 @@ impl Mutant {
         of == self.of && matches!((first.parse(), last.parse()), (Ok(first), Ok(last)) if within(first, last))
     }
 
-    /// The change, on one line.
+    /// The change as text on one line.
     pub fn change(&self) -> String {
         let short = |code: &str| code.split_whitespace().collect::<Vec<_>>().join(" ");
         let Fault { right, wrong, breaks, .. } = &self.fault;
@@ -79,7 +79,7 @@ impl Mutant {
     /// The range of `right` in the text of its file.
     ///
     /// # Errors
-    /// The text found, and the text wanted.
+    /// The found text, and the expected text.
     pub fn place(&self, text: &str) -> Result<std::ops::Range<usize>, String> {
         let Fault { after, right, wrong, .. } = &self.fault;
         let from = match after {
@@ -107,7 +107,7 @@ impl Mutant {
         }
     }
 
-    /// The code with the fault and without it, for the crate that has it.
+    /// Code of the crate that switches between the code with the fault and the code without it.
     fn switched(&self) -> String {
         let Fault { right, wrong, .. } = &self.fault;
         let kernel = if self.of == "kernel" { "crate" } else { "wordline_kernel" };
@@ -141,10 +141,10 @@ fn find_once(text: &str, wanted: &str) -> Result<usize, String> {
     }
 }
 
-/// The mutants of lists, each given as the name of its crate and its text.
+/// The mutants of lists. A list is the name of its crate and its text.
 ///
 /// # Errors
-/// The list, and its fault.
+/// The name of the list, and its fault.
 pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Mutant>, String> {
     let mut all = Vec::new();
     for (list, (of, text)) in (0..).zip(lists) {
@@ -158,10 +158,10 @@ pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
     Ok(all)
 }
 
-/// A file with the faults of these mutants, all of which belong to it.
+/// The text of a file with the faults of these mutants. All mutants must belong to this file.
 ///
 /// # Errors
-/// A mutant that cannot be made, or two that change the same code.
+/// A mutant that cannot be made, or two mutants that change the same code.
 pub fn with_faults(text: &str, mutants: &[&Mutant]) -> Result<String, String> {
     let mut places = Vec::new();
     for mutant in mutants {

@@ -1,15 +1,17 @@
-//! Do the tests find faults in the mechanisms? The lists of `tests/mutations` name faults. All of them are
-//! put into one copy of the checkout, each behind a switch. The copy is compiled once, and the tests of each
-//! crate are run with one fault after another, only those that reach its code.
+//! Mutation tests: do the tests find faults in the mechanisms? The lists of `tests/mutations` name the
+//! faults. All faults are put into one copy of the checkout, each behind a switch. The copy is compiled once.
+//! Then the tests of each crate run with one fault after another. Only the tests that reach the code of the
+//! fault are run.
 //!
 //! ```text
-//! cargo run -p wordline-tests --bin mutants                    every mutant
-//! cargo run -p wordline-tests --bin mutants -- ssd host/12     those of a crate, or one alone
-//! cargo run -p wordline-tests --bin mutants -- ssd/40..72      those from one to another, which is among them
+//! cargo run -p wordline-tests --bin mutants                    all mutants
+//! cargo run -p wordline-tests --bin mutants -- ssd host/12     the mutants of a crate, or one mutant
+//! cargo run -p wordline-tests --bin mutants -- ssd/40..72      a range of mutants, including its end
 //! ```
 //!
-//! Prints for each which test found it. Exit code 1: a mutant survived that is not listed as surviving, or
-//! the other way round. 2: a mutant cannot be made. The copy and its build stay in `target/mutants`.
+//! Prints for each mutant the test that found it. Exit code 1: a mutant survived that is not listed as
+//! surviving, or was found although it is. Exit code 2: a mutant cannot be made. The copy and its build stay
+//! in `target/mutants`.
 
 mod copy;
 mod list;
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the selected mutants, or all. Returns how many differ from their list.
+/// Runs the selected mutants, or all. Returns the number of mutants that differ from their list.
 fn run(names: &[String]) -> Result<usize, String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
@@ -51,12 +53,12 @@ fn run(names: &[String]) -> Result<usize, String> {
     }
     let folder = root.join("target/mutants");
     copy::make(root, &folder.join("copy"), &all)?;
-    // All crates, whichever are selected: what cargo compiles depends on the requested crates.
+    // The build includes all crates, because cargo compiles differently for other sets of requested crates.
     let crates: BTreeSet<&str> = all.iter().map(|mutant| mutant.of.as_str()).collect();
     let mut programs = programs::build(&folder.join("copy"), &folder.join("target"), &crates)?;
     let mut count: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut unexpected = Vec::new();
-    // Crate by crate, so that the first verdicts come early.
+    // Mutants run crate by crate, so that the first verdicts come early.
     for mutants in chosen.chunk_by(|one, next| one.of == next.of) {
         for program in programs.iter_mut().filter(|program| program.of == mutants[0].of) {
             program.record(&folder.join("reached"))?;
@@ -87,7 +89,7 @@ fn run(names: &[String]) -> Result<usize, String> {
     Ok(unexpected.len())
 }
 
-/// Whether the tests of its crate find a mutant. Prints which one does.
+/// Whether the tests of its crate find a mutant. Prints the test that finds it.
 fn judge(mutant: &Mutant, programs: &[Program]) -> bool {
     let begin = Instant::now();
     let own = programs.iter().filter(|program| program.of == mutant.of);

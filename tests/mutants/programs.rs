@@ -1,4 +1,4 @@
-//! The test programs of the copy: their tests, the mutants that each reaches, and their verdicts.
+//! The test programs of the copy: their tests, the mutants that each test reaches, and their verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -21,18 +21,18 @@ struct Built {
 /// A test program.
 pub struct Program {
     executable: PathBuf,
-    /// The folder of its package, the working directory that cargo would use.
+    /// The folder of its package. cargo would use it as the working directory.
     folder: PathBuf,
     /// The crate, without `wordline-`.
     pub of: String,
     /// Run time of each test in seconds.
     pub seconds: BTreeMap<String, f64>,
-    /// For each mutant, the tests that reach its code; the empty name stands for a thread without a test
-    /// name.
+    /// By mutant: the tests that reach its code. An empty name stands for a thread that is not named after a
+    /// test.
     pub reach: BTreeMap<u32, Vec<String>>,
 }
 
-/// The tests' verdict on a mutant.
+/// The verdict of the tests on a mutant.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     /// This test fails.
@@ -57,7 +57,7 @@ pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<
         "--message-format=json-render-diagnostics",
     ]);
     cargo.args(crates.iter().map(|name| format!("--package=wordline-{name}")));
-    // The copy is inside the checkout, but git must not treat it as a part of it.
+    // The copy is in a folder of the checkout, but git must not treat it as a part of the checkout.
     cargo
         .env("CARGO_TARGET_DIR", target)
         .env("GIT_CEILING_DIRECTORIES", target)
@@ -81,12 +81,12 @@ pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<
     Ok(programs.collect())
 }
 
-/// Run time of tests that are run together, in seconds. Chosen: up to a fifth of a second, two seconds, a
-/// minute, and the rest.
+/// Bounds of the parts of a program's tests: the total run time of a part in seconds. Chosen: a fifth of a
+/// second, two seconds, a minute, and no bound.
 const PARTS: [f64; 4] = [0.2, 2.0, 60.0, f64::INFINITY];
 
-/// Runs the tests of these programs that reach a mutant until one fails: the short ones of all programs
-/// before the long ones of any.
+/// Runs the tests of these programs that reach a mutant until one fails. The short tests of all programs run
+/// before the long tests of any program.
 pub fn judge<'a>(programs: impl Iterator<Item = &'a Program>, number: u32) -> Verdict {
     let each: Vec<_> = programs.map(|program| (program, program.parts(number))).collect();
     let parts =
@@ -97,7 +97,7 @@ pub fn judge<'a>(programs: impl Iterator<Item = &'a Program>, number: u32) -> Ve
 }
 
 impl Program {
-    /// Its name among the programs of its crate.
+    /// Name of the program among the programs of its crate.
     pub fn name(&self) -> String {
         self.executable.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -105,16 +105,16 @@ impl Program {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.folder).env("PROPTEST_RNG_SEED", "3").env_remove("WORDLINE_LONG");
-        // The harness takes unstable options, such as times, where this is set.
+        // The test harness accepts unstable options, such as `--report-time`, if this variable is set.
         command.env("RUSTC_BOOTSTRAP", "1").args(["--test-threads=2", "-Zunstable-options", "--report-time"]);
         command.stderr(Stdio::null()).stdin(Stdio::null());
         command
     }
 
-    /// Runs all tests without a fault, and records the mutants that each reaches and its run time.
+    /// Runs all tests without a fault. Records the run time of each test and the mutants that it reaches.
     ///
     /// # Errors
-    /// A test fails without any fault.
+    /// A test that fails without any fault.
     pub fn record(&mut self, notes: &Path) -> Result<(), String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", notes.display());
         std::fs::write(notes, "").map_err(wrong)?;
@@ -142,11 +142,11 @@ impl Program {
         Ok(())
     }
 
-    /// The tests that reach a mutant, shortest first, in parts that are run one after the other.
+    /// The tests that reach a mutant, shortest first, in parts that run one after another.
     fn parts(&self, number: u32) -> [Vec<&str>; PARTS.len()] {
         let reach = self.reach.get(&number).map_or(&[][..], Vec::as_slice);
         let mut tests: Vec<&str> = match reach.iter().any(String::is_empty) {
-            // A nameless thread may belong to any test.
+            // A thread without a name may belong to any test.
             true => self.seconds.keys().map(String::as_str).collect(),
             false => reach.iter().map(String::as_str).collect(),
         };
@@ -165,8 +165,8 @@ impl Program {
     /// Runs these tests with a mutant until one fails.
     fn run(&self, number: u32, tests: &[&str]) -> Verdict {
         let usual: f64 = tests.iter().map(|test| self.seconds[*test]).sum();
-        // A mutant may loop. Chosen: ten times the usual run time, at most two minutes more than that, plus a
-        // margin for a loaded machine. Two tests run concurrently, so that even long ones have twice their
+        // A mutant may loop. Chosen: ten times the usual run time, but at most two minutes more than it, plus
+        // a margin for a loaded machine. Two tests run concurrently, so that even long tests get twice their
         // time.
         let limit = Duration::from_secs_f64(usual + (9.0 * usual).min(120.0) + 20.0);
         let mut command = self.command();
@@ -186,8 +186,8 @@ impl Program {
     }
 }
 
-/// Follows a running program for a time. Returns the first failing test, or that the program hangs; `None` if
-/// it ends.
+/// Follows a running program for a time. Returns the first failing test, or that the program hangs. Returns
+/// `None` if the program ends.
 fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
     let out = child.stdout.take()?;
     let (lines, read) = mpsc::channel();
@@ -207,7 +207,7 @@ fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
                 return Some(Verdict::Ended(format!("not over after {} s", limit.as_secs())));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                // The program closed its output: it ends on its own.
+                // The program closed its output, so it ends on its own.
                 drop(child.wait());
                 return None;
             }

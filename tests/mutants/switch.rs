@@ -1,15 +1,15 @@
-//! The switch between code and its faults, for the copy of the sources with the faults of `tests/mutants`.
+//! The switch between code and its faults. `tests/mutants` puts it into the copy of the sources.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{LazyLock, Mutex};
 
-/// The number of the active fault, from `WORDLINE_MUTANT`.
+/// Number of the active fault, from `WORDLINE_MUTANT`.
 static CHOSEN: LazyLock<Option<u32>> =
     LazyLock::new(|| std::env::var("WORDLINE_MUTANT").ok()?.parse().ok());
 
-/// File for the faults that each test reaches, from `WORDLINE_MUTANTS_REACHED`.
+/// File with the faults that each test reaches, from `WORDLINE_MUTANTS_REACHED`.
 static REACHED: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
     let path = std::env::var_os("WORDLINE_MUTANTS_REACHED")?;
     Some(Mutex::new(File::options().create(true).append(true).open(path).ok()?))
@@ -32,7 +32,7 @@ pub fn is(number: u32) -> bool {
     }
 }
 
-/// Notes that this thread, which is named after its test, reached a fault.
+/// Notes that this thread reached a fault. Test threads are named after their test.
 fn note(number: u32) {
     let Some(file) = &*REACHED else { return };
     let is_new = SEEN.try_with(|seen| {

@@ -2,8 +2,9 @@
 //! `docs/nightly.md`.
 //!
 //! ```text
-//! cargo run -p wordline-tests --bin nightly                          all of them
-//! cargo run -p wordline-tests --bin nightly -- -p wordline-kernel    a part, by arguments of cargo test
+//! cargo run -p wordline-tests --bin nightly                          all tests
+//! cargo run -p wordline-tests --bin nightly -- -p wordline-kernel    a part of them, by arguments of cargo
+//! test
 //! ```
 //!
 //! The output of the tests goes to `target/nightly.log`. Exit code 1: a test failed.
@@ -43,7 +44,7 @@ fn run(tests: String) -> Result<Nightly, String> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--locked", "--no-fail-fast"])
         .args(tests.split_whitespace())
-        // As many cases of each property as in `make long`.
+        // Selects as many cases of each property as `make long`.
         .env("WORDLINE_LONG", "1")
         .env("PROPTEST_CASES", "4096")
         .current_dir(root)
@@ -70,7 +71,7 @@ fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, Stri
     Ok(String::from_utf8_lossy(&out.stdout).trim_end().to_owned())
 }
 
-/// The crate of a test program, from the sources that cargo lists beside it.
+/// The crate of a test program. cargo prints the source of the program beside its path.
 fn crate_of(root: &Path, executable: &str) -> String {
     let sources = std::fs::read_to_string(root.join(executable).with_extension("d")).unwrap_or_default();
     let own = sources.lines().next().and_then(|line| line.split_once(": ")?.1.split_whitespace().next());
@@ -78,7 +79,7 @@ fn crate_of(root: &Path, executable: &str) -> String {
     folder.unwrap_or("tests").to_owned()
 }
 
-/// The number of tests passed, and the failed ones, from the output of the programs.
+/// The number of passed tests, and the failed tests, from the output of the test programs.
 fn results(text: &str, crate_of: impl Fn(&str) -> String) -> (u64, Vec<String>) {
     let (mut passed, mut failing, mut program) = (0, Vec::new(), String::new());
     for line in text.lines() {

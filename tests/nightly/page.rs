@@ -1,16 +1,16 @@
-//! The page of the last long run, `docs/nightly.md`: writing and reading.
+//! The page of the last long run, `docs/nightly.md`: how it is written and read.
 
 use std::fmt::Write;
 
-/// Its path from the root.
+/// Path of the page from the root of the repository.
 pub const PATH: &str = "docs/nightly.md";
 
 /// The result of a long run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nightly {
-    /// The day of its end, such as `2026-11-27`.
+    /// The day on which the run ended, such as `2026-11-27`.
     pub date: String,
-    /// The tested commit; `and changes` is added if files had changed since.
+    /// The tested commit. `and changes` is added if files had changed since the commit.
     pub commit: String,
     /// The arguments of `cargo test`: `--workspace --release` for a complete run.
     pub tests: String,
@@ -50,7 +50,7 @@ impl Nightly {
     /// Reads the result from a page.
     ///
     /// # Errors
-    /// The text found, and the text wanted.
+    /// The found text, and the expected text.
     #[allow(dead_code, reason = "the program writes pages, and the test reads them")]
     pub fn read(page: &str) -> Result<Self, String> {
         let row = |name: &str| {

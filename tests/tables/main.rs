@@ -1,7 +1,9 @@
-//! `tables`: puts the results of the store into the pages of the book. mdBook runs it by `book.toml` and gives it context and book as JSON.
+//! `tables`: puts the results of the store into the pages of the book. mdBook runs it, as `book.toml`
+//! requests, and gives it the context and the book as JSON.
 //!
-//! A mark is a comment on a line of its own: `repro: PAPER/NAME` stands for the table of an experiment, of the largest size and the most seeds stored; for
-//! the others see [`Store::block`].
+//! A mark is an HTML comment on a line of its own. `repro: PAPER/NAME` is replaced by the table of an
+//! experiment: the stored record of the largest size and the most seeds. [`Store::block`] lists the other
+//! marks.
 
 #[path = "../../crates/experiments/src/judge"]
 mod judge {
@@ -23,7 +25,7 @@ use serde_json::Value as Json;
 use sums::Store;
 
 fn main() -> ExitCode {
-    // mdBook asks which renderers are supported: all are.
+    // mdBook asks which renderers are supported. All are.
     if std::env::args().nth(1).is_some_and(|verb| verb == "supports") {
         return ExitCode::SUCCESS;
     }
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The book of the input, filled.
+/// Reads the book from the input and fills its marks.
 fn read_and_fill() -> Result<Json, String> {
     let input = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
     let (context, mut book): (Json, Json) =
@@ -65,7 +67,7 @@ fn fill(value: &mut Json, store: &Store) -> Result<(), String> {
     }
 }
 
-/// A page with what stands for its marks.
+/// The text of a page with its marks replaced.
 fn filled(text: &str, store: &Store) -> Result<String, String> {
     let mut out = String::new();
     for line in text.lines() {
@@ -107,7 +109,7 @@ mod tests {
         assert_eq!(page("repro: a/b"), Err("a/b: no record in the store".to_owned()));
     }
 
-    /// The pages of a folder and of those in it.
+    /// The pages of a folder and its subfolders.
     fn pages(folder: &Path, found: &mut Vec<String>) {
         for path in entries(folder).expect("a folder") {
             match path.extension() {
@@ -130,7 +132,7 @@ mod tests {
         }
     }
 
-    /// The page that everybody sees first has them outside of the book. `UPDATE_DOCS=1` writes them anew.
+    /// The README has the numbers too, but it is not a page of the book. `UPDATE_DOCS=1` writes them again.
     #[test]
     fn the_numbers_that_papers_print_stand_in_the_readme() {
         let path = root().join("README.md");
@@ -147,7 +149,7 @@ mod tests {
         }
     }
 
-    /// A paper whose experiments have no page would be missing from the book.
+    /// Without a page, the experiments of a paper would be missing from the book.
     #[test]
     fn every_paper_of_the_experiments_has_a_page() {
         let folders = entries(&root().join("data/experiments")).expect("a folder");

@@ -1,5 +1,5 @@
-//! The store of results: `data/results/PAPER/NAME.json` has the records of an experiment, by size and seeds. The tests of the experiments, which write it,
-//! read it with this file, too.
+//! The store of results. `data/results/PAPER/NAME.json` has the records of an experiment, by size and seeds.
+//! The tests of the experiments write the store. They also read it with this file.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,16 +11,17 @@ use crate::show::record::{Key, Record, digest};
 /// The folder of the store.
 const STORE: &str = "data/results";
 
-/// Digests of what the program gives for devices with every feature: they change with its behaviour.
+/// Digests of the program's results for devices with every feature. They change with the behaviour of the
+/// program.
 const PROGRAM: &str = "crates/lab/tests/golden/digests.toml";
 
-/// Keys of an experiment's file that say something to the reader alone.
+/// Keys of an experiment's file that are only text for the reader.
 const WORDS: [&str; 4] = ["chart", "left_open", "note", "source"];
 
-/// The records of all experiments, of each the largest size and the most seeds first.
+/// The records of all experiments. For each experiment the largest size with the most seeds is first.
 ///
 /// # Errors
-/// A file that is not well formed, and a record whose rows do not have its digest.
+/// A file that is not well formed, or a record whose rows do not match its digest.
 pub fn stored(root: &Path) -> Result<BTreeMap<String, Vec<Record>>, String> {
     let mut all = BTreeMap::new();
     for (id, path) in by_id(&root.join(STORE))? {
@@ -36,7 +37,7 @@ pub fn stored(root: &Path) -> Result<BTreeMap<String, Vec<Record>>, String> {
     Ok(all)
 }
 
-/// The key of an experiment's record with the digests of the program and of the file as they are now.
+/// The key of an experiment's record, with the present digests of the program and of the experiment's file.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -56,14 +57,14 @@ pub fn now(root: &Path, id: &str, key: &Key) -> Result<Key, String> {
 /// The file of an experiment.
 ///
 /// # Errors
-/// It cannot be read, or is not TOML.
+/// A file that cannot be read, or is not TOML.
 pub fn experiment(root: &Path, id: &str) -> Result<toml::Value, String> {
     let path = root.join("data/experiments").join(id).join("experiment.toml");
     let table: Result<toml::Table, _> = text(&path)?.parse();
     table.map(toml::Value::Table).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The experiment whose runs another one takes over.
+/// The experiment whose runs this experiment reuses.
 fn like(file: &toml::Value) -> Option<String> {
     file.get("kind")?.get("like")?.get("experiment")?.as_str().map(str::to_owned)
 }
@@ -79,7 +80,7 @@ fn without_words(value: &mut toml::Value) {
     }
 }
 
-/// The entries of the folders of a folder, each by `PAPER/NAME`.
+/// The entries of all subfolders of a folder, each with its name `PAPER/NAME`.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -95,10 +96,10 @@ pub fn by_id(folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(all)
 }
 
-/// The entries of a folder in order.
+/// The sorted entries of a folder.
 ///
 /// # Errors
-/// It cannot be read.
+/// A folder that cannot be read.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(wrong)?;
@@ -111,7 +112,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// The text of a file.
 ///
 /// # Errors
-/// It cannot be read.
+/// A file that cannot be read.
 pub fn text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }

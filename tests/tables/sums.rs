@@ -1,5 +1,6 @@
-//! Parts of the book that are built from the store: tables of results, how their rows stand by paper, and lists from the files of the experiments. What is compared with
-//! printed numbers, with closed forms and the like is never added up.
+//! Parts of the book that are built from the store: tables of results, sums of verdicts by paper, and lists
+//! from the files of the experiments. Rows that are compared with printed numbers, with closed forms and with
+//! other sources are never added up together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,18 +19,18 @@ pub const PAPERS: [(&str, &str); 5] = [
     ("cubeftl", "cubeFTL"),
 ];
 
-/// Stands above a record whose key is not the present one.
+/// Text above a record whose key is not the present key.
 const OLD: &str = "*Measured with an earlier program, or an earlier form of the experiment.*\n\n";
 
-/// The records that the book shows: of each experiment that of the largest size and the most seeds.
+/// The records that the book shows: for each experiment the record of the largest size with the most seeds.
 pub struct Store {
     root: PathBuf,
     records: BTreeMap<String, Record>,
-    /// The page that has the table of an experiment.
+    /// By experiment: the page that has its table.
     pages: BTreeMap<String, String>,
 }
 
-/// How the rows of a record stand, in a cell.
+/// The verdicts on the rows of a record, as the text of a cell.
 fn cell(stand: VerdictCounts) -> String {
     let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
     let how = list_counts(&[
@@ -43,7 +44,7 @@ fn cell(stand: VerdictCounts) -> String {
     if judged == 0 { String::new() } else { format!("{judged}: {how}") }
 }
 
-/// Size and seeds in words.
+/// Size and seeds as text.
 fn how(key: &Key) -> String {
     let size = if key.quick { "scaled down" } else { "full size" };
     match key.seeds {
@@ -57,7 +58,7 @@ fn paper(id: &str) -> &str {
     id.split('/').next().unwrap_or_default()
 }
 
-/// The name of an experiment's table in a page.
+/// Anchor of an experiment's table in a page.
 fn anchor(id: &str) -> String {
     id.replace('/', "-")
 }
@@ -80,10 +81,10 @@ impl Store {
         Ok(Self { root: root.to_owned(), records: records.collect(), pages })
     }
 
-    /// The text in the place of a mark, if it is one.
+    /// The text that replaces a mark. `None` for a comment that is not a mark.
     ///
     /// # Errors
-    /// An experiment or paper that is not there, or whose files are not well formed.
+    /// An experiment or a paper that does not exist, or whose files are not well formed.
     pub fn block(&self, mark: &str) -> Result<Option<String>, String> {
         Ok(Some(match mark.split_once(": ").unwrap_or((mark, "")) {
             ("repro", id) => self.table(id)?,
@@ -96,7 +97,7 @@ impl Store {
         }))
     }
 
-    /// The table of an experiment, below a name that links lead to.
+    /// The table of an experiment, after an anchor for links.
     fn table(&self, id: &str) -> Result<String, String> {
         let record = self.records.get(id).ok_or_else(|| format!("{id}: no record in the store"))?;
         let old = if now(&self.root, id, &record.key)? == record.key { "" } else { OLD };
@@ -107,7 +108,7 @@ impl Store {
         self.records.iter().filter(move |(id, _)| paper(id) == wanted)
     }
 
-    /// The table of a paper: a line for each of its records, and the sums of each class.
+    /// The table of a paper: a row for each of its records, and the sums of each class.
     fn verdict(&self, paper: &str) -> Result<String, String> {
         let shown = || Class::ALL.into_iter().filter(|class| class.is_judged());
         let classes: Vec<String> = shown().map(|class| class.to_string()).collect();
@@ -135,7 +136,7 @@ impl Store {
         Ok(markdown_table(&heads, &rows) + "\nIn all:\n\n" + &sums.concat())
     }
 
-    /// How many of the numbers that each paper prints are met, in the readings that were compared first.
+    /// By paper: the printed numbers that are judged, and their verdicts, all in interpretation A.
     pub fn headline(&self) -> String {
         let heads = "paper | printed numbers judged | within | direction only | outside, shown why | contradicted by the paper | outside";
         let row = |(paper, name): (&str, &str)| {
@@ -149,7 +150,7 @@ impl Store {
         markdown_table(heads, &PAPERS.map(row))
     }
 
-    /// How the rows of all records stand, a line for each paper, class, size and number of seeds.
+    /// The verdicts on the rows of all records, by paper, class, size and number of seeds.
     fn sums(&self) -> String {
         let mut all: BTreeMap<(&str, Class, String), VerdictCounts> = BTreeMap::new();
         for (id, record) in &self.records {
@@ -168,7 +169,7 @@ impl Store {
         markdown_table(heads, &all.into_iter().map(row).collect::<Vec<_>>())
     }
 
-    /// The parameters that a paper prints, and where each is held.
+    /// The parameters that a paper prints, and the place of each in the repository.
     fn parameters(&self, paper: &str) -> Result<String, String> {
         let path = self.root.join("data/experiments/printed.toml");
         let file: toml::Table =
@@ -186,7 +187,8 @@ impl Store {
         Ok(markdown_table("parameter | printed | where | here", &rows))
     }
 
-    /// The second readings of all experiments, by the reason for them, and how many expected values each is of.
+    /// The experiments with an interpretation B, the reason for it, and the number of expected values that it
+    /// concerns.
     fn readings(&self) -> Result<String, String> {
         let mut counts: BTreeMap<[String; 2], usize> = BTreeMap::new();
         for (id, _) in by_id(&self.root.join("data/experiments"))? {

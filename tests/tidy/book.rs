@@ -10,7 +10,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 /// The folder of the book.
 const BOOK: &str = "docs/";
 
-/// Pages outside of the book whose links are checked too.
+/// Pages outside the book whose links are checked too.
 const BESIDE: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "fuzz/README.md"];
 
 fn is_page(file: &File) -> bool {
@@ -67,7 +67,7 @@ fn resolved(page: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// The fault of a link, if there is one. `exists` tells whether a path exists that is not a page.
+/// The fault of a link, if there is one. `exists`: whether a path exists that is not a page.
 fn fault(page: &File, target: &str, pages: &[&File], exists: &impl Fn(&str) -> bool) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -91,7 +91,7 @@ fn faults(page: &File, pages: &[&File], exists: &impl Fn(&str) -> bool) -> Vec<O
     wrong.map(|(n, what)| Offence::new(format!("{}:{n}", page.path), what)).collect()
 }
 
-/// The pages that the contents omit or list twice.
+/// The pages that the table of contents omits or lists twice.
 fn not_once(contents: &File, pages: &[&File]) -> Vec<Offence> {
     let listed: Vec<String> =
         prose(&contents.text).flat_map(|(_, line)| targets(line)).map(|to| resolved(CONTENTS, &to)).collect();

@@ -1,18 +1,19 @@
-//! The first words of a comment: a noun or a verb of the field, so that it is read once.
+//! The first words of a comment: they must be a noun or a verb, so that a reader understands the comment at
+//! once.
 
 use crate::source::Source;
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// Words that begin a clause where a comment should name the thing.
+/// Words that begin a clause. A comment should name the thing instead.
 const CLAUSES: [&str; 5] = ["What", "That which", "Whatever", "Who", "Whoever"];
 
-/// The text of a comment line after its slashes; `None` for a line without a comment.
+/// The text of a comment line without its slashes; `None` for a line without a comment.
 fn text(line: &str) -> Option<&str> {
     let line = line.trim().strip_prefix("//")?;
     Some(line.trim_start_matches(['/', '!']).trim())
 }
 
-/// The clause that begins `text`, if one does.
+/// The clause word at the start of `text`, if there is one.
 fn clause(text: &str) -> Option<&'static str> {
     let begins = |clause: &&str| text.strip_prefix(*clause).is_some_and(|rest| rest.starts_with(' '));
     CLAUSES.into_iter().find(begins)
@@ -29,7 +30,7 @@ fn is_question<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     ends.take(1).any(|end| end == '?')
 }
 
-/// The comment lines of a file that begin with a clause.
+/// The comment lines of a file that begin with a clause word.
 fn clauses(file: &File) -> Vec<Offence> {
     let comments = Source::split(&file.text).comments;
     let lines: Vec<Option<&str>> = comments.lines().map(text).collect();

@@ -1,12 +1,13 @@
-//! Cyclic dependencies between the files of a crate: a cycle of many files is one module in several files.
-//! Cycles larger than the rule when it came are recorded in `cycles.toml`, and may only shrink.
+//! Cyclic dependencies between the files of a crate. A cycle of many files is one module in several files.
+//! Cycles that were longer than the limit when the rule was introduced are recorded in `cycles.toml`. They
+//! may only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// The folders to check, and their least number of files.
+/// The folders to check, with the least number of files in each.
 const ROOMS: [(&str, usize); 3] =
     [("crates/ssd/src/", 150), ("crates/lab/src/", 80), ("crates/experiments/src/", 30)];
 /// Most files of a cycle.
@@ -15,7 +16,7 @@ const MOST_FILES: usize = 3;
 /// The path from the root of the crate to a module, or to a name in one.
 type ModulePath = Vec<String>;
 
-/// A module: its file, and its uses, by imported name.
+/// A module: its file, and the modules that it uses, by imported name.
 #[derive(Debug, Default)]
 struct Module {
     path: String,
@@ -29,8 +30,8 @@ struct Module {
 /// Modules by path.
 type Modules = BTreeMap<ModulePath, Module>;
 
-/// Folders in which each subfolder counts as one file: an extension point names its policies, and each of
-/// them implements it.
+/// Folders whose subfolders count as one file each: an extension point names its policies, and each policy
+/// implements it.
 const SEAMS: &str = "crates/ssd/src/policy/";
 
 /// The path of the module in a file of the crate in `room`.
@@ -40,7 +41,7 @@ fn path_of(path: &str, room: &str) -> Option<ModulePath> {
     Some(parts.map(str::to_owned).collect())
 }
 
-/// The file, or the folder of an extension point, that a cycle counts.
+/// The name under which a cycle counts a file: its path, or the folder of its extension point.
 fn counted(path: &str) -> String {
     match path.strip_prefix(SEAMS).and_then(|rest| rest.split_once('/')) {
         Some((seam, _)) => format!("{SEAMS}{seam}/"),
@@ -92,8 +93,7 @@ fn tree(text: &str, before: &[String], found: &mut Vec<(String, ModulePath)>) {
     }
 }
 
-/// A path as written in the module `of`, resolved from the root of the crate; `None` if it leads out of the
-/// crate.
+/// A path of the module `of`, resolved from the root of the crate. `None` if the path is outside the crate.
 fn from_root(way: &[String], of: &ModulePath, modules: &BTreeSet<ModulePath>) -> Option<ModulePath> {
     let (first, rest) = way.split_first()?;
     let mut base = match first.as_str() {
@@ -122,7 +122,7 @@ fn ways(line: &str) -> impl Iterator<Item = ModulePath> + '_ {
     words.map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())
 }
 
-/// The code without its test module, and without modules compiled only for tests.
+/// The code without its test module and without modules that are compiled only for tests.
 fn without_tests(code: &str) -> String {
     let mut kept = String::new();
     let mut lines = code.lines().peekable();
@@ -187,7 +187,7 @@ fn module(file: &File, of: &ModulePath, all: &BTreeSet<ModulePath>) -> Module {
     module
 }
 
-/// The module that defines the target of a path: re-exports are followed.
+/// The module that defines the target of a path. Follows re-exports.
 fn home(way: &[String], modules: &Modules, depth: usize) -> Option<ModulePath> {
     let length = (0..=way.len()).rev().find(|length| modules.contains_key(&way[..*length]))?;
     let of = &modules[&way[..length]];
@@ -232,7 +232,7 @@ fn reached(from: &ModulePath, uses: &BTreeMap<ModulePath, BTreeSet<ModulePath>>)
     seen
 }
 
-/// The cycles of the crate in `room` with more files than allowed.
+/// The cycles of the crate in `room` that have more files than the limit.
 fn cycles(files: &[&File], room: &str) -> Vec<BTreeSet<String>> {
     let all: BTreeSet<ModulePath> = files.iter().filter_map(|file| path_of(&file.path, room)).collect();
     let module = |file: &&File| {
@@ -257,7 +257,7 @@ fn cycles(files: &[&File], room: &str) -> Vec<BTreeSet<String>> {
     found
 }
 
-/// Differences between the cycles and the recorded lists of files, which may only shrink.
+/// Differences between the cycles and the recorded lists of files. Lists may only shrink.
 fn differences(measured: &[BTreeSet<String>], recorded: &BTreeMap<String, BTreeSet<String>>) -> Vec<Offence> {
     let known: BTreeSet<&String> = recorded.values().flatten().collect();
     let now: BTreeSet<&String> = measured.iter().flatten().collect();

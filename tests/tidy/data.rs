@@ -7,7 +7,7 @@ use crate::{File, Offence, assert_none, files, subjects};
 /// The folders whose numbers are facts about devices.
 const FACTS: [&str; 2] = ["data/parts/", "data/presets/"];
 
-/// Tables of `file` with a number but without a `source`, in themselves or in an enclosing table.
+/// Tables of `file` with a number but without a `source` in the table or in an enclosing table.
 fn without_source(file: &File) -> Vec<Offence> {
     let table: toml::Table = match file.text.parse() {
         Ok(table) => table,

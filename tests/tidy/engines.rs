@@ -1,4 +1,4 @@
-//! The engines of the controller: their dependencies, and that none accesses the fields of another.
+//! The engines of the controller: their dependencies. No engine may access the fields of another.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
@@ -9,11 +9,11 @@ const ENGINES: &str = "crates/ssd/src/";
 struct Engine {
     folder: &'static str,
     name: &'static str,
-    /// Whether its fields are private.
+    /// Whether the fields of the engine are private.
     is_closed: bool,
 }
 
-/// The engines in order; each may use those to its left. An arrow of `docs/ARCHITECTURE.md`.
+/// The engines in order. Each may use the engines to its left. `docs/ARCHITECTURE.md` draws this as an arrow.
 const ORDER: &[Engine] = &[
     Engine { folder: "flash", name: "Flash", is_closed: true },
     Engine { folder: "blocks", name: "BlockManager", is_closed: true },
@@ -29,14 +29,13 @@ const ORDER: &[Engine] = &[
 /// Modules of the crate to the right of an engine.
 fn to_the_right(engine: &Engine) -> impl Iterator<Item = &'static str> {
     let after = ORDER.iter().skip_while(|other| other.folder != engine.folder).skip(1);
-    // `engines` lends the engines up to `gc` together, which only those to the right of `gc` may
-    // use.
+    // `engines` lends the engines up to `gc` together. Only modules to the right of `gc` may use it.
     let lent =
         ["writer", "recovery", "front"].iter().all(|folder| *folder != engine.folder).then_some("engines");
     after.map(|other| other.folder).chain(lent).chain(["device"])
 }
 
-/// Uses, in a file of an engine, of modules to its right.
+/// Uses of modules to the right of an engine, in a file of the engine.
 fn wrong_uses(engine: &Engine, file: &File) -> Vec<Offence> {
     let of_line = |(n, line): (usize, &str)| {
         let module = to_the_right(engine).find(|module| line.contains(&format!("crate::{module}::")))?;
@@ -63,11 +62,10 @@ fn open_fields(engine: &Engine, file: &File) -> Vec<Offence> {
 }
 
 /// Most fields of the device, including those of the struct that lends its engines together, and most lines
-/// of the files that implement it. It was 932 lines; `docs/engines.md` describes the rest. Explaining,
-/// recording and changing times are thirty-six of them.
+/// of the files that implement the device. `docs/engines.md` describes the rest.
 const WIRING: (usize, usize) = (14, 520);
 
-/// Methods that return a mutable part of an engine: public fields in disguise.
+/// Methods that return a mutable part of an engine. They would make its fields public.
 fn handed_out(file: &File) -> Vec<Offence> {
     let method = |(n, line): (usize, &str)| {
         let name = line.trim_start().strip_prefix("pub(crate) fn ")?.split_once("_mut(&mut self")?.0;

@@ -1,7 +1,6 @@
-//! Where the name of an optional feature may occur: in its own folder, in the assembly of a device, in the
-//! configuration and in metrics. Elsewhere it is a check for a feature on the path of all devices.
-//! `features.toml` lists the features and the places that existed when the rule came; these may only become
-//! fewer.
+//! Places where the name of an optional feature may occur: its own folder, device assembly, configuration and
+//! metrics. Elsewhere the name is a check for a feature on the path of all devices. `features.toml` lists the
+//! features, and the places that existed when the rule was introduced. These places may only become fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +11,8 @@ use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folder to check.
 const ROOM: &str = "crates/ssd/src/";
-/// Below it: device assembly, callers of policies and designs, preconditioning, and metrics. Files named
-/// `config.rs` are configuration.
+/// Files and folders below `ROOM` that may name every feature: device assembly, callers of policies and
+/// designs, preconditioning, and metrics. Files named `config.rs` are configuration.
 const WIRING: [&str; 12] = [
     "base/new.rs",
     "design/",
@@ -33,11 +32,11 @@ const WIRING: [&str; 12] = [
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Feature {
-    /// The words by which identifiers name it, in lower case, without separators.
+    /// The words that name the feature in identifiers, in lower case and without separators.
     names: Vec<String>,
-    /// Its own files and folders, below the folder to check.
+    /// The files and folders of the feature, below `ROOM`.
     own: Vec<String>,
-    /// Other places that name it.
+    /// Other places that name the feature.
     elsewhere: BTreeSet<String>,
 }
 
@@ -54,7 +53,7 @@ fn names(file: &File) -> BTreeSet<String> {
     names.map(|name| name.replace('_', "").to_lowercase()).collect()
 }
 
-/// The places, other than its own, that name a feature.
+/// The places that name a feature, except its own.
 fn places(feature: &Feature, named: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
     let is_its_own = |place: &str| feature.own.iter().any(|own| place.starts_with(own.as_str()));
     let names_it = |names: &BTreeSet<String>| {

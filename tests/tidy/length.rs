@@ -1,5 +1,5 @@
-//! Length limits of functions and files: a ratchet. Functions and files that were longer when the rule came
-//! are recorded in `exceptions.toml` with their length, which may only shrink.
+//! Length limits of functions and files. Functions and files that were longer when the rule was introduced
+//! are recorded in `exceptions.toml` with their length. The length may only shrink.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const LONGEST_FUNCTION: usize = 70;
 /// Most lines of a source file (house style, rule 9).
 const LONGEST_FILE: usize = 600;
 
-/// Recorded lengths: `path` for a file, `path::name` for a function.
+/// Recorded lengths. Keys are `path` for a file and `path::name` for a function.
 type Exceptions = BTreeMap<String, usize>;
 
 /// A function and its length in lines.
@@ -21,7 +21,7 @@ struct Function {
     lines: usize,
 }
 
-/// Every function with a body in `code` (without comments and strings), nested ones included.
+/// Every function with a body in `code`, including nested functions. `code` has no comments and strings.
 fn functions(code: &str) -> Vec<Function> {
     let chars: Vec<char> = code.chars().collect();
     let starts = (0..chars.len())
@@ -53,8 +53,8 @@ fn function(chars: &[char]) -> Option<Function> {
     None
 }
 
-/// The overlong functions of `file`, and `file` itself if it is; adds the exceptions that they need to
-/// `used`.
+/// The overlong functions of `file`, and `file` itself if it is too long. Adds the exceptions that they use
+/// to `used`.
 fn too_long(file: &File, exceptions: &Exceptions, used: &mut Vec<String>) -> Vec<Offence> {
     let mut measured = vec![(file.path.clone(), file.text.lines().count(), LONGEST_FILE)];
     let code = Source::split(&file.text).code;
@@ -82,7 +82,7 @@ fn too_long(file: &File, exceptions: &Exceptions, used: &mut Vec<String>) -> Vec
     offences
 }
 
-/// Everything overlong in `files`, and every exception that is no longer needed.
+/// Every overlong function and file in `files`, and every exception that is not needed.
 fn check(files: &[File], exceptions: &Exceptions) -> Vec<Offence> {
     let mut used = Vec::new();
     let mut offences: Vec<Offence> = files

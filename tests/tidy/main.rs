@@ -1,6 +1,6 @@
-//! The rules of the house, as a test over the repository's own files: which crate may use which, what model
-//! crates may not call, how long functions and files may be, and what every data file must say. Each rule is
-//! a function from text to offences, with a test that it catches an offender.
+//! The rules of the house, as tests over the files of the repository. Examples are the crates that a crate
+//! may use, the calls that model crates may not make, the length of functions and files, and the sources in
+//! data files. Each rule is a function from text to offences, with a test that it catches an offender.
 
 mod book;
 mod comments;
@@ -29,7 +29,7 @@ const CRATES: &str = "crates/";
 struct Offence {
     /// The file, with the line if there is one.
     place: String,
-    /// The text found there, and the remedy.
+    /// The found text, and the remedy.
     complaint: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Offence {
 
 /// A text file of the repository.
 struct File {
-    /// Its path from the root, with forward slashes.
+    /// Path from the root of the repository, with forward slashes.
     path: String,
     text: String,
 }
@@ -96,8 +96,8 @@ fn collect(folder: &Path, ignored: &[&str], found: &mut Vec<File>) {
     }
 }
 
-/// The files that a rule checks. A rule that finds fewer than expected looks in the wrong place, and would
-/// pass.
+/// The files that a rule checks. Fails if there are fewer than `least`: such a rule would look in the wrong
+/// place, and pass.
 #[track_caller]
 fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec<&File> {
     let found: Vec<&File> = files.iter().filter(|file| is_one(file)).collect();

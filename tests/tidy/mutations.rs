@@ -1,4 +1,4 @@
-//! The mutants of `tests/mutants`: each can be made from the present code.
+//! The mutants of `tests/mutants`: each of them can be made from the present code.
 
 #[path = "../mutants/list.rs"]
 #[allow(dead_code, reason = "the program makes the mutants, and the test asks whether it can")]
@@ -13,7 +13,7 @@ use crate::{File, Offence, assert_none, files, subjects};
 /// The folder of the lists.
 const LISTS: &str = "tests/mutations/";
 
-/// Reasons why mutants of these lists cannot be made from these files.
+/// The reasons why mutants of these lists cannot be made from these files.
 fn broken_mutants(lists: &[&File], files: &[File]) -> Vec<Offence> {
     let named = lists.iter().filter_map(|file| {
         let of = file.path.strip_prefix(LISTS)?.strip_suffix(".toml")?;

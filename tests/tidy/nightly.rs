@@ -1,4 +1,4 @@
-//! The page of the last long run: it exists as `make nightly` wrote it, and the entry pages link to it.
+//! The page of the last long run: it has the form that `make nightly` writes, and the entry pages link to it.
 
 #[path = "../nightly/page.rs"]
 mod page;
@@ -7,7 +7,7 @@ use page::{Nightly, PATH};
 
 use crate::{Offence, assert_none, files};
 
-/// The pages that have to link to it.
+/// The pages that have to link to the page of the last long run.
 const FROM: [&str; 3] = ["README.md", "CONTRIBUTING.md", "docs/SUMMARY.md"];
 
 #[test]

@@ -1,15 +1,15 @@
-//! Files and folders named in pages: they exist.
+//! Files and folders that pages name: they must exist.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The words in backquotes in a line that name a source file or a folder. Words in capitals are placeholders.
+/// The words in backquotes on a line that name a source file or a folder. Words in capitals are placeholders.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     let is_name = |text: &&str| text.chars().all(|c| c.is_ascii_lowercase() || "0123456789_-./".contains(c));
     let quoted = line.split('`').skip(1).step_by(2).filter(is_name);
     quoted.filter(|name| name.ends_with(".rs") || name.ends_with('/'))
 }
 
-/// Whether a file or folder with this name exists. Pages omit leading folders where these are clear.
+/// Whether a file or a folder with this name exists. Pages may omit leading folders.
 fn exists(name: &str, paths: &[&str]) -> bool {
     let within = format!("/{name}");
     paths.iter().any(|path| match name.ends_with('/') {
@@ -18,7 +18,7 @@ fn exists(name: &str, paths: &[&str]) -> bool {
     })
 }
 
-/// The files that a page names and that do not exist.
+/// The files that a page names but that do not exist.
 fn missing(page: &File, paths: &[&str]) -> Vec<Offence> {
     let lines = page.text.lines().enumerate();
     let names = lines.flat_map(|(n, line)| named(line).map(move |name| (n, name)));

@@ -1,11 +1,12 @@
-//! Test programs: where a crate lists its programs by hand, each file in its folder `tests` belongs to one.
+//! Test programs: if a crate lists its programs in `Cargo.toml`, each file in its folder `tests` must belong
+//! to one.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The file of a crate's tests that includes the others as modules.
+/// The test file that includes the other test files of a crate as modules.
 const ALL: &str = "tests/all.rs";
 
-/// `path`, relative to the folder `tests` of a crate, if cargo would make a program of it.
+/// The path relative to the folder `tests` of a crate, if cargo would make a test program of `path`.
 fn test_of(path: &str) -> Option<&str> {
     match path.strip_suffix(".rs")?.split_once('/') {
         None => Some(path),
@@ -13,7 +14,7 @@ fn test_of(path: &str) -> Option<&str> {
     }
 }
 
-/// Tests of the crate of `manifest` that belong to no program.
+/// Test files of the crate of `manifest` that belong to no program.
 fn not_run(manifest: &File, files: &[File]) -> Vec<Offence> {
     let table: toml::Table = match manifest.text.parse() {
         Ok(table) => table,

@@ -1,5 +1,5 @@
-//! A Rust source split into its code and its comments. Strings are blanked in both, so that a rule sees only
-//! meaningful words. Line numbers are kept.
+//! A Rust source, split into its code and its comments. Strings are blanked in both, so that a rule sees only
+//! code or comments. Line numbers are kept.
 
 /// The two views of a source, each as long as the source.
 pub struct Source {
@@ -52,12 +52,12 @@ fn stretch(chars: &[char], at: usize) -> (Kind, usize) {
     }
 }
 
-/// Whether `c` can stand in a name.
+/// Whether `c` can be part of a name.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Length of the block comment at the start of `rest`; they nest.
+/// Length of the block comment at the start of `rest`. Block comments nest.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < rest.len() {
@@ -82,7 +82,7 @@ fn string(rest: &[char]) -> usize {
     (at + 1).min(rest.len())
 }
 
-/// The raw string whose hashes start at `prefix`, or one character of code for a raw identifier (`r#type`).
+/// The raw string whose hashes start at `prefix`. For a raw identifier (`r#type`): one character of code.
 fn raw_string(rest: &[char], prefix: usize) -> (Kind, usize) {
     let hashes = rest[prefix..].iter().take_while(|c| **c == '#').count();
     if rest.get(prefix + hashes) != Some(&'"') {

@@ -1,23 +1,25 @@
-//! The shape of the repository: which crate uses which, and a page for every policy.
+//! The shape of the repository: the crates that each crate uses, and a page for every policy.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The layers, lowest first: a crate uses only earlier ones.
+/// The layers, lowest first. A crate uses only crates of lower layers.
 const LAYERS: [&str; 10] =
     ["kernel", "trace", "nand", "ssd", "host", "designs", "lab", "experiments", "studies", "cli"];
 
-/// A layer that models skip, as a trace is nothing to a device, and the crates that use it.
+/// A crate beside the layers. Models may not use it, because a device has no traces.
 const BESIDE: &str = "trace";
+/// The crates that may use the crate `BESIDE`.
 const USE_BESIDE: [&str; 3] = ["lab", "experiments", "cli"];
 
-/// Crates outside the layers, which may use all of them.
+/// Crates outside the layers. They may use all layers.
 const OUTSIDE: [&str; 4] = ["tests", "bench", "fuzz", "bindings"];
 
 /// The folder of designs that use the layers from outside.
 const EXAMPLES: &str = "examples/";
 
-/// The folders of policies and of their pages.
+/// The folders of policies.
 const POLICIES: [&str; 2] = ["crates/ssd/src/policy/", "crates/nand/src/unit/"];
+/// The folder of the pages of policies.
 const PAGES: &str = "docs/policies/";
 
 /// Dependencies in `manifest` (a crate's `Cargo.toml`) that are not allowed.

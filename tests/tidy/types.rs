@@ -1,6 +1,6 @@
-//! Limits for the size of a type, in fields and in files with its methods: a ratchet. A type whose methods
-//! cover everything is a program within the program. Types that were larger when the rule came are recorded
-//! in `types.toml`, and may only shrink.
+//! Size limits of a type: its fields, and the files with its methods. A type whose methods are in many files
+//! does too much. Types that were larger when the rule was introduced are recorded in `types.toml`. They may
+//! only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folders to check.
 const ROOMS: [&str; 2] = ["crates/ssd/src/", "crates/nand/src/"];
-/// Most fields of a type with methods on `&mut self`, including those of private structs of its folder that
-/// it contains. A struct with such methods of its own counts by itself.
+/// Most fields of a type with methods on `&mut self`. Fields of contained private structs of its folder count
+/// too, unless such a struct has methods on `&mut self` of its own.
 const MOST_FIELDS: usize = 20;
-/// Most files with methods on `&mut self` of one type, and with free functions of its folder that take it by
-/// `&mut`.
+/// Most files with methods on `&mut self` of one type. Files with free functions of its folder that take the
+/// type by `&mut` count too.
 const MOST_FILES: usize = 4;
 
 /// A struct: whether it is private to its folder, and the types of its fields.
@@ -26,10 +26,11 @@ struct Struct {
 /// By folder and name.
 type Structs = BTreeMap<(String, String), Struct>;
 
-/// The files of each type's methods on `&mut self`, by folder and name.
+/// By folder and name of a type: the files with its methods on `&mut self`.
 type Methods = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// The room of a file: its folder in the sources of a crate, or the file itself at the top level.
+/// The room of a file: its folder in the sources of a crate. For a file at the top level it is the file
+/// itself.
 fn room_of(path: &str) -> Option<String> {
     let base = ROOMS.iter().find(|room| path.starts_with(**room))?;
     let rest = path.strip_prefix(base)?;
@@ -42,7 +43,7 @@ fn code_of(file: &File) -> String {
     code.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
 }
 
-/// The words of a line that may name something.
+/// The words of a line that may be names.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
@@ -83,7 +84,7 @@ fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
     }
 }
 
-/// Records the types that free functions of `code` take by `&mut`: methods in disguise.
+/// Records the types that free functions of `code` take by `&mut`. Such functions count as methods.
 fn arguments(room: &str, path: &str, code: &str, into: &mut Methods) {
     let mut lines = code.lines();
     while let Some(line) = lines.next() {
@@ -101,8 +102,8 @@ fn arguments(room: &str, path: &str, code: &str, into: &mut Methods) {
     }
 }
 
-/// Fields of a struct, including those of private structs of its room that it contains and that have no
-/// `methods` of their own.
+/// Fields of a struct. Fields of contained private structs of its room count too, unless those have `methods`
+/// of their own.
 fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mut BTreeSet<String>) -> usize {
     let Some(one) = structs.get(of) else { return 0 };
     if !seen.insert(of.1.clone()) {
@@ -116,7 +117,7 @@ fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mu
     one.fields.len() + held.iter().map(|name| fields(name, structs, methods, seen)).sum::<usize>()
 }
 
-/// The size of each type that exceeds the rule, by `room::Type`.
+/// The sizes of the types that exceed the limits, by `room::Type`.
 fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
     let (mut all, mut changed, mut taken) = (Structs::new(), Methods::new(), Methods::new());
     for file in files {

@@ -1,5 +1,5 @@
-//! Words that a file must not contain: calls that would make a model depend on the machine, state shared
-//! between runs, unfinished work, and paths of one machine.
+//! Words that a file must not contain: calls that make a model depend on the machine, state shared between
+//! runs, unfinished work, and paths of one machine.
 
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, subjects};
@@ -7,15 +7,16 @@ use crate::{File, Offence, assert_none, files, subjects};
 /// The crates whose results must depend only on configuration, seed and requests.
 const MODEL_CRATES: [&str; 5] = ["kernel", "nand", "ssd", "host", "designs"];
 
-/// The crate of traces reads files, and uses nothing else of the machine.
+/// The crate of traces. It reads files, and uses nothing else of the machine.
 const READING: &str = "trace";
+/// Banned words that the crate of traces may use.
 const READING_MAY: [&str; 5] = ["HashMap", "HashSet", "std::env", "std::fs", "std::io"];
 
 /// A banned word, and its remedy.
 type Ban = (&'static str, &'static str);
 
-/// Words banned from model crates. `clippy.toml` bans types and methods among them too; this list also covers
-/// macros and whole modules.
+/// Words banned from model crates. `clippy.toml` also bans types and methods. This list covers macros and
+/// whole modules too.
 const MODEL_BANS: [Ban; 17] = [
     ("HashMap", "its order differs by process: use a `Column`, a `Vec` or a `BTreeMap`"),
     ("HashSet", "its order differs by process: use a `Column`, a `Vec` or a `BTreeSet`"),
@@ -36,7 +37,8 @@ const MODEL_BANS: [Ban; 17] = [
     ("Rc<RefCell", "state is columns keyed by ids: give the loop the fields it needs"),
 ];
 
-/// Float functions whose last digit differs by machine, banned from every crate whose numbers reach a result.
+/// Float functions whose last digit depends on the machine. Banned from every crate whose numbers reach a
+/// result.
 const FLOAT_BANS: [Ban; 9] = [
     (".exp()", "may differ by machine: use `libm::exp`"),
     (".exp2()", "may differ by machine: use `libm::exp2`"),
@@ -69,14 +71,14 @@ const UNFINISHED: [Ban; 4] = [
     ("#[ignore", "a test that does not run proves nothing: mend it or delete it"),
 ];
 
-/// Promises in comments and documents.
+/// Promises of later work, banned in comments and documents.
 const PROMISES: [Ban; 3] = [
     (concat!("TO", "DO"), "do it, or say in the documents what is missing"),
     (concat!("FIX", "ME"), "mend it, or say in the documents what is wrong"),
     (concat!("XX", "X"), "mend it, or say in the documents what is wrong"),
 ];
 
-/// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and
+/// Words of our own where the field has a term (docs/glossary.md). Banned in code, comments, data and
 /// documents.
 const OWN_WORDS: [Ban; 27] = [
     (concat!("mean ans", "wer"), "mean latency"),
@@ -111,7 +113,7 @@ const OWN_WORDS: [Ban; 27] = [
 /// Pages that may contain such words: the glossary, and the change log.
 const LISTS_OWN_WORDS: [&str; 2] = ["CHANGELOG.md", "docs/glossary.md"];
 
-/// Folders of one machine.
+/// Folders that exist only on one machine.
 const MACHINE_PATHS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
 /// The lines, from 1, that contain `word` as a whole word.
@@ -139,7 +141,7 @@ fn banned(path: &str, text: &str, bans: &[Ban]) -> Vec<Offence> {
     bans.iter().flat_map(found).collect()
 }
 
-/// Statics with a mutable type.
+/// Statics whose type allows mutation.
 fn stateful_statics(path: &str, code: &str) -> Vec<Offence> {
     let offends = |line: &str| {
         let declaration = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
@@ -182,7 +184,8 @@ fn check(file: &File) -> Vec<Offence> {
     offences
 }
 
-/// Paths that exist on one machine only. A letter, dot or slash before them makes them part of another path.
+/// Paths that exist only on one machine. A letter, a dot or a slash before a match makes it part of another
+/// path.
 fn machine_paths(file: &File) -> Vec<Offence> {
     let starts_a_path = |line: &str, at: usize| {
         let before = line[..at].chars().next_back();

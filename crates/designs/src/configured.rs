@@ -1,19 +1,19 @@
-//! Designs in a configuration: names for the device and for pools, precedence between them, and their
-//! settings.
+//! Designs in a configuration: the designs of the device and of its pools, the precedence between designs,
+//! and their settings.
 //!
 //! ```toml
-//! designs = ["one", "other"]     # the questions of the device, and of the pools that name none
-//! decides.victim = "other"       # where both answer
+//! designs = ["one", "other"]     # for the device, and for pools that name no designs
+//! decides.victim = "other"       # if both could select the victim
 //!
 //! [design.one]
 //! key = 7
 //!
 //! [[pools]]
-//! designs = ["other"]            # the questions of this pool
+//! designs = ["other"]            # for this pool
 //! ```
 //!
-//! The settings of the only design of a device may stand beside its name:
-//! `design = { name = "one", key = 7 }`.
+//! The only design of a device may also be named in the table of its settings: `design = { name = "one", key
+//! = 7 }`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use wordline_ssd::{Config, DeviceFile, Parts};
 use crate::registry::{Designs, Settings};
 use crate::{DECIDES, DESIGN, DESIGNS};
 
-/// The designs of a device, as written.
+/// The designs of a device, as the configuration names them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignsFile {
     /// Whether the only design is named in the table of its settings.
@@ -35,11 +35,11 @@ pub struct DesignsFile {
     of_device: Vec<String>,
     /// Designs of a table `[[pools]]`, by its index.
     of_pools: BTreeMap<usize, Vec<String>>,
-    /// By extension point: the design that decides where several could.
+    /// By extension point: the design that decides if several designs could.
     decides: BTreeMap<String, String>,
     /// Settings by design.
     settings: BTreeMap<String, Table>,
-    /// Whether the configuration leaves the GC watermarks, start and stop, open.
+    /// Whether the configuration leaves out the GC watermarks: start, and stop.
     open_watermarks: [bool; 2],
 }
 
@@ -49,11 +49,11 @@ pub struct SelectedDesigns {
     file: DesignsFile,
     /// All designs by name, each once.
     all: Vec<(String, Arc<dyn Settings>)>,
-    /// The registry in which they were found.
+    /// The registry in which the designs were found.
     known: Designs,
 }
 
-/// Rejects a table for the design that `[design]` names: its settings stand beside its name.
+/// Rejects a table for the design that `[design]` names, because its settings are in `[design]` itself.
 fn reject_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
     let Some(Value::Table(own)) = settings.get(name) else { return };
     for (key, value) in own {
@@ -129,7 +129,7 @@ impl DesignsFile {
         }
     }
 
-    /// Notes which GC watermarks, start and stop, the configuration sets; the others follow from the streams
+    /// Notes which GC watermarks (start, and stop) the configuration sets. The others follow from the streams
     /// of the designs.
     pub fn note_watermarks(&mut self, are_chosen: [bool; 2]) {
         self.open_watermarks = are_chosen.map(|is_chosen| !is_chosen);
@@ -170,7 +170,7 @@ impl DesignsFile {
     /// Checks a device with these designs.
     ///
     /// # Errors
-    /// Every key that is invalid, of the device or of a design.
+    /// Every invalid key of the device or of a design.
     pub fn check(
         mut self,
         designs: &Designs,
@@ -203,7 +203,7 @@ impl DesignsFile {
         Ok((config, SelectedDesigns { file, ..chosen }))
     }
 
-    /// Raises the open GC watermarks of a device to what the streams of these parts require.
+    /// Raises the GC watermarks that were left out to the values that the streams of these parts require.
     fn with_watermarks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(parts.demands(config.pools.count())?);
@@ -282,7 +282,7 @@ impl DesignsFile {
         }
     }
 
-    /// Renames keys in complaints to the ones that were written.
+    /// Renames the keys in complaints to the keys of the configuration.
     fn with_written_keys(&self, mut wrong: Complaints) -> Complaints {
         for complaint in &mut wrong.0 {
             if self.is_named_by_settings && complaint.key == DESIGNS {
@@ -346,7 +346,7 @@ impl SelectedDesigns {
         decisions.fold(in_pools, |all, (seam, name)| all.with_decider(seam, name))
     }
 
-    /// The parts of a device of `config`: `base` with these designs.
+    /// The parts of a device of `config`: `base`, with these designs in place of its policies.
     pub fn parts(&self, base: Parts, config: &Config) -> Parts {
         Parts { designs: self.combination(config), ..base }
     }

@@ -1,6 +1,6 @@
-//! Research designs: each is a folder that describes only its changes to a device, through public names of
-//! the crates below. The registry maps the names in configurations to designs; other crates can add their
-//! own. No files, no clocks.
+//! Research designs. Each design has a folder with only its changes to a device, written against public names
+//! of the crates below. The registry maps the names in configurations to designs. Other crates can add
+//! designs. This crate uses no files and no clocks.
 
 pub mod centaur;
 mod configured;
@@ -15,7 +15,7 @@ pub use registry::{DesignType, Designs, Entry, Settings};
 pub const DESIGNS: &str = "designs";
 
 /// Key of design settings: a table with the name and the settings of one design, or a table for each design
-/// named elsewhere.
+/// that is named elsewhere.
 pub const DESIGN: &str = "design";
 
 /// Key of the precedence between designs: by extension point, the design that decides.

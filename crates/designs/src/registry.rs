@@ -1,4 +1,4 @@
-//! The registry of designs: name, settings, checks and construction.
+//! The registry of designs: their names, settings, checks and construction.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,27 +15,27 @@ use crate::centaur::{Centaur, SlcMlcHybrid};
 use crate::cubeftl::CubeFtl;
 use crate::ressd::ReSsd;
 
-/// A design that configurations can name.
+/// A kind of design that configurations can name.
 pub trait DesignType: 'static {
-    /// Its name, in lower case with hyphens.
+    /// Name of the design, in lower case with hyphens.
     const NAME: &'static str;
     /// One-sentence description.
     const DESCRIPTION: &'static str;
     /// Documentation page in Markdown; may be empty.
     const PAGE: &'static str = "";
 
-    /// Settings. They deny unknown keys, and may be left out.
+    /// Settings of the design. They deny unknown keys, and may be left out.
     type File: fmt::Debug + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
 
     /// Checks settings for a device of `config`.
     ///
     /// # Errors
-    /// Every complaint, by key of the settings; one without a key is about the design in this device.
+    /// Every complaint, by key of the settings. A complaint without a key is about the design in this device.
     fn check(_file: &Self::File, _config: &Config) -> Result<(), Complaints> {
         Ok(())
     }
 
-    /// Builds the design for a device of `config`. The settings have been checked.
+    /// Builds the design for a device of `config`. Expects checked settings.
     fn build(file: &Self::File, config: &Config) -> Box<dyn Design>;
 
     /// Metrics of the design.
@@ -49,7 +49,7 @@ pub trait DesignType: 'static {
     }
 }
 
-/// The registry: designs that a configuration can name. Clones share their entries.
+/// The registry: the designs that a configuration can name. Clones share their entries.
 #[derive(Clone)]
 pub struct Designs(Arc<Vec<Arc<dyn Entry>>>);
 
@@ -114,13 +114,13 @@ impl Designs {
 
 /// A registered design.
 pub trait Entry: Send + Sync {
-    /// Name.
+    /// Name of the design.
     fn name(&self) -> &'static str;
     /// One-sentence description.
     fn description(&self) -> &'static str;
     /// Documentation page; may be empty.
     fn page(&self) -> &'static str;
-    /// Metrics.
+    /// Metrics of the design.
     fn metrics(&self) -> Vec<&'static Metric>;
     /// Presets of devices with this design.
     fn presets(&self) -> &'static [(&'static str, &'static str)];

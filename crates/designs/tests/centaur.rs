@@ -1,5 +1,5 @@
-//! Centaur's dispatcher and the hybrid: on their own, and in a device with small chips of the paper's
-//! proportions.
+//! Centaur's dispatcher and the hybrid, on their own and in a device with small chips in the proportions of
+//! the paper.
 
 use proptest::prelude::*;
 use toml::Table;
@@ -22,7 +22,8 @@ include!("../../ssd/tests/common/small.rs");
 /// Sectors of a KiB.
 const KIB: u64 = 2;
 
-/// TLC with program units of 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
+/// A first pool of TLC with program units of 96 KiB, and a second pool of SLC with pages of 8 KiB, as in
+/// table 2. Both have few blocks.
 pub fn two_pools() -> DeviceFile {
     let mut file = small();
     let mut slc = file.part.clone();
@@ -44,7 +45,7 @@ fn config() -> Config {
 
 #[test]
 fn what_waits_for_one_unit_is_dispatched_together() {
-    // Figure 9: A has 72 KB in two units; B and C have 40 KB each in one; the condition is 64 KB.
+    // Figure 9: A has 72 KB in two units. B and C have 40 KB each, in one unit. The condition is 64 KB.
     let mut rig = Rig::new(two_pools(), "design = { name = 'centaur', condition = '64KiB' }");
     rig.submit(Operation::Write, 64 * KIB, 72 * KIB);
     rig.submit(Operation::Write, 192 * KIB, 40 * KIB);
@@ -65,7 +66,7 @@ fn without_combining_each_page_is_dispatched_by_itself() {
     rig.submit(Operation::Write, 192 * KIB, 80 * KIB);
     rig.run_down_to(0);
     rig.flush();
-    // The first page is destaged alone; the others wait until it is in flash, and are destaged together then.
+    // The first page is destaged alone. The others wait until it is in flash, and are then destaged together.
     let bytes =
         ["to_first_bytes", "to_others_bytes"].map(|name| rig.measured(&format!("sub_requests.{name}")));
     assert_eq!(bytes, [73_728.0, 8_192.0]);
@@ -74,7 +75,7 @@ fn without_combining_each_page_is_dispatched_by_itself() {
 /// Large sequential pieces, then small random ones.
 fn large_then_small(stealing: bool, migration: bool) -> [f64; 2] {
     let mut file = two_pools();
-    // Space for more units than there are dies, so that some wait.
+    // The buffer has space for more units than there are dies, so that some units wait.
     file.buffer.size = Bytes::mib(4);
     let settings = format!("stealing = {stealing}, migration = {migration}");
     let mut rig = Rig::new(file, &format!("design = {{ name = 'centaur', {settings} }}"));
@@ -138,13 +139,13 @@ fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_cent
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 
-/// Pools whose blocks were erased `first` and `second` times.
+/// Pools whose blocks were erased `first` times and `second` times.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
     let worn = |erases| PoolWear { erases, blocks: 1_000, endurance: 1_000 };
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
-/// A piece of so many sectors, written by one host write.
+/// A piece of this many sectors from one host write.
 fn piece(sectors: u32, pools: &[PoolState]) -> HostPage<'_> {
     HostPage { sectors, request: HostWrite { sector: 0, sectors }, pools, ..HostPage::of(0) }
 }
@@ -157,14 +158,15 @@ fn the_condition_moves_a_step_every_thousand_pieces_and_stays_in_its_range() {
         dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(72));
-    // 72 KiB reach the condition until it is adjusted: algorithm 1 does so before it compares.
+    // Algorithm 1 adjusts the condition before it compares. So a piece of 72 KiB, the condition until now, is
+    // below it.
     assert_eq!(dispatcher.pool(&piece(144, &worn(2, 1))), 1);
     assert_eq!(dispatcher.condition(), Bytes::kib(72) + Bytes(512));
     for _ in 0..40_000 {
         dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(88));
-    // Equal endurance used does not count as less on the 2D side.
+    // With equal endurance used the condition falls, as if the 2D chips had used more.
     for _ in 0..1_000 {
         dispatcher.pool(&piece(8, &worn(2, 2)));
     }
@@ -190,7 +192,7 @@ fn the_hybrid_learns_what_is_small_from_the_last_epoch() {
     assert_eq!([24, 25].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
 }
 
-/// The bytes that the hybrid sends to each pool of the data that `write` writes.
+/// Bytes that the hybrid sends to each pool when `write` runs, and the dispatch condition at the end.
 fn sent_by_the_hybrid(settings: &str, write: impl FnOnce(&mut Rig)) -> ([f64; 2], f64) {
     let mut rig = Rig::new(two_pools(), &format!("design = {{ name = 'slc-mlc-hybrid'{settings} }}"));
     write(&mut rig);
@@ -223,7 +225,7 @@ fn the_hybrid_goes_by_what_the_host_asked_for_and_not_by_what_the_buffer_made_of
 
 #[test]
 fn the_hybrid_counts_each_write_once_and_not_at_all_without_clusters() {
-    // Two writes of 24 KiB in four pages each, from 4 KiB on, and two of 96 KiB.
+    // Two writes of 24 KiB, which begin 4 KiB into a unit and touch four pages each, and two of 96 KiB.
     let write = |rig: &mut Rig| {
         for n in 0..2 {
             rig.submit(Operation::Write, (n * 96 + 4) * KIB, 24 * KIB);

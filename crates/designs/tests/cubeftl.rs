@@ -25,8 +25,8 @@ include!("../../ssd/tests/common/small.rs");
 /// Sectors of a page.
 const SECTORS: u64 = 8;
 
-/// Four layers of four word lines with three bits a cell, in blocks of 192 KiB; cells of cubeFTL's part with
-/// as many layers, at this age.
+/// A device with four layers of four word lines, three bits a cell, and blocks of 192 KiB. The cells are
+/// those of cubeFTL's part with as many layers, at this age.
 pub fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
     let mut file = small();
     let geometry = &mut file.part.geometry;
@@ -66,7 +66,7 @@ fn part() -> Part {
     with_cells(0.0, 0.0).part.check().unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// The complaints about these settings in such a device.
+/// The complaints about these settings in the device of `file`.
 fn complaints(settings: &str, file: DeviceFile) -> String {
     let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
     match design.check(&Designs::default(), file) {
@@ -80,7 +80,7 @@ fn device(file: DeviceFile, settings: &str) -> Rig {
     Rig::new(file, &format!("design = {{ name = 'cubeftl', {settings} }}"))
 }
 
-/// Writes every page once, in order, with so many writes outstanding, and flushes the buffer.
+/// Writes every page once in order, with this many writes outstanding, and flushes the buffer.
 fn write_all(rig: &mut Rig, outstanding: usize) {
     for page in 0..u64::from(rig.device.config().logical_pages) {
         rig.run_down_to(outstanding - 1);
@@ -135,7 +135,8 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
     assert!(planar.contains("1 layers") && planar.contains("a device without cells"), "{planar}");
 }
 
-/// Order of the word lines in a block of four layers of four word lines, as in figure 12, written completely.
+/// The order of the word lines in a block of four layers of four word lines, as in figure 12. The block is
+/// written completely.
 fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u32]) -> bool) -> Vec<u32> {
     let (shape, mut bits, mut order) = (WordLines { layers: 4, per_layer: 4 }, [0u64], Vec::new());
     for written in 0..shape.count() {
@@ -171,15 +172,15 @@ fn horizontal_and_vertical_orders_are_those_of_figure_12() {
     // Figure 12c: if the buffer is never full, all leaders come first.
     let mixed = [0, 4, 8, 12, 1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15];
     assert_eq!(of(Order::Adaptive), mixed);
-    // If it is always full, each leader is followed by its layer.
+    // If the buffer is always full, the followers of a layer come right after its leader.
     let full = order_of(|choice, _| choice.next(Order::Adaptive, true).expect("not full"), once_led);
     assert_eq!(full, (0..16).collect::<Vec<_>>());
 }
 
 #[test]
 fn word_lines_follow_the_script_of_figure_16() {
-    // Leaders while the buffer has space; in a burst the followers of the layers below; then leaders continue
-    // where they were.
+    // The buffer has space: leaders. A burst: the followers of the layers below. Then leaders again, from
+    // where they stopped.
     let full = [false, false, false, true, true, true, true, false, true, true, true, true, true];
     let order = order_of(
         |choice, n| {
@@ -210,7 +211,7 @@ proptest! {
 
 #[test]
 fn a_layer_without_parameters_gets_another_leader() {
-    // The leader of layer 1 is programmed, and its outcome is lost.
+    // The leader of layer 1 is programmed, and its outcome was lost.
     let (shape, bits) = (WordLines { layers: 4, per_layer: 4 }, [0b0001_0001_0001u64]);
     let open = OpenBlock {
         block: BlockSetId(0),
@@ -252,8 +253,8 @@ proptest! {
     }
 }
 
-/// Parameters of followers after a leader whose cells first pass in these loops, with so many bit errors from
-/// erased to P1.
+/// Parameters of the followers of a leader. `first_loops`: the loops in which cells of its states first pass.
+/// `erased_to_p1`: its bit errors between the erased state and P1.
 fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters {
     let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
     let mut opm = Opm::new(file);
@@ -268,25 +269,25 @@ fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters
     found
 }
 
-/// The tables of the paper: the printed entry, linear below it; split as the margins of the best layer in
-/// figure 10.
+/// The tables of the paper: linear up to the printed entry. The split is that of the margins of the best
+/// layer in figure 10.
 fn printed() -> CubeFile {
     let margins = vec![[0.0, 0.0], [1.7e-3, 320.0]];
     CubeFile { margins, split: vec![[0.0, 0.0], [220.0, 90.0], [440.0, 180.0]], ..CubeFile::default() }
 }
 
-/// Cells of the erased state and of P1 in a word line of the small part.
+/// Cells of a word line of the small part that are in the erased state or in P1.
 const CELLS: f64 = 4096.0 * 8.0 / 4.0;
 
 #[test]
 fn followers_skip_what_leaders_did_not_need() {
     let file = CubeFile { window: false, ..CubeFile::default() };
-    // Figure 3: P2 skips three verifies, P3 five.
+    // Figure 3: P2 skips three verifies, and P3 skips five.
     assert_eq!(follows(&[1, 4, 6], 20, &file).skipped_verifies[..4], [0, 3, 5, 0]);
-    // Figure 8: one of P1 to seven of P7.
+    // Figure 8: from one verify of P1 to seven of P7.
     let tlc = [2, 3, 4, 5, 6, 7, 8];
     assert_eq!(follows(&tlc, 20, &file).skipped_verifies[..7], [1, 2, 3, 4, 5, 6, 7]);
-    // A VStart higher by less than a step may bring states forward by a loop.
+    // An increase of VStart by less than a step may move states forward by one loop.
     let narrower = follows(&tlc, 0, &printed());
     assert_eq!(narrower.skipped_verifies[..7], [0, 1, 2, 3, 4, 5, 6]);
     let none = CubeFile { skip: false, ..CubeFile::default() };
@@ -300,12 +301,13 @@ fn the_window_is_narrower_by_what_the_leader_leaves_to_spare() {
         let found = follows(&[2, 3, 4], (rate * CELLS).round() as u32, &file);
         (found.start_margin, found.final_margin)
     };
-    // Figure 11: a spare margin of 1.7e-3 is 320 mV, split 90 to 130; more spare margin changes nothing.
+    // Figure 11: a spare margin of 1.7e-3 gives 320 mV, split 90 to 130. A larger spare margin changes
+    // nothing.
     assert_eq!(margins(2.4e-3), (130, 190));
     assert_eq!(margins(0.0), (130, 190));
     assert_eq!(margins(4.2e-3), (0, 0));
     assert_eq!(margins(9.0e-3), (0, 0));
-    // A spare margin of 0.9e-3.
+    // The spare margin is 0.9e-3.
     assert_eq!(margins(3.3e-3), (60, 110));
     let chosen = follows(&[2, 3, 4], (2.2e-3 * CELLS) as u32, &CubeFile::default());
     assert_eq!((chosen.start_margin, chosen.final_margin), (0, 20));
@@ -341,7 +343,7 @@ fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
         let mut rig = device(with_cells(0.0, 0.0), settings);
         write_all(&mut rig, 64);
         let [leaders, followers] = ["cubeftl.leaders", "cubeftl.followers"].map(|name| rig.measured(name));
-        // Open blocks have additional leaders: up to three in each of two blocks of four dies.
+        // Blocks that are open at the end have more leaders: up to three in each of two blocks of four dies.
         assert!((leaders - followers / 3.0).abs() <= 24.0, "{settings}: {leaders} beside {followers}");
         let [slow, fast] = ["cubeftl.leader_us", "cubeftl.follower_us"].map(|name| rig.measured(name));
         assert!((slow - 701.0).abs() < 1.0, "{settings}: {slow} us");
@@ -349,12 +351,13 @@ fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
     }
 }
 
-/// Unreadable pages, after each was written and read once.
+/// Unreadable pages, after each page was written and read once.
 fn lost(settings: &str) -> u64 {
     lost_of(with_cells(0.0, 0.0), settings).0
 }
 
-/// As [`lost`], for any device, with the number of rejected followers.
+/// Unreadable pages of any device after each page was written and read once, and the number of rejected
+/// followers.
 fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
     let mut rig = device(file, settings);
     write_all(&mut rig, 64);
@@ -371,18 +374,18 @@ fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
 #[test]
 fn followers_keep_their_data_and_those_of_a_table_beyond_the_cells_do_not() {
     assert_eq!(lost(""), 0);
-    // The margins printed in the paper exceed these cells; the check detects it at once.
+    // The margins printed in the paper exceed these cells.
     assert!(
         lost("safety = false, margins = [[0, 0], [0.0017, 320]], split = [[0, 0], [220, 90], [440, 180]]")
             > 0
     );
-    // The same holds if twice the errors are allowed.
+    // Margins for twice the errors exceed the cells too.
     assert!(lost("safety = false, most_errors = 0.0084, margins = [[0.0014, 0], [0.0055, 300]]") > 0);
 }
 
 #[test]
 fn old_cells_lose_as_many_pages_of_followers_as_of_the_data_sheet() {
-    // Each layer is read with the default levels of the part, so that only programs differ.
+    // Each layer is read with the default read levels of the part, so that only programs differ.
     let of = |settings: &str| {
         let mut rig = device(with_cells(2_000.0, 8_760.0), &format!("read_levels = false, {settings}"));
         for _ in 0..4 {
@@ -400,7 +403,7 @@ fn old_cells_lose_as_many_pages_of_followers_as_of_the_data_sheet() {
     assert!((tuned - data_sheet).abs() < error, "{tuned} beside {data_sheet}");
 }
 
-/// The device, with cells that pass two loops earlier during a period that begins at `from`.
+/// The device with a surge: cells pass two loops earlier, from `from` on for the time `of`.
 fn with_surge(from: Duration, of: Duration) -> DeviceFile {
     let mut file = with_cells(0.0, 0.0);
     let cells = file.part.cells.as_mut().expect("it has cells");
@@ -412,7 +415,7 @@ fn with_surge(from: Duration, of: Duration) -> DeviceFile {
 fn followers_of_a_leader_before_a_surge_are_programmed_again_and_lose_nothing() {
     let us = Duration::from_us;
     let (mut refused, mut unchecked) = (0.0, 0);
-    // A surge at each position of a word line in its layer and in its block, which has sixteen.
+    // A surge at each position of a word line in its layer, and in its block of sixteen word lines.
     for at in 0..20u64 {
         let surge = || with_surge(us(20_000 + 650 * at), us(40_000));
         for order in ["adaptive", "horizontal", "vertical"] {
@@ -451,12 +454,12 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     let mut opm = Opm::new(&CubeFile { window: false, ..CubeFile::default() });
     assert!(opm.accepts(block, 1, &errors(10_000)), "a leader has nobody before it");
     opm.learn(block, 1, &programmer, &errors(100));
-    // 150 plus four times their root.
+    // The limit is 150 plus four times its root.
     assert!(opm.accepts(block, 1, &errors(198)) && !opm.accepts(block, 1, &errors(199)));
-    // The preceding word line counts, which need not be the leader.
+    // A follower is compared with the preceding word line, not with the leader.
     opm.note_follower(block, 1, &errors(198));
     assert!(opm.accepts(block, 1, &errors(360)));
-    // With a narrower window of its followers, a leader counts with a thousandth of the bits more.
+    // If its followers have a narrower window, a leader counts with more errors: a thousandth of the bits.
     let mut narrow = Opm::new(&CubeFile::default());
     narrow.learn(block, 1, &programmer, &errors(100));
     assert!(narrow.accepts(block, 1, &errors(365)) && !narrow.accepts(block, 1, &errors(366)));
@@ -467,7 +470,7 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     assert!(unchecked.accepts(block, 1, &errors(u32::MAX)));
 }
 
-/// The device with the factors of the paper's evaluation, at this age.
+/// The device with the fixed factors of the paper's evaluation, at this age.
 fn with_factors(hours: f64) -> DeviceFile {
     let mut file = with_cells(0.0, hours);
     let cells = file.part.cells.as_mut().expect("it has cells");
@@ -492,7 +495,7 @@ fn factors_make_programs_and_retries_what_the_paper_puts_in() {
     let [slow, fast, least] = ["cubeftl.leader_us", "cubeftl.follower_us", "cubeftl.least_follower_us"]
         .map(|name| rig.measured(name));
     assert!((slow - 701.0).abs() < 0.01, "{slow}");
-    // Followers take 30 % less on average and 35.9 % at most, plus 1 us to set parameters.
+    // Followers take 30 % less on average and 35.9 % less at most. Setting the parameters adds 1 us.
     assert!((1.0 - (fast - 1.0) / 700.0 - 0.30).abs() < 0.01, "{fast}");
     assert!((0.34..0.3592).contains(&(1.0 - (least - 1.0) / 700.0)), "{least}");
     let retries = |hours: f64, settings: &str| {

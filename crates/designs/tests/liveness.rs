@@ -11,14 +11,14 @@ use wordline_ssd::{DeviceFile, Operation};
 
 use crate::rig::Rig;
 
-/// Writes of a run, in turnovers of the logical pages. Chosen: each block is erased some hundred times.
+/// Host writes of a run, in multiples of the logical pages. Chosen: each block is erased some hundred times.
 const TURNOVERS: u64 = 60;
 
-/// Writes, in turnovers of the logical pages, within which a suspended block must make progress. Chosen: each
-/// logical page is rewritten some three times.
+/// Host writes within which a suspended block must make progress, in multiples of the logical pages. Chosen:
+/// each logical page is rewritten some three times.
 const BOUND: u64 = 5;
 
-/// The devices and settings for a design: each chosen so that all of its mechanisms work.
+/// The devices and settings for a design. Together they exercise all of its mechanisms.
 fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
     let settings = |settings: &str| format!("design = {{ name = '{name}', {settings} }}");
     match name {
@@ -35,7 +35,7 @@ fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
     }
 }
 
-/// A suspended block: its number, how often it was opened, and the reprogram passes of its word lines.
+/// A suspended block: its number, the number of its opening, and the reprogram passes of its word lines.
 type Suspended = (BlockSetId, u64, Vec<Option<u8>>);
 
 fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
@@ -49,7 +49,7 @@ fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
     })
 }
 
-/// Counters that advanced before `then`, and not since.
+/// Counters that advanced before `then`, but not after it.
 fn stopped(names: impl Iterator<Item = &'static str>, then: &Metrics, now: &Metrics) -> Vec<&'static str> {
     let has_stopped = |name: &&str| match (then.get(name), now.get(name)) {
         (Some(Value::Count(then)), Some(Value::Count(now))) => then > 0 && then == now,
@@ -58,8 +58,8 @@ fn stopped(names: impl Iterator<Item = &'static str>, then: &Metrics, now: &Metr
     names.filter(has_stopped).collect()
 }
 
-/// Long run of a design, with half of the writes to a tenth of the pages, some large writes, and idle times.
-/// Returns what stopped working.
+/// Long run of a design: half of the writes go to a tenth of the pages, and there are large writes and idle
+/// times. Returns the mechanisms that stopped working.
 fn stalled_mechanisms(file: DeviceFile, settings: &str, counters: &[&'static str]) -> Vec<String> {
     let mut rig = Rig::new(file, settings);
     let (pages, sectors) = {

@@ -1,4 +1,5 @@
-//! ReSSD in a small device: the figures of its paper step by step, its filter, and the design contract.
+//! ReSSD in a small device: the figures of the paper step by step, the separation by age, and the contract of
+//! designs.
 
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
@@ -32,7 +33,7 @@ fn rig(settings: &str) -> Rig {
     Rig::new(one_plane(), &format!("design = {{ name = 'ressd', {settings} }}"))
 }
 
-/// Writes pages, which are destaged together.
+/// Writes pages that are destaged together.
 fn write(rig: &mut Rig, pages: &[u64]) {
     pages.iter().for_each(|page| rig.submit(Operation::Write, page * SECTORS, SECTORS));
     rig.flush();
@@ -47,7 +48,8 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
     all
 }
 
-/// The logical pages on a word line of a hot block, `None` for an invalid one, and its reprogram passes.
+/// The logical pages on a word line of a hot block (`None` for an invalid page), and the reprogram passes of
+/// the word line.
 fn word_line(rig: &Rig, block: BlockSetId, line: u32) -> ([Option<u32>; 2], u8) {
     let base = rig.device.base();
     let (space, chips) = (&base.space, base.flash.chips());
@@ -82,19 +84,20 @@ fn updates_fill_super_layers_of_a_hot_block_as_in_figure_8() {
     assert_eq!(super_layer(&rig, block, 0), first);
     assert_eq!(rig.measured("ressd.super_layers"), 1.0);
 
-    // The first super layer is fully valid: the same data, written for the third time, begin the second one.
+    // All pages of the first super layer are valid. The same data, written for the third time, begin the
+    // second super layer.
     write(&mut rig, &[0, 8]);
     assert_eq!(word_line(&rig, block, PER_SUPER_LAYER), ([Some(0), Some(8)], 0));
     assert_eq!(rig.measured("ressd.super_layers"), 2.0);
-    // The first one is passed over: its invalid page is not reprogrammed.
+    // The first super layer is passed over: its invalid page is not reprogrammed.
     write(&mut rig, &[9, 10]);
     assert_eq!(word_line(&rig, block, PER_SUPER_LAYER + 1), ([Some(9), Some(10)], 0));
     assert_eq!(word_line(&rig, block, 0), ([None, Some(1)], 0));
     assert_eq!((rig.measured("ressd.hot_1"), rig.measured("flash.reprogrammed")), (12.0, 0.0));
 }
 
-/// The writes of figure 9 up to time 3. P5 is the partner of P0 in the last word line, which the figure does
-/// not name.
+/// The writes of figure 9 up to time 3. The figure does not name the partner of P0 in the last word line;
+/// here it is P5.
 fn figure_9(rig: &mut Rig) -> BlockSetId {
     for pair in [[0, 1], [2, 3], [3, 4], [0, 5]] {
         write(rig, &pair);
@@ -120,16 +123,16 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
     let block = figure_9(&mut rig);
     assert_eq!((rig.measured("flash.reprogrammed"), rig.measured("flash.padding")), (4.0, 0.0));
 
-    // All pages are valid, and word lines have reprogram passes left: the block is a candidate, and another
-    // one is written.
+    // All pages are valid, and word lines have reprogram passes left. So the block becomes a candidate, and
+    // another block is written.
     write(&mut rig, &[9, 10]);
     let space = &rig.device.base().space;
     assert_eq!((space.state(block), rig.measured("ressd.suspended")), (State::Suspended, 1.0));
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
 
-    // An update of a page of the candidate goes to the second block; the next page is reprogrammed in its
-    // place.
+    // An update of a page of the candidate goes to the second block. The next page is reprogrammed in place
+    // of the old version.
     write(&mut rig, &[2, 11]);
     assert_eq!(word_line(&rig, second, 1), ([Some(2), Some(11)], 0));
     write(&mut rig, &[12]);
@@ -146,12 +149,12 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
 fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
     let mut rig = with_normal_pages("");
     let first = figure_9(&mut rig);
-    // The candidate is reclaimed when another block is begun in its place.
+    // The candidate is reclaimed when another block begins in its place.
     write(&mut rig, &[9, 10]);
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
     assert_eq!((rig.measured("ressd.reclaimed"), rig.measured("flash.unit_programs")), (1.0, 0.0));
-    // In the meantime its eight pages are read. Each host page takes two of them along.
+    // Meanwhile GC reads the eight pages of the candidate. Each host page is programmed with two of them.
     for _ in 0..50 {
         rig.submit(Operation::Read, 0, SECTORS);
         rig.run_down_to(0);
@@ -163,16 +166,16 @@ fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
     let held = super_layer(&rig, first, 0);
     assert_eq!(held, [2, 1, 1, 0].map(|times| ([None, None], times)));
     assert_eq!((rig.measured("flash.padding"), rig.measured("flash.gc_programs")), (0.0, 0.0));
-    // Its word lines are reprogrammed, the one with the fewest passes first.
+    // The word lines of the candidate are reprogrammed, first the one with the fewest passes.
     write(&mut rig, &[19]);
     assert_eq!(word_line(&rig, first, 3), ([Some(19), None], 1));
-    // Until no reprogram pass of its super layer is left, nothing else is programmed for the level.
+    // While its super layer has a reprogram pass left, the level programs nothing else.
     for page in [11, 12, 13] {
         write(&mut rig, &[page]);
     }
     assert_eq!(rig.measured("ressd.super_layers"), 2.0);
     assert_eq!(word_line(&rig, second, 1), ([None, None], 0));
-    // The relocated pages are found.
+    // All relocated pages can be read.
     (0..25).for_each(|page| rig.submit(Operation::Read, page * SECTORS, SECTORS));
     rig.flush();
 }
@@ -183,8 +186,8 @@ fn hot_pages_without_a_place_complete_word_lines_too() {
     let first = figure_9(&mut rig);
     write(&mut rig, &[9, 10]);
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
-    // The eight pages of the candidate are read. Updates have no page to replace: each takes two of them to a
-    // normal block.
+    // GC reads the eight pages of the candidate. The updates have no invalid page to take, so each goes to a
+    // normal block with two of the eight pages.
     for _ in 0..50 {
         rig.submit(Operation::Read, 0, SECTORS);
         rig.run_down_to(0);
@@ -196,7 +199,7 @@ fn hot_pages_without_a_place_complete_word_lines_too() {
     }
     assert_eq!((rig.measured("ressd.hot_1"), rig.measured("flash.padding")), (18.0, 0.0));
     assert_eq!(super_layer(&rig, first, 0), [2, 1, 1, 0].map(|times| ([None, None], times)));
-    // The next one is reprogrammed in the candidate.
+    // The next page is reprogrammed in the candidate.
     write(&mut rig, &[15]);
     assert_eq!(word_line(&rig, first, 3), ([Some(15), None], 1));
 }
@@ -228,7 +231,7 @@ fn a_candidate_without_rewrites_is_opened_again_for_its_next_super_layer() {
     let mut rig = with_normal_pages("");
     let block = figure_9(&mut rig);
     write(&mut rig, &[9, 10]);
-    // Pages of the candidate are updated repeatedly: each invalid page takes one of them, until no reprogram
+    // Pages of the candidate are updated repeatedly. Each update takes an invalid page, until no reprogram
     // pass is left.
     for _ in 0..40 {
         for page in [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12] {
@@ -292,8 +295,8 @@ fn the_time_stamp_of_a_hot_block_is_that_of_its_last_super_layer() {
     let counted =
         |rig: &Rig| ["hot_1", "hot_2", "super_layers"].map(|name| rig.measured(&format!("ressd.{name}")));
     assert_eq!(counted(&rig), [8.0, 0.0, 1.0]);
-    // Normal pages fill their block and begin another one, so that an update of one of them belongs to the
-    // hottest level. It begins the second super layer of the hot block.
+    // Normal pages fill their block and begin another one. So an update of one of them belongs to the hottest
+    // level. This update begins the second super layer of the hot block.
     write(&mut rig, &[21, 22, 23]);
     write(&mut rig, &[24, 25, 26]);
     write(&mut rig, &[24]);
@@ -309,7 +312,7 @@ fn data_from_before_the_run_are_normal() {
     rig.device.fill_steady(Seed(1));
     let [hot, updates] = ["ressd.hot_1", "ressd.updates"].map(|name| rig.measured(name));
     assert!(hot == 0.0 && updates > 0.0, "{hot} hot of {updates}");
-    // First old data are replaced, a block of them, then young data.
+    // First a block of old data is replaced, and then young data.
     (0..8).for_each(|n| write(&mut rig, &[3 * n, 3 * n + 1, 3 * n + 2]));
     assert_eq!(rig.measured("ressd.hot_1"), 0.0);
     write(&mut rig, &[23]);
@@ -333,7 +336,7 @@ fn it_keeps_the_contract_of_designs() {
         let settings =
             ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid, passive_reclaim: true };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
-        // Without a limit on blocks in MLC mode.
+        // The same device without a limit on blocks in MLC mode.
         let unlimited = DeviceFile {
             ftl: FtlFile { two_bit: Some(TwoBitFile::default()), ..file.ftl.clone() },
             ..file.clone()
@@ -346,7 +349,7 @@ fn it_keeps_the_contract_of_designs() {
 fn its_memory_follows_from_blocks_planes_and_word_lines() {
     let config = one_plane().check().expect("the device is sound");
     let overhead = Overhead::of(&config, 2);
-    // 96 blocks of 8 word lines on one plane: three pointers of 7 and 3 bits.
+    // 96 blocks of 8 word lines on one plane. Three pointers have 7 and 3 bits each.
     let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = overhead;
     assert_eq!((stamps, tags, pointers, word_lines), (384, 36, 4, 576));
     assert_eq!((overhead.total(), saved_per_block), (1_000, 56));

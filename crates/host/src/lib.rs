@@ -1,5 +1,5 @@
-//! Host-side software above a device: submission queues, the pblk host FTL for open-channel devices, the same
-//! FTL over zones, a direct host without FTL, and a RAID-5 array of devices.
+//! Host-side software above a device: submission queues, the host FTL pblk for open-channel devices, the same
+//! FTL over zones, a direct host without an FTL, and a RAID-5 array of devices.
 
 pub mod direct;
 pub mod pblk;

@@ -1,41 +1,44 @@
 //! Command queues: decide when the next request of a workload is submitted.
 //!
-//! In an *open loop* requests arrive at the times of the trace, whatever the device does. A *bounded* loop
-//! does the same, but keeps at most a fixed number of requests outstanding; the others wait in the host. A
-//! *closed loop* keeps a fixed number of requests outstanding: each completion allows the next submission,
-//! after the think time. A closed loop in bursts also pauses periodically: outstanding commands complete
-//! during a pause, and none is submitted. A source that keeps the time itself, such as jobs with queue depths
-//! and rates of their own, hands over its requests when they are due.
+//! - *Open loop*: requests are submitted at the times of the trace, whatever the device does.
+//! - *Bounded loop*: as an open loop, but with at most a fixed number of requests outstanding. The other
+//!   requests wait in the host.
+//! - *Closed loop*: a fixed number of requests is outstanding. Each completion allows the next submission,
+//!   after the think time.
+//! - *Closed loop in bursts*: a closed loop with periodic pauses. During a pause outstanding commands
+//!   complete, and none is submitted.
+//! - *Source-paced*: the source keeps the time itself, and hands over its requests when they are due. An
+//!   example is a set of jobs that each have a queue depth and a rate.
 
 use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::Command;
 
-/// How requests are paced.
+/// The rule that decides when requests are submitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// At the times of the trace, stretched by a factor: 0.5 is twice as fast.
+    /// Submits requests at the times of the trace, stretched by a factor: 0.5 is twice as fast.
     Open {
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// At the times of the trace, with at most this many outstanding in each queue. A request that is due
-    /// while the queue is full waits in the host; its latency counts from its submission.
+    /// Submits requests at the times of the trace, with at most `depth` outstanding in each queue. A request
+    /// that is due while the queue is full waits in the host. Its latency counts from its submission.
     Bounded {
         /// Most requests outstanding in a queue.
         depth: u32,
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// This many outstanding in each queue.
+    /// Keeps `depth` requests outstanding in each queue.
     Closed {
         /// Requests outstanding in a queue.
         depth: u32,
         /// Think time: from a completion to the submission that it allows.
         think: Duration,
     },
-    /// This many outstanding in each queue, in bursts with pauses between them.
+    /// Keeps `depth` requests outstanding in each queue, in bursts with pauses between them.
     Bursts {
         /// Requests outstanding in a queue.
         depth: u32,
@@ -44,16 +47,16 @@ pub enum Pace {
         /// Length of the pause after a burst.
         off: Duration,
     },
-    /// As soon as the source has them: the source keeps the time and the queue depth itself.
+    /// Submits requests as soon as the source has them. The source keeps the time and the queue depth itself.
     SourcePaced {
-        /// Whether the source leaves times without a request, if the device keeps up.
+        /// Whether the source has times without a request, if the device keeps up.
         pauses: bool,
     },
 }
 
 impl Pace {
-    /// Whether the host leaves times without a request, if the device keeps up: between the times of a trace,
-    /// between bursts, and during think times.
+    /// Whether the host has times without a request, if the device keeps up: between the times of a trace,
+    /// between bursts, or during think times.
     pub fn has_pauses(&self) -> bool {
         match self {
             Self::Open { .. } | Self::Bounded { .. } | Self::Bursts { .. } => true,
@@ -62,7 +65,8 @@ impl Pace {
         }
     }
 
-    /// Whether the trace lets the arrival be submitted at `time` or earlier; closed loops always do.
+    /// Whether the trace allows the submission of the arrival at `time` or earlier. Always true in closed
+    /// loops.
     pub fn is_due_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
@@ -72,7 +76,7 @@ impl Pace {
         }
     }
 
-    /// Whether the trace has the arrival submitted before `time`; in closed loops never.
+    /// Whether the trace requires the submission of the arrival before `time`. Always false in closed loops.
     pub fn is_due_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
@@ -82,7 +86,7 @@ impl Pace {
         }
     }
 
-    /// Time left of a pause between bursts, at `since` after the begin of the workload; `None` within a
+    /// Remaining time of a pause between bursts, at `since` after the begin of the workload; `None` during a
     /// burst.
     fn pause(&self, since: Duration) -> Option<Duration> {
         let Self::Bursts { on, off, .. } = self else { return None };
@@ -97,9 +101,9 @@ impl Pace {
 pub struct QueueMapping {
     /// Queues that the host uses, at least one.
     pub queues: u16,
-    /// Whether a request stays in the queue that its command names (by the submitting processor, as operating
-    /// systems do), modulo the number of queues. Otherwise round robin; in a closed loop the queues take
-    /// turns as slots become free.
+    /// Whether a request stays in the queue that its command names, modulo the number of queues. Operating
+    /// systems do this by the submitting processor. Otherwise requests are spread round robin. In a closed
+    /// loop the queues then take turns as slots become free.
     pub is_bound: bool,
 }
 
@@ -126,38 +130,38 @@ pub enum Submission {
     Submit(Command),
     /// Call again at this time.
     RetryAt(Instant),
-    /// Nothing to submit before the next completion.
+    /// Submit nothing before the next completion.
     Wait,
-    /// Nothing to submit any more: the workload has ended.
+    /// Submit nothing more: the workload has ended.
     End,
 }
 
-/// A source of requests: the workload. Every iterator over arrivals is one.
+/// A source of requests: the workload. Every iterator over arrivals is a source.
 pub trait Source {
-    /// The next request; `None` at the end, or while the source waits for a completion. May be called again
-    /// after the end, and returns `None` then.
+    /// The next request. `None` at the end of the workload, or while the source waits for a completion. A
+    /// call after the end returns `None`.
     fn next(&mut self) -> Option<Arrival>;
 
-    /// Whether more requests will follow after a completion.
+    /// Whether more requests may follow after a completion.
     #[inline]
     fn has_more(&self) -> bool {
         false
     }
 
-    /// Advances the clock of the source to `now`, measured from the begin of the workload. Called only with
+    /// Advances the clock of the source to `now`, counted from the begin of the workload. Called only with
     /// the pace [`Pace::SourcePaced`].
     #[inline]
     fn advance_to(&mut self, _now: Instant) {}
 
-    /// When the source will have a request that depends on no completion, measured from the begin of the
-    /// workload.
+    /// Time at which the source has its next request that depends on no completion, counted from the begin of
+    /// the workload.
     #[inline]
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// Notifies the source that the command with this tag has completed and that its think time is over, or
-    /// that the command will never complete.
+    /// Notifies the source that the command with this tag has completed and that its think time is over. Also
+    /// called for a command that will never complete.
     #[inline]
     fn completed(&mut self, _tag: u32) {}
 }
@@ -175,7 +179,7 @@ enum FreeSlots {
     One(u32),
     /// Free slots of each queue.
     Each(Vec<u32>),
-    /// One entry for each free slot, with its queue, in the order in which the slots became free.
+    /// One entry for each free slot: the queue of the slot, in the order in which the slots became free.
     Any(VecDeque<u16>),
 }
 
@@ -222,19 +226,19 @@ impl FreeSlots {
 
 /// The queues between a workload and a device.
 pub struct HostQueue<S> {
-    /// Begin of the workload; the times of the trace count from here.
+    /// Begin of the workload. The times of the trace count from here.
     begin: Instant,
     source: S,
     pace: Pace,
     spread: QueueMapping,
-    /// The next two requests, in this order unless `second_is_next`.
+    /// The next two requests of the source. The first is next unless `second_is_next`.
     ahead: [Option<Arrival>; 2],
     second_is_next: bool,
     submitted: u64,
     completed: u64,
     lost: u64,
-    /// Closed loop with think time: when each think time ends, in order, with the queue and the tag of the
-    /// completed command.
+    /// Think times in progress, in the order of their ends: the end, the queue and the tag of the completed
+    /// command. Only for a closed loop with a think time.
     thinking: VecDeque<(Instant, u16, u32)>,
     room: FreeSlots,
 }
@@ -265,7 +269,7 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// Sets the begin of the workload, for a device that has run before.
+    /// Sets the begin of the workload. Needed for a device that has run before.
     #[must_use]
     pub fn starting_at(self, begin: Instant) -> Self {
         Self { begin, ..self }
@@ -277,7 +281,7 @@ impl<S: Source> HostQueue<S> {
         if self.is_full() { Submission::Wait } else { self.next_with_slot(now) }
     }
 
-    /// Whether the only queue of a closed or bounded loop is full, so that the next request has to wait for a
+    /// Whether the only queue of a closed or bounded loop is full: the next request has to wait for a
     /// completion.
     #[inline]
     fn is_full(&self) -> bool {
@@ -344,8 +348,8 @@ impl<S: Source> HostQueue<S> {
         if self.ahead[next].is_some() { Some(next) } else { self.poll_source(next) }
     }
 
-    /// As [`next_ahead`](Self::next_ahead), where the source had no request for the next place when it was
-    /// last called.
+    /// The same as [`next_ahead`](Self::next_ahead), when the source had no request for the place `next` at
+    /// its last call.
     fn poll_source(&mut self, next: usize) -> Option<usize> {
         if self.ahead[1 - next].is_some() {
             self.second_is_next = !self.second_is_next;
@@ -366,17 +370,17 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// The action when nothing can be submitted before a slot is free.
+    /// The action when nothing can be submitted before a slot becomes free.
     fn wait_for_slot(&self) -> Submission {
         self.thinking.front().map_or(Submission::Wait, |(time, ..)| Submission::RetryAt(*time))
     }
 
-    /// The request to be submitted next, and the one after it.
+    /// The next request to submit, and the request after it.
     #[inline]
     pub fn upcoming(&self) -> [Option<&Command>; 2] {
         let [first, second] = &self.ahead;
         let (next, later) = if self.second_is_next { (second, first) } else { (first, second) };
-        // The source had no request for the next place when it was last called.
+        // `next` is empty if the source had no request at its last call.
         let (next, later) = if next.is_none() { (later, &None) } else { (next, later) };
         [next, later].map(|arrival| arrival.as_ref().map(|arrival| &arrival.command))
     }
@@ -415,12 +419,12 @@ impl<S: Source> HostQueue<S> {
         &self.source
     }
 
-    /// The source, mutable: a source that [`has_more`](Source::has_more) can be given more requests.
+    /// The source, mutable. A source that [`has_more`](Source::has_more) can be given more requests.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// Requests submitted that may still complete.
+    /// Submitted requests that may still complete.
     pub fn outstanding(&self) -> u64 {
         self.submitted - self.completed - self.lost
     }

@@ -5,18 +5,18 @@ use wordline_ssd::Completion;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::timeline::{OccupancySample, Recorded, TimelineRequest};
 
-/// Records the commands of a host above a device; records nothing while it is off.
+/// Records the completed commands of a host above a device, while recording is on.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Option<Box<Recorded>>);
 
 impl Recorder {
-    /// Switches recording on, or off, which discards the records.
+    /// Switches recording on or off. Switching off discards the records.
     pub fn set_enabled(&mut self, on: bool) {
         self.0 = on.then(Box::default);
     }
 
     /// Records the completion of the command with this number. `levels` gives the occupancy of the device:
-    /// pages in the buffer, and free blocks.
+    /// pages in the write buffer, and free blocks.
     pub fn note(
         &mut self,
         number: u32,

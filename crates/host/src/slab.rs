@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Values by number. An added value gets the most recently freed number, or else the next unused one.
+/// Values by number. A new value gets the number that was freed last. Without a freed number it gets the next
+/// unused one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slab<T> {
     slots: Vec<Option<T>>,
@@ -31,17 +32,17 @@ impl<T> Slab<T> {
         number
     }
 
-    /// The value with this number; panics if there is none.
+    /// The value with this number. Panics if there is none.
     pub fn get(&self, number: u32) -> &T {
         self.slots[number as usize].as_ref().expect("a number of a value that is there")
     }
 
-    /// As [`get`](Self::get), mutable.
+    /// The value with this number, mutable. Panics if there is none.
     pub fn get_mut(&mut self, number: u32) -> &mut T {
         self.slots[number as usize].as_mut().expect("a number of a value that is there")
     }
 
-    /// Removes the value with this number, which becomes free; panics if there is none.
+    /// Removes the value with this number and frees the number. Panics if there is none.
     pub fn remove(&mut self, number: u32) -> T {
         let value = self.slots[number as usize].take().expect("a number of a value that is there");
         self.free.push(number);

@@ -1,8 +1,8 @@
-//! A host FTL over zones: the FTL of [`pblk`](crate::pblk), a log whose lines are made of zones.
+//! A host FTL over zones: the FTL of [`pblk`](crate::pblk) with lines of zones.
 //!
 //! The FTL treats zones as chunks: a line has one zone of each set of parallel units. It writes zones in
-//! order, keeps a page-level L2P map, collects the line with the fewest valid pages and resets the zones of
-//! that line. `docs/zoned.md` lists the keys.
+//! order, keeps a page-level L2P map, collects the line with the fewest valid pages, and then resets the
+//! zones of that line. `docs/zoned.md` lists the keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,12 @@ use crate::pblk::{CollectorFile, Layout, OPEN_LINES, Pblk, Sizes, check_host, ch
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZonedFile {
-    /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs.
+    /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs
+    /// if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
-    /// as many as pblk takes.
+    /// Size of the write ring buffer in host memory, rounded up to a power of two of logical blocks. Left
+    /// out: the size that pblk computes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
     /// Host time per command, in addition to the device time.
@@ -41,7 +42,7 @@ pub struct ZonedFile {
 /// A checked configuration of a zoned host.
 #[derive(Clone, Debug)]
 pub struct ZonedConfig {
-    /// As it was written.
+    /// The configuration as given.
     pub file: ZonedFile,
     /// The device below the zones.
     pub device: OpenChannelConfig,
@@ -79,7 +80,7 @@ impl ZonedFile {
     }
 }
 
-/// Checks that enough zones may be active for the lines that the FTL keeps open.
+/// Checks that the limit of active zones allows the lines that the FTL keeps open.
 fn check_limits(geometry: &Geometry, wrong: &mut Complaints) {
     let (active, units) = (geometry.max_open, geometry.units());
     let least = OPEN_LINES * units;

@@ -1,4 +1,4 @@
-//! The host FTL as a block device; the device below supplies the rest.
+//! The host FTL as a block device. The device below supplies the other functions.
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
@@ -69,7 +69,8 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.requests.len()
     }
 
-    /// Fails the commands that wait for space that will never become free, as too many chunks are out of use.
+    /// Fails the commands that wait for space that never becomes free, because too many chunks are out of
+    /// use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let waiting: Vec<u32> = self.writes.drain(..).chain(self.flushes.drain(..)).collect();
         for number in &waiting {
@@ -147,12 +148,12 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
 
     fn oldest(&self) -> Option<OldestCommand> {
         let first = self.requests.values().min_by_key(|request| request.submitted)?;
-        // Any progress of the device is progress of the command.
+        // The digest changes with any progress of the device, which counts as progress of the command.
         let done = self.device().digest().value();
         Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
-    /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
+    /// The stall limit of the device for each chunk of a line. Chosen: a line may have to be collected first.
     fn stall_limit(&self) -> Duration {
         self.device().stall_limit() * u64::from(self.device().geometry().units())
     }
@@ -197,7 +198,8 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.device().lengths()
     }
 
-    /// Chosen: 64 B for each page that the recovery reads, and the bound of the device.
+    /// Upper bound on the size of a field in a snapshot. Chosen: 64 B for each page that the recovery reads,
+    /// and the bound of the device.
     fn max_field_bytes(&self) -> u64 {
         self.device().max_field_bytes() + Bytes(64).0 * self.ftl.map.len() as u64
     }
@@ -218,7 +220,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 }
 
-/// With the clock of its device off, an FTL command completes as it is submitted: no event remains.
+/// With the clock of its device off, an FTL command completes when it is submitted, so that no event remains.
 impl<D: PhysicalDevice> Ages for HostFtl<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false
@@ -233,7 +235,7 @@ impl<D: PhysicalDevice> Ages for HostFtl<D> {
         false
     }
 
-    /// GC runs only when the host has no space.
+    /// Does nothing: GC runs only when the host has no space.
     fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {

@@ -18,7 +18,7 @@ pub struct HostFtlFile {
     /// Fraction of the device that the host does not see.
     #[serde(default = "over_provisioning")]
     pub over_provisioning: f64,
-    /// Write buffer in the memory of the host.
+    /// Size of the write buffer in host memory.
     #[serde(default = "buffer")]
     pub buffer: Bytes,
     /// Host time per command, in addition to the device time.
@@ -28,7 +28,7 @@ pub struct HostFtlFile {
     pub open_channel: OpenChannelFile,
 }
 
-/// Chosen: pblk's 11 %, and some more for devices with few lines.
+/// Chosen: more than pblk's 11 %, for devices with few lines.
 fn over_provisioning() -> f64 {
     0.2
 }
@@ -52,8 +52,8 @@ pub struct HostFtlType {
     pages: u32,
 }
 
-/// Most logical pages for which GC always gains space: the lines except those that are free, open and being
-/// collected, less one unit each.
+/// Most logical pages with which GC always gains space. The free lines, the open line and the victim do not
+/// count. Each of the other lines counts without one program unit.
 fn most_pages(geometry: &Geometry) -> u32 {
     let line = geometry.units() * geometry.blocks_per_chunk;
     geometry.chunks_per_unit.saturating_sub(RESERVE as u32 + 3) * (line - geometry.ws_min)

@@ -1,11 +1,12 @@
 //! A host FTL: turns an open-channel device into a block device.
 //!
-//! [`ftl`] is the FTL, over any [`PhysicalDevice`]: a page-level map, a write buffer and greedy GC.
-//! [`HostFtl`] makes it a block device, so that any workload runs on it, and [`HostFtlType`] a device type
-//! that configurations can name. With it, the program of this crate is the complete program `wordline`.
+//! - [`ftl`] is the FTL over any [`PhysicalDevice`]: a page-level L2P map, a write buffer and greedy GC.
+//! - [`HostFtl`] makes the FTL a block device, so that any workload runs on it.
+//! - [`HostFtlType`] makes the block device a device type that configurations can name. The program of this
+//!   crate is the complete program `wordline` with this device type.
 //!
-//! A write completes when it is in the buffer, which a power cut empties; a flush and a FUA write complete
-//! when the buffer is empty. The host addresses whole pages, which are the logical blocks of the device.
+//! A write completes when it is in the buffer. A power cut empties the buffer. A flush or a FUA write
+//! completes when the buffer is empty. The host addresses whole pages: the logical blocks of the device.
 
 mod block_device;
 mod configured;
@@ -57,7 +58,7 @@ struct TrackedContents {
 enum Power {
     On,
     Off,
-    /// The device recovers; then its pages are scanned.
+    /// The device recovers. Then its pages are scanned.
     Back(Instant),
 }
 
@@ -68,8 +69,9 @@ pub struct HostFtl<D> {
     command_time: Duration,
     requests: BTreeMap<u32, Request>,
     next: u32,
-    /// Writes that wait for space, and commands that wait until the buffer is empty.
+    /// Writes that wait for space.
     writes: VecDeque<u32>,
+    /// Commands that wait until the buffer is empty.
     flushes: Vec<u32>,
     power: Power,
     recovery: Option<Recovered>,
@@ -85,7 +87,7 @@ state!(HostFtl<D: State> {
 });
 
 impl<D: PhysicalDevice> HostFtl<D> {
-    /// A device with this many pages and a write buffer of `buffer` pages.
+    /// A device with `pages` pages and a write buffer of `buffer` pages.
     pub fn new(device: D, pages: u32, buffer: u32, command_time: Duration) -> Self {
         Self {
             ftl: Ftl::new(device, pages, buffer as usize),
@@ -200,7 +202,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         }
     }
 
-    /// Admits pages of the first waiting write to the buffer as long as there is space. Returns whether it
+    /// Admits pages of the first waiting write to the buffer while there is space. Returns whether it
     /// admitted any.
     fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(number) = self.writes.front().copied() else { return false };
@@ -227,7 +229,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         page == end || page > first
     }
 
-    /// Advances the recovery: once the device is ready its pages are read, and then the map is rebuilt.
+    /// Advances the recovery: when the device is ready, its pages are read, and then the L2P map is rebuilt.
     fn advance_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Power::Back(since) = self.power else { return };
         if !self.ftl.device.is_ready() {
@@ -274,8 +276,8 @@ impl<D: PhysicalDevice> HostFtl<D> {
         followed.found.insert(command.tag, found);
     }
 
-    /// Writes pages with the clock of the device off, until `look` stops it; returns whether it ran to the
-    /// end.
+    /// Writes pages with the clock of the device off, until `look` stops it. Returns whether all pages were
+    /// written.
     fn write_untimed(
         &mut self,
         pages: impl Iterator<Item = u32>,
@@ -302,9 +304,9 @@ impl<D: PhysicalDevice> HostFtl<D> {
         goes_on
     }
 
-    /// Overwrites a first part of the pages at random until the write amplification of a round is within a
-    /// hundredth of the previous round's, in at most ten rounds. Chosen: each round writes as many pages as
-    /// there are.
+    /// Overwrites the first `pages` pages at random, in at most ten rounds. Stops when the write
+    /// amplification of a round is within a hundredth of that of the previous round. Chosen: each round
+    /// writes `pages` pages.
     fn overwrite(&mut self, seed: Seed, pages: u32, look: ProgressFn<'_>) -> Option<Steady> {
         let mut random = seed.stream("host-ftl.steady", 0);
         let (mut before, mut overwritten) = (f64::INFINITY, 0);

@@ -1,4 +1,4 @@
-//! The host FTL returns the data that it took, through GC, faults, power cuts and snapshots.
+//! The host FTL: it returns the data that were written, through GC, faults, power cuts and snapshots.
 
 mod host;
 
@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// Write amplification from GC: pages programmed for each page that the host writes, `next` choosing the
+/// Write amplification from GC: pages programmed for each page that the host writes. `next` chooses the
 /// pages.
 fn amplification(mut host: Host, mut next: impl FnMut(u32) -> u32) -> f64 {
     host.fill();
@@ -124,8 +124,8 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
     assert_eq!(amplification(Host::new(&device(&["over_provisioning=0.46"])), |n| n), 1.0);
 }
 
-/// Pages programmed for each host page if lines are collected in write order and this share of their pages is
-/// valid on average: the valid share v of a victim has (v - 1) / ln v as mean.
+/// Pages programmed for each host page, if lines are collected in write order and `share` of their pages is
+/// valid on average. With a valid share v of the victims this mean is (v - 1) / ln v.
 fn cost_in_order(share: f64) -> f64 {
     let (mut low, mut high) = (1e-9, share);
     for _ in 0..60 {
@@ -142,14 +142,13 @@ fn cost_in_order(share: f64) -> f64 {
 #[test]
 fn random_writes_cost_what_greedy_gc_of_so_many_lines_does() {
     let host = Host::new(&preset(&[]));
-    // Of 32 lines three are free when a victim is selected, and one is open.
+    // Of 32 lines three are free when a victim is selected, and one is open. So 28 lines have pages.
     let share = f64::from(host.pages()) / (28.0 * 128.0);
     let (pages, mut random) = (u64::from(host.pages()), Seed(5).stream("test.writes", 0));
     let found = amplification(host, |_| random.below(pages) as u32);
-    // Between a full line and the emptiest, with share v, lines lose pages ever more slowly, so that their
-    // mean u is below the middle of the two: 1 - v is less than 2 (1 - u), and a page costs 1 / (1 - v). The
-    // upper bound: write order, plus the 48 pages that wait in the buffer or are in flight, and so are still
-    // valid.
+    // Lower bound: lines lose pages ever more slowly, from full to the valid share v of a victim. So their
+    // mean share u is below the middle, and 1 - v is less than 2 (1 - u). A page costs 1 / (1 - v). Upper
+    // bound: the cost in write order. The 48 pages that are in the buffer or in flight are still valid.
     let (least, most) = (0.5 / (1.0 - share), cost_in_order(share + 48.0 / (28.0 * 128.0)));
     assert!((least..most).contains(&found), "{found}, not from {least} to {most}");
 }

@@ -1,5 +1,4 @@
-//! The program of a crate outside the repository's own: the complete `wordline`, with an additional device
-//! type.
+//! The program of a crate outside the workspace: the complete `wordline`, with an additional device type.
 
 use std::process::Command;
 

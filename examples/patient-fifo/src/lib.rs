@@ -1,4 +1,4 @@
-//! A design in its own crate: FIFO victim selection that spares blocks which are still mostly valid.
+//! A design in its own crate: FIFO victim selection that spares blocks which are mostly valid.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use wordline_ssd::design::{ExtensionPoint, Needs, View};
 use wordline_ssd::policy::victim::{Candidates, Indexes};
 use wordline_ssd::{Config, Design};
 
-/// Selects the oldest block whose valid share is at most a limit; if none of the oldest blocks qualifies, the
-/// one with the fewest valid pages.
+/// Selects the oldest block whose valid share is at most a limit. If none of the oldest blocks is, it selects
+/// the block with the fewest valid pages.
 pub struct PatientFifo {
     file: File,
 }
 
-// The design has no state for a snapshot of the device.
+// The design has no state that a snapshot has to save.
 state!(PatientFifo { fixed { file } });
 
 /// Settings of the design.
@@ -29,7 +29,7 @@ pub struct File {
 }
 
 impl Default for File {
-    /// Chosen: enough blocks to skip a few, and a bound on the work.
+    /// Chosen: enough blocks to skip a few, and a bound on the run time.
     fn default() -> Self {
         Self { looked_at: 16, most_valid: 15 }
     }
@@ -87,8 +87,8 @@ mod tests {
         contract::check(&contract::small(), |config| PatientFifo::build(&File::default(), config));
     }
 
-    /// Write amplification from GC: pages programmed for each page programmed for the host, on a small drive
-    /// under random writes.
+    /// Write amplification from GC on a small drive under random writes: pages programmed for each page
+    /// programmed for the host.
     fn amplification(setting: &str) -> f64 {
         let load = Workload { requests: Some(250_000), ..Workload::named("randwrite-4k-steady") };
         let set =

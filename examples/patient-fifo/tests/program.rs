@@ -1,4 +1,4 @@
-//! The program of the crate behaves as the page describes.
+//! The program of the crate behaves as docs/EXTENDING.md describes.
 
 #[path = "../../shortest-queue/tests/page/mod.rs"]
 mod page;

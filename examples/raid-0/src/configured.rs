@@ -9,7 +9,7 @@ use wordline_ssd::{Device, SECTOR};
 
 use crate::{Counts, Raid0, Striping};
 
-/// Most members. Chosen: events and memory grow with them, and no controller has more ports.
+/// Most members. Chosen: events and memory grow with the members, and no controller has more ports.
 const MOST_MEMBERS: u16 = 1024;
 
 /// Configuration of an array.
@@ -22,7 +22,7 @@ pub struct ArrayFile {
     /// Stripe unit: contiguous bytes on a member before the next member follows.
     #[serde(default = "stripe_unit")]
     pub stripe_unit: Bytes,
-    /// Configuration of each member; members only differ in their random streams.
+    /// Configuration of each member. Members differ only in their random streams.
     pub member: SsdFile,
 }
 
@@ -30,7 +30,7 @@ fn members() -> u16 {
     2
 }
 
-/// Chosen: small requests fit within it, large ones do not.
+/// Chosen: small requests fit into a unit, and large requests do not.
 fn stripe_unit() -> Bytes {
     Bytes::kib(64)
 }

@@ -1,12 +1,12 @@
 //! A device made of devices: SSDs striped as a RAID-0 array.
 //!
-//! Stripe unit `k` of the array is on member `k mod n`, as its unit `k / n`. So the sectors of a command on
+//! Stripe unit `k` of the array is stripe unit `k / n` of member `k mod n`. So the sectors of a command on
 //! one member are contiguous, and a command becomes one command for each member that it touches. The array
-//! wraps the events of its members and lends them its calendar; power cuts, metrics, audits and snapshots
-//! apply to all of them.
+//! wraps the events of its members and lends them its calendar. Power cuts, metrics, audits and snapshots
+//! apply to all members.
 //!
-//! [`Array`] is the device type that configurations can name; with it, the program of this crate is the
-//! complete program `wordline`.
+//! [`Array`] is the device type that configurations can name. The program of this crate is the complete
+//! program `wordline` with this device type.
 
 mod configured;
 mod pieces;
@@ -30,9 +30,9 @@ pub use pieces::Striping;
 /// An event of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberEvent<E> {
-    /// The member.
+    /// Number of the member.
     pub member: u16,
-    /// Its event.
+    /// The event of the member.
     pub event: E,
 }
 
@@ -65,7 +65,7 @@ pub struct Mark<M> {
 pub struct Raid0<D> {
     members: Vec<D>,
     striping: Striping,
-    /// By the tag of their member commands.
+    /// By the tag of its member commands: each outstanding host command.
     under_way: BTreeMap<u32, OutstandingCommand>,
     next: u32,
     digest: Digest,
@@ -93,8 +93,8 @@ struct TrackedContents {
 }
 
 impl<D: BlockDevice> Raid0<D> {
-    /// An array of `members` with stripe units of `unit` bytes. Sectors of a member beyond its last whole
-    /// unit are not used.
+    /// An array of `members` with stripe units of `unit` bytes. Sectors of a member after its last whole unit
+    /// are not used.
     ///
     /// # Panics
     /// Without members, with members of different shapes, or with a unit that is not a multiple of their
@@ -293,7 +293,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         self.members.iter().all(D::is_ready)
     }
 
-    /// The longest recovery time of a member, and the sums of what they recovered.
+    /// The sum of the pages that the members have recovered.
     fn pages_recovered(&self) -> u64 {
         self.members.iter().map(D::pages_recovered).sum()
     }
@@ -458,16 +458,16 @@ impl<D: Ages> Ages for Raid0<D> {
         self.members.iter_mut().for_each(D::start_clock);
     }
 
-    /// The members work concurrently.
+    /// Time per page of the array: the members work concurrently.
     fn page_program_time(&self) -> Duration {
         let of_one = self.members.iter().map(D::page_program_time).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.members.len() as u64)
     }
 }
 
-/// Progress over all members, preconditioned one after another, given the progress of the current one and the
-/// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
-/// alternate.
+/// Progress over all members, which are preconditioned one after another. `one`: progress of the current
+/// member. `before`: pages written to earlier members. Expects the same number of pages from each member.
+/// Each member is filled and overwritten before the next one, so the array has no separate filled phase.
 fn combined_progress(one: FillProgress, before: u64, members: u64) -> FillProgress {
     let expected = one.expected * members;
     FillProgress { pages: before + one.pages, filled: expected, expected }

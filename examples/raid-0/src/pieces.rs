@@ -17,8 +17,8 @@ pub struct Striping {
 }
 
 impl Striping {
-    /// Stripe units of `unit` bytes over `members` devices of this shape. Sectors beyond the last whole unit
-    /// are not used.
+    /// Stripe units of `unit` bytes over `members` devices of this shape. Sectors after the last whole unit
+    /// of a member are not used.
     pub fn of(members: u64, unit: Bytes, member: &Shape) -> Self {
         Self::new(members, unit.0 / SECTOR.0, member.namespaces[0])
     }
@@ -45,10 +45,10 @@ impl Striping {
         ((unit % self.members) as u16, unit / self.members * self.unit + within)
     }
 
-    /// The pieces of `sectors` from `first` on: one for each member that they touch, in the order of members.
+    /// The pieces of `sectors` sectors from `first` on: one for each touched member, in the order of members.
     ///
-    /// Of the array's first `x` sectors a member holds `whole` units in each complete stripe and its part of
-    /// the last one; a range is the difference of two such prefixes.
+    /// A range is the difference of two prefixes of the array. Of a prefix, a member has its unit in each
+    /// complete stripe, and its part of the last stripe.
     pub fn pieces(&self, first: u64, sectors: u64) -> impl Iterator<Item = (u16, Range<u64>)> + use<> {
         let of = *self;
         (0..of.members).filter_map(move |member| {
@@ -57,7 +57,8 @@ impl Striping {
         })
     }
 
-    /// Indices within `sectors` from `first` on that are on a member, in the order of its piece.
+    /// Indices of the sectors on a member, within `sectors` sectors from `first` on, in the order of its
+    /// piece.
     pub fn sectors_on(&self, member: u16, first: u64, sectors: u64) -> impl Iterator<Item = usize> + use<> {
         let of = *self;
         (0..sectors).filter(move |at| of.place(first + at).0 == member).map(|at| at as usize)

@@ -1,4 +1,4 @@
-//! An array of devices is a device: it runs, loses power, is saved and measured like its members.
+//! An array of devices is a device: it runs, loses power, is saved and is measured like its members.
 
 use raid_0::{Array, MemberEvent, Raid0};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
@@ -11,15 +11,15 @@ use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
-/// The result of a workload at queue depth 64 on an array of this many small SSDs, with 10,000 requests for
-/// each of them.
+/// The result of a workload at queue depth 64 on an array of `members` small SSDs, with 10,000 requests for
+/// each SSD.
 fn run_small(workload: &str, members: u64, options: &RunOptions) -> Summary {
     let set = vec![format!("members={members}")];
     let selection = Selection { preset: Some("raid-0".into()), file: None, set };
     let device = Device::load_of(&Registry::default().with::<Array>(), &selection).expect("it is sound");
     let requests = Some(10_000 * members);
     let load = Workload { queue_depth: Some(64), requests, ..Workload::named(workload) };
-    // Member commands are counted at submission: all requests, including those still outstanding at the end.
+    // Member commands are counted at submission, so their number includes those outstanding at the end.
     let options = RunOptions { warm_up: Some(WarmUp::None), ..options.clone() };
     run(&device, &load, &options, &mut Unobserved).expect("it runs")
 }
@@ -28,8 +28,7 @@ fn run_small(workload: &str, members: u64, options: &RunOptions) -> Summary {
 fn two_members_answer_random_reads_nearly_twice_as_fast() {
     let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, &RunOptions::default()));
     let ratio = two.host.iops / one.host.iops;
-    // At a queue depth of 64 the dies of either array are not always busy: a member has half of the commands,
-    // on average.
+    // At a queue depth of 64 the dies are not always busy: a member has half of the commands on average.
     assert!((1.5..2.05).contains(&ratio), "{ratio}");
     assert_eq!(two.metrics.count("raid.commands"), 20_000);
     assert_eq!(two.metrics.count("raid.split"), 0, "reads of 4 KiB lie within a unit");

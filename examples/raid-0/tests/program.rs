@@ -1,5 +1,4 @@
-//! The program of a crate outside the repository's own: the complete `wordline`, with an additional device
-//! type.
+//! The program of a crate outside the workspace: the complete `wordline`, with an additional device type.
 
 use std::path::Path;
 use std::process::Command;
@@ -168,6 +167,7 @@ fn an_experiment_sweeps_over_arrays() {
     let outcome = json(&["repro", "raid-0/members", "--seeds", "1", "--experiments", folder, "--json"]);
     let rows = outcome["rows"].as_array().expect("rows");
     let verdicts: Vec<&Value> = rows.iter().map(|row| &row["verdict"]).collect();
-    // The band of the first, 25 % to either side, covers more than a factor of 1.5.
+    // The band of the first row, 25 % to either side, spans more than a factor of 1.5. So its verdict is
+    // `direction`.
     assert_eq!(verdicts, ["direction", "within", "within", "within"], "{outcome}");
 }

@@ -1,5 +1,5 @@
-//! A design in its own crate: frequently read pages go to blocks in SLC mode, when they are written and when
-//! they are relocated.
+//! A design in its own crate: frequently read pages go to blocks in SLC mode, when the host writes them and
+//! when GC relocates them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub struct ReadHot {
     file: File,
     /// Reads of each page, halved periodically.
     reads: Vec<u8>,
-    /// Reads until all counts are halved.
+    /// Reads until all counts are halved next.
     left: u32,
-    /// Flash reads, and how many of them were in SLC mode.
+    /// Host reads from flash, and the part of them in blocks in SLC mode.
     seen: [u64; 2],
 }
 
@@ -58,8 +58,8 @@ impl Design for ReadHot {
         self.stream_of(page.logical)
     }
 
-    /// A block in SLC mode counts as mostly invalid. It is spared while more than a limit of its capacity is
-    /// valid.
+    /// The block with the fewest valid pages. A block in SLC mode has few pages, so it counts only if at most
+    /// a quarter of its SLC pages is valid.
     fn victim(&mut self, from: Candidates<'_>, _: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / view.pools().first().geometry.bits_per_cell() / 4;
         let goes =
@@ -91,14 +91,14 @@ impl Design for ReadHot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Reads from which a page goes to blocks in SLC mode.
+    /// Number of reads from which on a page goes to blocks in SLC mode.
     pub hot_reads: u8,
-    /// Mean reads of a page after which all counts are halved.
+    /// Mean number of reads of a page after which all counts are halved.
     pub halved_after: u32,
 }
 
 impl Default for File {
-    /// Chosen: a page is hot if it is read sixteen times as often as the mean page, which few are.
+    /// Chosen: a page is hot if it is read sixteen times as often as the mean page. Few pages are.
     fn default() -> Self {
         Self { hot_reads: 32, halved_after: 2 }
     }

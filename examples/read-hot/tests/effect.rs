@@ -1,4 +1,4 @@
-//! The effect that the design aims at: frequently read pages are read faster.
+//! The purpose of the design: frequently read pages are read faster.
 
 use wordline_lab::devices::DesignType;
 use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, Workload, run};
@@ -19,7 +19,7 @@ fn it_keeps_the_contract_of_designs() {
     contract::check(file, |config| ReadHot::build(&File { hot_reads: 1, ..File::default() }, config));
 }
 
-/// 200,000 requests one after another, 98 of 100 of them reads, to addresses of Zipf popularity.
+/// 200,000 requests one after another, 98 % of them reads. Their addresses have Zipf popularity.
 fn reads(device: &Device) -> Summary {
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/reads.toml");
     let load = Workload { requests: Some(200_000), ..Workload::named(workload) };
@@ -33,8 +33,8 @@ fn pages_that_are_read_often_are_read_faster() {
     let [all, slc] = ["read_hot.reads", "read_hot.slc_reads"].map(|name| own.metrics.number(name));
     let share = slc.expect("it counts") / all.expect("it counts");
     assert!(share > 0.35, "{share} of the reads are in SLC mode");
-    // tR is 37 us instead of 70: this share of the reads saves 33 us each, and GC for the SLC blocks costs
-    // some of that.
+    // In SLC mode tR is 37 us instead of 70 us, so this share of the reads saves 33 us each. GC for the SLC
+    // blocks costs a part of that.
     let saved = plain.host.read_latency_us.mean - own.host.read_latency_us.mean;
     assert!(saved > 3.0 && saved < 33.0 * share, "{saved} us");
 }

@@ -1,4 +1,4 @@
-//! The program of the crate behaves as the page describes, and runs an experiment over its settings.
+//! The program of the crate behaves as docs/EXTENDING.md describes, and runs its experiment.
 
 #[path = "../../shortest-queue/tests/page/mod.rs"]
 mod page;
@@ -23,6 +23,6 @@ fn an_experiment_compares_drives_with_the_design_and_without() {
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let rows = outcome["rows"].as_array().expect("rows");
     let verdicts: Vec<&Value> = rows.iter().map(|row| &row["verdict"]).collect();
-    // The band of the second covers more than a factor of 1.5.
+    // The band of the second row spans more than a factor of 1.5. So its verdict is `direction`.
     assert_eq!(verdicts, ["within", "direction"], "{outcome}");
 }

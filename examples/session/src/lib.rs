@@ -1,10 +1,10 @@
-//! A background scrubber beside a host: it reads the whole drive, page by page, as fast as the host's read
-//! latency permits. Each of its decisions follows from the last latency that the host saw, so no trace and no
-//! queue depth can replace it.
+//! A background scrubber beside a host: it reads the whole drive in order, as fast as the host's read latency
+//! permits.
 //!
-//! The host reads at random, one request each [`HOST_INTERVAL`]. The scrubber has one read outstanding. After
-//! each host completion it doubles its pause if the latency exceeded the target, and shortens it a little
-//! otherwise, like congestion control.
+//! The host reads at random, one request each [`HOST_INTERVAL`]. The scrubber has one read outstanding, and
+//! pauses after each read. After each host completion it adjusts the pause, like congestion control: it
+//! doubles the pause if the latency exceeded the target, and shortens it a little otherwise. Each decision
+//! follows from the last host latency, so neither a trace nor a queue depth can replace the scrubber.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 use wordline_lab::trace::{Op, Request};
@@ -12,10 +12,11 @@ use wordline_lab::{CompletedRequest, Device, Error, RunOptions, Session, StepTar
 
 /// Time between two host requests. Chosen: a small drive is busy, but not saturated.
 pub const HOST_INTERVAL: Duration = Duration::from_us(100);
-/// Size of a host request, and of a scrubber request.
+/// Size of a host request.
 const HOST_SIZE: Bytes = Bytes::kib(4);
+/// Size of a scrubber request.
 const SCRUB_SIZE: Bytes = Bytes::kib(64);
-/// Decrease of the scrubber's pause after a fast completion; after a slow one the pause doubles. Chosen.
+/// Decrease of the scrubber's pause after a fast host completion. Chosen.
 const STEP: Duration = Duration::from_us(10);
 /// The shortest and the longest pause. Chosen.
 const PAUSES: [Duration; 2] = [Duration::from_us(10), Duration::from_ms(5)];
@@ -37,7 +38,7 @@ struct Scrubber {
     at: Bytes,
     pause: Duration,
     next: Instant,
-    /// The number of its outstanding request.
+    /// Number of the outstanding read of the scrubber.
     outstanding: Option<u64>,
 }
 
@@ -52,7 +53,7 @@ impl Scrubber {
         Some(request)
     }
 
-    /// Completes its own read, and pauses.
+    /// Completes a read of the scrubber, and pauses.
     fn complete_read(&mut self, now: Instant) {
         self.outstanding = None;
         self.next = now + self.pause;
@@ -65,11 +66,11 @@ impl Scrubber {
     }
 }
 
-/// Runs `requests` host reads beside a scrubber that keeps their latency within `target`; without a target
-/// nothing is scrubbed.
+/// Runs `requests` host reads beside a scrubber that keeps their latency within `target`. Without a target
+/// there is no scrubber.
 ///
 /// # Errors
-/// Those of a session.
+/// Errors of the session.
 pub fn scrub(device: &Device, requests: u64, target: Option<Duration>, seed: u64) -> Result<Outcome, Error> {
     let mut session = Session::open(device, &Workload::submitted(), &RunOptions::seed(seed))?;
     let capacity = device.capacity();

@@ -1,4 +1,4 @@
-//! Shows how much is scrubbed, and the effect on the host, for several targets.
+//! Shows the scrubbed bytes, and the effect on the host, for several targets.
 
 use session::scrub;
 use wordline_kernel::Duration;

@@ -1,5 +1,4 @@
-//! The scrubber uses the bandwidth that the host leaves: a host with a higher target has more scrubbed beside
-//! it.
+//! The scrubber uses the bandwidth that the host leaves: with a higher target latency it reads more.
 
 use session::scrub;
 use wordline_kernel::{Bytes, Duration};
@@ -8,7 +7,7 @@ use wordline_lab::Device;
 #[test]
 fn a_scrubber_reads_the_more_the_slower_the_host_may_be() {
     let device = Device::preset("tiny-tlc").expect("a preset");
-    // A read alone takes 91 us, and one behind a whole read of the scrubber some 650 us.
+    // A read alone takes 91 us. A read after a whole read of the scrubber takes some 650 us.
     let [alone, strict, lax] = [None, Some(95), Some(2_000)]
         .map(|target| scrub(&device, 3_000, target.map(Duration::from_us), 1).expect("it runs"));
     assert_eq!((alone.scrubbed, alone.summary.host.reads), (Bytes(0), 3_000));

@@ -1,5 +1,5 @@
-//! A design in its own crate: each program goes to the plane group whose die has the shortest queue, of
-//! equals to the one with the fewest erases.
+//! A design in its own crate: each program goes to the plane group whose die has the shortest queue. Among
+//! equal ones it goes to the plane group with the fewest erases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,16 @@ use wordline_ssd::{Config, Design};
 
 /// Places programs by queue length and wear.
 pub struct ShortestQueue {
-    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only
-    /// decides between equals.
+    /// Weight of an erase in queued tasks. Only erases in excess of those of the least worn plane group
+    /// count. With 0, wear decides only between equal queues.
     tasks_of_erase: u32,
     /// Erases of each plane group, from device events.
     erases: Column<PlaneGroupId, u32>,
     /// Programs that did not go to the first plane group that accepted them.
     passed: u64,
-    /// Programs by the tasks queued at their die, and over time with the sum of these.
+    /// By number of tasks queued at the die: programs placed there.
     found: Vec<u64>,
+    /// By window of time: programs, and the sum of the tasks queued at their dies.
     over_time: Series<[u64; 2]>,
 }
 
@@ -104,8 +105,8 @@ impl Design for ShortestQueue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only
-    /// decides between equals.
+    /// Weight of an erase in queued tasks. Only erases in excess of those of the least worn plane group
+    /// count. With 0, wear decides only between equal queues.
     pub tasks_of_erase: u32,
 }
 

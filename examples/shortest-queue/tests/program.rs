@@ -1,4 +1,4 @@
-//! The program of a crate outside the repository's own: the complete `wordline`, with an additional design.
+//! The program of a crate outside the workspace: the complete `wordline`, with an additional design.
 
 mod page;
 

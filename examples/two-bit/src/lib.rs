@@ -1,5 +1,5 @@
-//! A design in its own crate: frequently written pages go to blocks with two bits a cell. When a page of such
-//! a word line is updated, another one is reprogrammed in its place, without an erase.
+//! A design in its own crate: frequently written pages go to blocks with two bits a cell. When a page on a
+//! word line of such a block is updated, another page is reprogrammed in its place, without an erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ pub struct TwoBit {
     file: File,
     /// Writes of each page, halved periodically.
     writes: Vec<u8>,
-    /// Writes until all counts are halved.
+    /// Writes until all counts are halved next.
     left: u32,
-    /// Pages sent to blocks with two bits a cell, if the plane group had one.
+    /// Pages sent to the stream with two bits a cell.
     hot: u64,
 }
 
@@ -33,7 +33,8 @@ impl Design for TwoBit {
         Self::NAME
     }
 
-    /// Word lines of hot blocks are reprogrammed. Blocks that wait for invalid pages may be suspended.
+    /// A stream of hot pages, whose word lines are reprogrammed. Its blocks may be suspended until pages
+    /// become invalid.
     fn needs(&self) -> Needs {
         let mode = if self.file.times > 0 { CellMode::Reprogrammed(self.file.times) } else { CellMode::Mlc };
         let hot = WriteStream { mode, ..WriteStream::native("hot", 0) }.suspending(self.file.waiting);
@@ -54,7 +55,7 @@ impl Design for TwoBit {
         u8::from(is_hot)
     }
 
-    /// A block with a word line to reprogram goes first, to save free pages.
+    /// The first open block with a word line to reprogram, because reprogramming saves free pages.
     fn open_block(&mut self, open: &[OpenBlock<'_>], _: &mut View<'_>) -> usize {
         open.iter().position(|one| !one.again.word_lines.is_empty()).unwrap_or(0)
     }
@@ -63,8 +64,8 @@ impl Design for TwoBit {
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// A block is suspended at the end of a super layer: once the next one is begun, its word lines cannot be
-    /// reprogrammed.
+    /// A hot block at the end of a super layer. Its word lines cannot be reprogrammed after the next super
+    /// layer begins.
     fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -79,7 +80,8 @@ impl Design for TwoBit {
         open.iter().find(is_at_end).map(|one| one.block)
     }
 
-    /// The block suspended longest continues with its next super layer.
+    /// The block that has been suspended longest, when `waiting` blocks are suspended. It continues with its
+    /// next super layer.
     fn select_to_resume(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
         let is_enough = suspended.count() >= usize::from(self.file.waiting);
         suspended.iter().next().filter(|_| is_enough).map(|one| one.block)
@@ -94,11 +96,11 @@ impl Design for TwoBit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Writes from which a page goes to blocks with two bits a cell.
+    /// Number of writes from which on a page goes to blocks with two bits a cell.
     pub hot_writes: u8,
     /// Reprogram passes of a word line.
     pub times: u8,
-    /// Most suspended blocks of a plane group, which wait for invalid pages.
+    /// Most blocks of a plane group that are suspended until pages become invalid.
     pub waiting: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The effect that the design aims at: frequent writes take fewer erases. Also the design contract: an
-//! oracle, faults, power cuts and snapshots.
+//! The purpose of the design: frequent writes need fewer erases. Also its contract: the oracle, faults, power
+//! cuts and snapshots.
 
 use two_bit::{File, TwoBit};
 use wordline_lab::devices::DesignType;

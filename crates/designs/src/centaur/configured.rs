@@ -12,30 +12,31 @@ use crate::DesignType;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CentaurFile {
-    /// Initial dispatch condition: host data of a unit go to the first pool if there is at least this much.
+    /// Initial dispatch condition: a piece of at least this size goes to the first pool. A piece is the host
+    /// data of a mapping unit that are destaged together.
     pub condition: Bytes,
-    /// Lower bound of the condition.
+    /// Lower bound of the dispatch condition.
     pub least: Bytes,
-    /// Upper bound of the condition.
+    /// Upper bound of the dispatch condition.
     pub most: Bytes,
-    /// Change of the condition at an adjustment; with 0 it is constant.
+    /// Change of the dispatch condition at an adjustment. 0 keeps it constant.
     pub step: Bytes,
-    /// Pieces between adjustments: upwards if the second pool has used less of its endurance than the first,
-    /// else downwards.
+    /// Number of pieces between adjustments. The condition rises if the second pool has used less of its
+    /// endurance than the first, else it falls.
     pub adjust_every: u32,
-    /// Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else
-    /// each page is a piece.
+    /// Whether all buffered pages of a unit are destaged together, as one piece, when one of them is
+    /// destaged. Otherwise each page is a piece.
     pub combining: bool,
-    /// Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a
-    /// larger share of the first pool's pages is valid (algorithm 2).
+    /// Whether an idle chip of the second pool takes the oldest piece that waits for the first pool
+    /// (algorithm 2). It does so while the share of valid pages is larger in the first pool.
     pub stealing: bool,
-    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the
-    /// second pool's pages is valid (algorithm 3). Wants `ftl.mapping.whole_units`.
+    /// Whether the valid pages of a victim in the second pool move to the first pool (algorithm 3). They do
+    /// so while the share of valid pages is larger in the second pool. Needs `ftl.mapping.whole_units`.
     pub migration: bool,
 }
 
 impl Default for CentaurFile {
-    /// Centaur, table 2, figure 9, and algorithms 1 to 3.
+    /// The values of Centaur: table 2, figure 9, and algorithms 1 to 3.
     fn default() -> Self {
         Self {
             condition: Bytes::kib(72),

@@ -6,7 +6,8 @@ use wordline_ssd::policy::router::HostPage;
 
 use super::{CentaurFile, LARGE, SMALL, spent};
 
-/// Sends the host data of a unit to one of two pools by their size; the condition follows the endurance used.
+/// Sends the host data of a unit to one of two pools by their size. The size limit, the dispatch condition,
+/// follows the endurance used of the pools.
 pub struct Dispatcher {
     /// The current dispatch condition in bytes (the paper's DC).
     condition: u64,
@@ -21,7 +22,7 @@ pub struct Dispatcher {
 state!(Dispatcher { values { condition, dispatched } fixed { least, most, step, adjust_every } });
 
 impl Dispatcher {
-    /// A dispatcher in its initial state. `file` has been checked.
+    /// A dispatcher in its initial state. Expects a checked `file`.
     pub fn new(file: &CentaurFile) -> Self {
         let CentaurFile { condition, least, most, step, adjust_every, .. } = *file;
         Self {
@@ -41,7 +42,7 @@ impl Dispatcher {
 
     /// Adjusts the condition towards equal wear.
     fn adjust(&mut self, [of_2d, of_3d]: [f64; 2]) {
-        // A step that does not divide the range is clamped to it.
+        // The condition stays in its range, also if the step does not divide the range.
         self.condition = if of_2d < of_3d {
             (self.condition + self.step).min(self.most)
         } else {

@@ -1,9 +1,9 @@
 //! The SLC/MLC hybrid (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
 //!
-//! The description leaves three things open, which are chosen here. An epoch has as many host requests as
-//! there are pieces between two adjustments of Centaur. The share of hot pieces that go to MLC depends on the
-//! difference of the lifetimes: chosen is `1 - l_MLC / l_SLC`, evenly spread. Pages of a unit are destaged
-//! together, and several requests may have written them: the largest of these decides.
+//! The description leaves three points open. Chosen:
+//! - An epoch has as many host writes as Centaur has pieces between two adjustments.
+//! - The share of small pieces that go to MLC to level lifetimes is `1 - l_MLC / l_SLC`, evenly spread.
+//! - Several host writes may have written the pages of a piece. The largest of them decides.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,37 +19,37 @@ use crate::DesignType;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HybridFile {
-    /// Host writes in an epoch; their sizes determine the threshold of the next one (k-means, k = 2).
+    /// Host writes in an epoch. Their sizes determine the threshold of the next epoch (k-means, k = 2).
     pub epoch: u32,
     /// The largest host write that goes to the second pool in the first epoch.
     pub threshold: Bytes,
-    /// Whether the threshold follows the sizes of the last epoch; else it is constant.
+    /// Whether the threshold follows the sizes of the last epoch. Otherwise it is constant.
     pub clustering: bool,
-    /// Whether some of the small pieces go to the first pool while the second has used more of its endurance.
+    /// Whether some small pieces go to the first pool while the second pool has used more of its endurance.
     pub level_lifetimes: bool,
 }
 
 impl Default for HybridFile {
-    /// Centaur, section 6.2.5: thresholds are typically 4 or 8 KB, and lifetimes are levelled. Chosen: the
-    /// larger of them initially, and an epoch as long as Centaur's adjustment interval (table 2).
+    /// Centaur, section 6.2.5: thresholds are typically 4 or 8 KB, and lifetimes are levelled. Chosen: an
+    /// initial threshold of 8 KB, and an epoch as long as Centaur's adjustment interval (table 2).
     fn default() -> Self {
         Self { epoch: 1_000, threshold: Bytes::kib(8), clustering: true, level_lifetimes: true }
     }
 }
 
-/// Writes above this size, in sectors, are not distinguished: 1 MiB. Chosen: the most that Linux sends to an
-/// NVMe drive at once with its defaults.
+/// Largest size that is distinguished, in sectors: 1 MiB. Chosen: the largest request that Linux sends to an
+/// NVMe drive with its defaults.
 const LARGEST: u32 = 2048;
 
-/// Sends data of small host writes to the second pool, small compared with the last epoch, and the rest to
-/// the first.
+/// Sends the data of small host writes to the second pool, and other data to the first pool. The sizes of the
+/// last epoch determine which writes are small.
 pub struct Hybrid {
     /// Size of the largest small write, in sectors.
     threshold: u32,
     sizes: SizeHistogram,
     /// Host writes in this epoch so far.
     seen: u32,
-    /// Accumulated share of small pieces due to the first pool; at one, a piece is sent there.
+    /// Accumulated share of small pieces that are due to the first pool. At one, a piece is sent there.
     due: f64,
     epoch: u32,
     /// Sectors of a logical page.
@@ -61,7 +61,7 @@ pub struct Hybrid {
 state!(Hybrid { values { threshold, sizes, seen, due } fixed { epoch, page, clustering, level_lifetimes } });
 
 impl Hybrid {
-    /// A hybrid in its initial state, in a device of `config`. `file` has been checked.
+    /// A hybrid in its initial state, in a device of `config`. Expects a checked `file`.
     pub fn new(file: &HybridFile, config: &Config) -> Self {
         Self {
             threshold: (file.threshold.0 / SECTOR.0) as u32,
@@ -86,7 +86,7 @@ impl Hybrid {
         if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
     }
 
-    /// Learns from the size of a host write. An epoch with a single size leaves the threshold unchanged.
+    /// Learns from the size of a host write. An epoch with only one size leaves the threshold unchanged.
     pub fn learn(&mut self, sectors: u32) {
         self.sizes.count(sectors);
         self.seen += 1;
@@ -97,7 +97,7 @@ impl Hybrid {
         }
     }
 
-    /// Whether this small piece goes to the first pool, to level the wear.
+    /// Whether this small piece goes to the first pool, to level lifetimes.
     fn is_diverted(&mut self, [of_slc, of_mlc]: [f64; 2]) -> bool {
         if !self.level_lifetimes || of_slc <= of_mlc {
             return false;
@@ -125,7 +125,7 @@ impl Design for Hybrid {
         self.pool_of(piece)
     }
 
-    /// Each write counts once, with its first page.
+    /// Counts each host write once, at its first page.
     fn observe(&mut self, seen: &DeviceEvent<'_>, _: &mut View<'_>) {
         if let DeviceEvent::Written { page, request, .. } = *seen
             && request.sector / self.page == u64::from(page.0)

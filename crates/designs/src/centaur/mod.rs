@@ -1,10 +1,14 @@
-//! Centaur, an SSD with 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that it is compared with
-//! (section 6.2.5).
+//! Centaur, an SSD with 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that the paper compares
+//! it with (section 6.2.5).
 //!
-//! Centaur is one design: it decides which pages of a unit are destaged together, as one piece; its
-//! dispatcher chooses the pool of a piece; its stealer chooses which of the pieces that wait for the 3D chips
-//! idle 2D chips take; and its migration chooses which pages move to the 3D chips in GC of a 2D block, and
-//! which other pages of their unit are programmed with them. The mechanism carries these decisions out.
+//! Centaur is one design. It decides:
+//! - the pages of a mapping unit that are destaged together, as one *piece*;
+//! - the pool of a piece (its dispatcher);
+//! - the waiting pieces of the 3D chips that idle 2D chips take (its stealer);
+//! - the pages that move to the 3D chips in GC of a 2D block, and the other pages of their unit that are
+//!   programmed with them (its migration).
+//!
+//! The device executes these decisions.
 
 mod configured;
 mod dispatcher;
@@ -24,9 +28,9 @@ pub use dispatcher::Dispatcher;
 pub use hybrid::{Hybrid, HybridFile, SlcMlcHybrid};
 pub use sizes::SizeHistogram;
 
-/// The first pool: 3D, or MLC.
+/// The first pool: 3D, or MLC in the hybrid.
 const LARGE: u8 = 0;
-/// The second pool: 2D, or SLC.
+/// The second pool: 2D, or SLC in the hybrid.
 const SMALL: u8 = 1;
 
 /// Centaur: its three algorithms over two pools.
@@ -43,7 +47,7 @@ pub struct Centaur {
 state!(Centaur { parts { dispatcher } fixed { combines, steals, migrates } });
 
 impl Centaur {
-    /// Centaur in its initial state. `file` has been checked.
+    /// Centaur in its initial state. Expects a checked `file`.
     pub fn new(file: &CentaurFile) -> Self {
         let CentaurFile { combining, stealing, migration, .. } = *file;
         Self { dispatcher: Dispatcher::new(file), combines: combining, steals: stealing, migrates: migration }
@@ -65,19 +69,19 @@ impl Design for Centaur {
         Needs { collector_streams, ..Needs::of(&answers) }
     }
 
-    /// Algorithm 1.
+    /// The pool of a piece (algorithm 1).
     fn pool(&mut self, piece: &HostPage<'_>, _: &mut View<'_>) -> u8 {
         self.dispatcher.pool(piece)
     }
 
-    /// Requests are combined while they wait: the buffered pages of a unit are destaged together (figure 9)
-    /// as soon as one has to be.
+    /// Whether the buffered pages of a unit are destaged together as soon as one has to be destaged (figure
+    /// 9).
     fn destages_with(&mut self, _: u32, _: u32, _: &mut View<'_>) -> bool {
         self.combines
     }
 
-    /// A page for the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to
-    /// 8).
+    /// Always true: a page for the 3D chips is programmed together with all 2D pages of its unit (algorithm
+    /// 3, lines 5 to 8).
     fn is_carried_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
         true
     }
@@ -86,15 +90,15 @@ impl Design for Centaur {
         Some(self.dispatcher.condition())
     }
 
-    /// Algorithm 2: the oldest piece goes to an idle 2D chip page by page, while a larger share of the 3D
-    /// pages is valid.
+    /// Takes the oldest piece for an idle 2D chip, page by page, while the share of valid pages is larger in
+    /// the 3D pool (algorithm 2).
     fn steal(&mut self, waiting: &[WaitingPages], to: usize, view: &mut View<'_>) -> Option<usize> {
         let [of_2d, of_3d] = [to, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         (of_3d > of_2d && !waiting.is_empty()).then_some(0)
     }
 
-    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a
-    /// larger share of the 2D pages is valid.
+    /// Whether the valid pages of a victim go to the 3D chips, with all other pages of their units: while the
+    /// share of valid pages is larger in the 2D pool (algorithm 3).
     fn leaves(&mut self, _: BlockSetId, pool: usize, view: &mut View<'_>) -> bool {
         let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         of_2d > of_3d

@@ -1,11 +1,11 @@
-//! Request sizes of an epoch, and their division into small and large ones.
+//! Request sizes of an epoch, and their division into small and large sizes.
 
 use serde::{Deserialize, Serialize};
 
 /// Histogram of request sizes in sectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeHistogram {
-    /// By size: the first entry counts requests of one sector, the last includes all larger ones.
+    /// By size: the first entry counts requests of one sector. The last entry includes all larger requests.
     counts: Vec<u32>,
 }
 
@@ -26,9 +26,9 @@ impl SizeHistogram {
         self.counts.fill(0);
     }
 
-    /// The largest of the small sizes in sectors: two clusters by k-means. In one dimension the clusters with
-    /// the least sum of squares around their means are intervals, so that all splits are tried. The lowest
-    /// split wins a tie; `None` if all sizes are equal.
+    /// The largest of the small sizes in sectors, from two clusters by k-means. `None` if all sizes are
+    /// equal. In one dimension the clusters with the least sum of squares around their means are intervals.
+    /// So all splits into two intervals are tried. The lowest split wins a tie.
     pub fn largest_small(&self) -> Option<u32> {
         let sums = |(count, total): (f64, f64), (sectors, counted): (usize, &u32)| {
             let counted = f64::from(*counted);
@@ -45,8 +45,8 @@ impl SizeHistogram {
             if large.0 == 0.0 {
                 break;
             }
-            // The squares themselves do not depend on the split: the least sum around the means has the
-            // largest value of this.
+            // The sum of the squares of all sizes does not depend on the split. So the sum of squares around
+            // the means is least where this term is largest.
             let between = small.1 * small.1 / small.0 + large.1 * large.1 / large.0;
             if best.is_none_or(|(most, _)| between > most) {
                 best = Some((between, at as u32 + 1));

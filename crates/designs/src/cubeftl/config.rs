@@ -15,7 +15,8 @@ use crate::DesignType;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// A leader while the write buffer is not full, a follower while it is (section 5.2).
+    /// A leader while the write buffer is not full, and a follower while it is full (section 5.2). A leader
+    /// is the first word line programmed in a layer. The other word lines of the layer are its followers.
     #[default]
     Adaptive,
     /// The word lines of a layer one after another, layer by layer (figure 12a).
@@ -28,10 +29,10 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OfCollector {
-    /// By the same rule as for host pages.
+    /// The rule for host pages.
     #[default]
     Adaptive,
-    /// Leaders, as long as there are any.
+    /// Leaders, while there are any.
     Leaders,
 }
 
@@ -39,21 +40,21 @@ pub enum OfCollector {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The outcome of the leader of the layer: followers skip verifies and have a narrower window (section
-    /// 5.1).
+    /// The outcome of the leader of the layer. Followers skip verifies and have a narrower voltage window
+    /// (section 5.1).
     #[default]
     Leader,
-    /// A table by layer, the same for all blocks and for the whole lifetime (vertFTL).
+    /// A table by layer, valid for all blocks and for the whole lifetime (vertFTL).
     Layer,
     /// The data sheet.
     DataSheet,
 }
 
-/// Programs after which cells are sensed once more, to monitor them.
+/// Programs after which the cells are sensed once more, to monitor them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sensed {
-    /// None: monitoring costs nothing, as in the paper.
+    /// None. Monitoring takes no time, as in the paper.
     #[default]
     None,
     /// Programs of leaders.
@@ -62,11 +63,11 @@ pub enum Sensed {
     All,
 }
 
-/// A lower VFinal for a layer.
+/// A reduction of VFinal, the last programming voltage, for a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayerMargin {
-    /// The layer, counted from 0. Between two configured layers margins are interpolated linearly.
+    /// The layer, counted from 0. Margins of layers between two configured ones are interpolated linearly.
     pub layer: u32,
     /// Reduction of VFinal, in millivolts.
     pub margin: u16,
@@ -78,7 +79,8 @@ pub struct LayerMargin {
 pub struct CubeFile {
     /// The order of word lines.
     pub order: Order,
-    /// Occupancy of the write buffer, as a share, above which followers are programmed.
+    /// Occupancy of the write buffer, as a share, above which followers are programmed: the buffer then
+    /// counts as full.
     pub full_above: f64,
     /// Active blocks of each stream of a plane group in the adaptive order.
     pub active_blocks: u8,
@@ -86,36 +88,36 @@ pub struct CubeFile {
     pub of_collector: OfCollector,
     /// Source of the program parameters.
     pub parameters: Source,
-    /// Whether followers skip verifies.
+    /// Whether followers skip program verifies.
     pub skip: bool,
-    /// Whether followers have a narrower window.
+    /// Whether followers have a narrower window between VStart and VFinal, the first and the last programming
+    /// voltage.
     pub window: bool,
     /// Whether a read starts with the read offsets that last succeeded on its layer.
     pub read_levels: bool,
-    /// The largest share of cells of the erased state and of P1 that may be confused right after a program.
+    /// Largest share of the cells in the erased state and in P1 that may be confused right after a program.
     pub most_errors: f64,
-    /// Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the
-    /// followers' window in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both
-    /// ends.
+    /// Pairs of a spare margin and a reduction of the followers' window in millivolts. The spare margin is
+    /// the difference between `most_errors` and the share of the leader. Interpolated linearly and rounded
+    /// down to 10 mV. Constant beyond both ends.
     pub margins: Vec<[f64; 2]>,
-    /// Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers
-    /// VFinal. Interpolated linearly, rounded down to 10 mV.
+    /// Pairs of a reduction of the window and the part of it that raises VStart, both in millivolts. The rest
+    /// lowers VFinal. Interpolated linearly and rounded down to 10 mV.
     pub split: Vec<[f64; 2]>,
-    /// The margins of VFinal by layer, for `parameters = "layer"`.
+    /// Reductions of VFinal by layer, for `parameters = "layer"`.
     pub layers: Vec<LayerMargin>,
-    /// Time that setting the parameters adds to a program.
+    /// Time that setting the program parameters adds to a program.
     pub setting: Duration,
     /// The programs after which cells are sensed once more.
     pub sensed: Sensed,
-    /// Whether followers whose errors are far above those of the preceding word line are programmed again
-    /// elsewhere.
+    /// Whether a follower with far more errors than the preceding word line is programmed again elsewhere.
     pub safety: bool,
 }
 
 impl Default for CubeFile {
-    /// cubeFTL, sections 4 and 5, with 4.2e-3, the end of figure 11, as the largest share. Both tables are
-    /// chosen to suit the cells of `cubeftl-tlc` (docs/designs/cubeftl.md): the one printed entry, 320 mV for
-    /// 1.7e-3, loses data there.
+    /// The values of cubeFTL, sections 4 and 5. `most_errors` is the end of figure 11. Both tables are chosen
+    /// to suit the cells of `cubeftl-tlc` (docs/designs/cubeftl.md). The only entry that the paper prints,
+    /// 320 mV for 1.7e-3, loses data on these cells.
     fn default() -> Self {
         Self {
             order: Order::Adaptive,
@@ -138,7 +140,7 @@ impl Default for CubeFile {
 }
 
 impl CubeFile {
-    /// Whether programs or reads depend on cells.
+    /// Whether the parameters of programs or reads depend on the cells.
     fn needs_cells(&self) -> bool {
         self.parameters != Source::DataSheet || self.read_levels
     }
@@ -154,7 +156,7 @@ impl CubeFile {
         wrong.require(some, "active_blocks", self.active_blocks, format!("from 1 to {most}"));
         let mut tuned = 0;
         for pool in config.pools.iter() {
-            // A 3D part may stand beside others, whose word lines keep their order.
+            // A 3D part may be in a device with parts that have no layers. Their word lines keep their order.
             if pool.part.geometry.layers > 1 || config.pools.count() == 1 {
                 let complaint = FrontierKind::Vertical {}.complaint(&pool.part, &pool.geometry);
                 if let Some((_, found, _)) = complaint {
@@ -173,7 +175,7 @@ impl CubeFile {
         }
     }
 
-    /// Checks that the tables are ascending and stay within the window of the part.
+    /// Checks that the tables ascend and stay within the voltage window of the part.
     fn check_tables(&self, part: &Part, ispp: &Ispp, wrong: &mut Complaints) {
         let window = ispp.window;
         let rises = |table: &[[f64; 2]], strictly: bool| {
@@ -208,7 +210,7 @@ impl CubeFile {
     }
 }
 
-/// The ISPP parameters of a part, if it has cells.
+/// The parameters of incremental step pulse programming (ISPP) of a part, if it has cells.
 pub(super) fn ispp_of(part: &Part) -> Option<&Ispp> {
     part.aged_cells()?.set.ispp.as_ref()
 }

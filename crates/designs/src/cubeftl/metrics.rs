@@ -76,7 +76,7 @@ pub struct Programs {
     count: u64,
     /// Total array time in picoseconds.
     sum_ps: u128,
-    /// Array time of the fastest.
+    /// Array time of the fastest program.
     least: Duration,
 }
 
@@ -102,11 +102,11 @@ pub struct Counts {
     pub leaders: Programs,
     /// Programs of followers.
     pub followers: Programs,
-    /// Word lines chosen while the buffer was not full, and while it was full.
+    /// Word lines chosen while the write buffer was not full, and while it was full.
     pub chosen: [u64; 2],
     /// Rejected followers.
-    pub rejected: u64,
-    /// Most layers of a block with kept parameters.
+    pub refused: u64,
+    /// Most layers of one block that had kept parameters.
     pub most_kept: u64,
 }
 

@@ -1,8 +1,8 @@
 //! cubeFTL, an FTL that exploits the similarity of the word lines of a horizontal layer (cubeFTL, sections 4
-//! and 5), and, with other settings, the FTLs that it is compared with.
+//! and 5). With other settings it is one of the FTLs that the paper compares it with.
 //!
-//! It is one design: the [`Opm`] gives the program parameters of word lines, the [`Ort`] the initial read
-//! offsets of pages, and the WAM ([`wam`]) the next word line of an open block.
+//! It is one design of three parts. The [`Opm`] gives the program parameters of word lines. The [`Ort`] gives
+//! the initial read offsets of pages. The WAM ([`wam`]) chooses the next word line of an open block.
 
 mod config;
 mod metrics;
@@ -32,7 +32,7 @@ struct CompletedProgram<'a> {
     outcome: &'a Outcome,
 }
 
-/// The word line found when its block was chosen; it is queried next, before anything else happens.
+/// The word line that was found when its block was chosen. The query for the word line follows at once.
 #[derive(Clone, Copy)]
 struct PendingChoice {
     block: BlockSetId,
@@ -41,10 +41,10 @@ struct PendingChoice {
     is_full: bool,
 }
 
-/// cubeFTL.
+/// cubeFTL as a design.
 pub struct CubeFtl {
     opm: Opm,
-    /// `None` where reads start with the default read levels.
+    /// `None` if reads start with the default read levels.
     ort: Option<Ort>,
     counts: Counts,
     settings: CubeFile,
@@ -56,7 +56,7 @@ pub struct CubeFtl {
 state!(CubeFtl { values { counts } parts { opm, ort } fixed { settings, parts, found } });
 
 impl CubeFtl {
-    /// cubeFTL in its initial state, in a device of `config`. `file` has been checked.
+    /// cubeFTL in its initial state, in a device of `config`. Expects a checked `file`.
     pub fn new(file: &CubeFile, config: &Config) -> Self {
         Self {
             opm: Opm::new(file),
@@ -68,13 +68,14 @@ impl CubeFtl {
         }
     }
 
-    /// The retry-table entry for a read whose offsets are kept, where cells are fixed factors.
+    /// The retry-table entry of a read that uses kept read offsets. `None` unless the cells are modelled by
+    /// fixed factors.
     fn kept_entry(&self, page: &SensedPage) -> Option<u8> {
         self.ort.as_ref()?;
         self.parts[usize::from(page.pool)].as_ref()?.kept_entry
     }
 
-    /// Whether the write buffer is full: the share of it that belongs to the pool of an open block.
+    /// Whether the write buffer is full, by the share of it that belongs to the pool of this block.
     fn is_full(&self, block: BlockSetId, view: &View<'_>) -> bool {
         let pool = view.pools().number_of_block(block);
         view.buffer_of(pool).share() > self.settings.full_above
@@ -87,12 +88,12 @@ impl CubeFtl {
         }
     }
 
-    /// Whether a block gets leaders however full the buffer is.
+    /// Whether a block gets leaders regardless of the write buffer.
     fn always_leads(&self, open: &OpenBlock<'_>) -> bool {
         open.is_gc && self.settings.of_collector == OfCollector::Leaders
     }
 
-    /// Whether it monitors programs.
+    /// Whether the design monitors programs.
     fn is_monitoring(&self) -> bool {
         self.settings.parameters != Source::DataSheet
     }
@@ -107,7 +108,7 @@ impl CubeFtl {
         let layer = part.layer(word_line);
         let CompletedProgram { failed, array, outcome } = *over;
         if failed {
-            // A program that failed for another reason tells nothing about its layer.
+            // A program that failed for another reason gives no information about its layer.
             if !self.opm.accepts(block, layer, outcome) {
                 self.counts.rejected += 1;
                 self.opm.refused(block, layer);
@@ -159,7 +160,7 @@ impl Design for CubeFtl {
             let choice = Choice::of(one, self.opm.led(one.block));
             if follows { choice.follower() } else { choice.leader() }
         };
-        // The older block first, as the paper does not specify it.
+        // The older block is first. Chosen: the paper does not specify the order.
         for follows in [follows, !follows] {
             for (which, one) in open.iter().enumerate() {
                 if let Some(word_line) = of(one, follows) {
@@ -185,7 +186,8 @@ impl Design for CubeFtl {
         let leaders = self.always_leads(open);
         let again = self.opm.take_rejected(open.block);
         let choice = Choice::of(open, self.opm.led(open.block));
-        // After a rejected follower the next free word line of its layer leads; if there is none, any leader.
+        // After a rejected follower the next free word line of its layer becomes the leader. Without one, any
+        // leader is next.
         let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
             Some(leader) => leader.or_else(|| choice.follower()),
             None => choice.next(self.settings.order, is_full && !leaders),
@@ -227,7 +229,7 @@ impl Design for CubeFtl {
 
     fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
         match *seen {
-            // A program in another cell mode has no loops, and no outcome to learn from.
+            // A program in another cell mode has no loops, so there is no outcome to learn from.
             DeviceEvent::Programmed { first, failed, array, outcome: Some(outcome), .. }
                 if outcome.loops > 0 =>
             {

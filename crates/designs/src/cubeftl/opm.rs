@@ -1,4 +1,5 @@
-//! OPM: program parameters of followers, from the outcome of their leader (cubeFTL, sections 4.1 and 5.1).
+//! OPM, the optimal parameter manager: program parameters of followers, from the outcome of their leader
+//! (cubeFTL, sections 4.1 and 5.1).
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,9 @@ use super::config::{CubeFile, LayerMargin, Sensed, Source, ispp_of};
 /// Resolution of margins in millivolts, as in figure 10a.
 const STEP: f64 = 10.0;
 
-/// Additional share of wrong bits allowed for followers with a narrower window, relative to their leader.
-/// Chosen: 50 mV cost 0.75e-3 in new cells of `cubeftl-tlc`, and error correction handles 8.8e-3 of a page.
+/// Additional share of wrong bits that is allowed for followers with a narrower window, relative to their
+/// leader. Chosen: a reduction of 50 mV adds 0.75e-3 in new cells of `cubeftl-tlc`, and error correction
+/// handles 8.8e-3 of a page.
 const OF_MARGINS: f64 = 1e-3;
 
 /// The parameters of a layer's followers, derived from the outcome of its leader.
@@ -21,14 +23,15 @@ const OF_MARGINS: f64 = 1e-3;
 pub struct FollowerParameters {
     /// Skipped verifies of each state.
     skips: [u8; MAX_PROGRAM_STATES],
-    /// Increase of VStart and reduction of VFinal, in millivolts.
+    /// Increase of VStart, in millivolts.
     start: u16,
+    /// Reduction of VFinal, in millivolts.
     last: u16,
     /// Bit errors of the last programmed word line of the layer, right after its program.
     errors: u32,
 }
 
-/// The numbers of a pool's part from which program parameters are derived.
+/// Properties of a pool's part from which program parameters are derived.
 #[derive(Clone, Copy, Debug)]
 pub struct Programmer {
     /// Bits of a cell.
@@ -37,16 +40,15 @@ pub struct Programmer {
     pub per_layer: u32,
     /// Horizontal layers.
     pub layers: u32,
-    /// Cells of the erased state and of P1 in a word line.
+    /// Cells of a word line that are in the erased state or in P1.
     cells: f64,
     /// Increase of the programming voltage for each loop.
     step: f64,
-    /// Bits of a word line.
     word_line_bits: f64,
     /// Time to sense a page.
     sense: Duration,
-    /// The retry-table entry for the first retry of a read whose offsets are kept, where cells are fixed
-    /// factors.
+    /// The retry-table entry for the first retry of a read that uses kept read offsets. `None` unless the
+    /// cells are modelled by fixed factors.
     pub kept_entry: Option<u8>,
 }
 
@@ -57,7 +59,7 @@ fn kept_entry_of(part: &Part) -> Option<u8> {
 }
 
 impl Programmer {
-    /// `None` for parts without cells.
+    /// The properties of a part. `None` without cells.
     pub fn of(part: &Part) -> Option<Self> {
         let (ispp, geometry) = (ispp_of(part)?, &part.geometry);
         let bits = geometry.bits_per_cell;
@@ -85,11 +87,11 @@ pub struct Opm {
     /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer
     /// is programmed.
     blocks: BTreeMap<u32, BlockParameters>,
-    /// By open block: the layer in which a rejected follower has to be programmed again.
+    /// By open block: the layer whose rejected follower has to be programmed again.
     again: BTreeMap<u32, u32>,
 }
 
-/// Parameters of followers in a block, by layer, and a bitmap of the layers that have some.
+/// Parameters of followers in a block, by layer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Option<FollowerParameters>>", into = "Vec<Option<FollowerParameters>>")]
 struct BlockParameters {
@@ -128,7 +130,7 @@ impl BlockParameters {
 wordline_kernel::state!(Opm { values { blocks, again } fixed { settings } });
 
 impl Opm {
-    /// With empty tables.
+    /// A manager with empty tables.
     pub fn new(file: &CubeFile) -> Self {
         Self { settings: file.clone(), blocks: BTreeMap::new(), again: BTreeMap::new() }
     }
@@ -138,7 +140,7 @@ impl Opm {
         self.blocks.get(&block.0)?.layers.get(layer as usize)?.as_ref()
     }
 
-    /// Bitmap of the layers of a block that have a leader; empty before the first one is programmed.
+    /// Bitmap of the layers of a block that have a leader. Empty before the first leader is programmed.
     pub fn led(&self, block: BlockSetId) -> &[u64] {
         self.blocks.get(&block.0).map_or(&[], |of| of.led.as_slice())
     }
@@ -177,14 +179,14 @@ impl Opm {
         block.led.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether the outcome of a program is accepted: a follower must not have far more errors than the
-    /// preceding word line.
+    /// Whether the outcome of a program is accepted. A follower must not have far more errors than the
+    /// preceding word line of its layer.
     pub fn accepts(&self, block: BlockSetId, layer: u32, outcome: &Outcome) -> bool {
         let before = self.kept(block, layer).filter(|_| self.settings.safety);
         before.is_none_or(|kept| !is_far_above(outcome.bit_errors[0], kept.errors))
     }
 
-    /// Notes the errors of an accepted follower, with which the next one is compared.
+    /// Notes the errors of an accepted follower. The next follower is compared with it.
     pub fn note_follower(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
         let of_block = self.blocks.get_mut(&block.0);
         if let Some(kept) = of_block.and_then(|of| of.layers[layer as usize].as_mut()) {
@@ -192,7 +194,8 @@ impl Opm {
         }
     }
 
-    /// Rejects a follower: drops the parameters of its layer, whose next word line becomes the leader.
+    /// Rejects a follower: drops the parameters of its layer. The next word line of the layer becomes the
+    /// leader.
     pub fn refused(&mut self, block: BlockSetId, layer: u32) {
         self.drop_layer(block, layer);
         self.again.insert(block.0, layer);
@@ -203,19 +206,19 @@ impl Opm {
         self.again.contains_key(&block.0)
     }
 
-    /// Removes and returns the layer in which a rejected follower of a block has to be programmed again.
+    /// Removes and returns the layer whose rejected follower has to be programmed again.
     pub fn take_rejected(&mut self, block: BlockSetId) -> Option<u32> {
         self.again.remove(&block.0)
     }
 
-    /// Drops the parameters of a layer: its last follower was programmed, or they are no longer valid.
+    /// Drops the parameters of a layer, after its last follower or when they have become invalid.
     pub fn drop_layer(&mut self, block: BlockSetId, layer: u32) {
         if let Some(of_block) = self.blocks.get_mut(&block.0) {
             of_block.set(layer, None);
         }
     }
 
-    /// Drops all parameters of a block that is no longer open.
+    /// Drops all parameters of a closed block.
     pub fn drop_block(&mut self, block: BlockSetId) {
         self.blocks.remove(&block.0);
         self.again.remove(&block.0);
@@ -227,10 +230,11 @@ impl Opm {
         self.again.clear();
     }
 
-    /// Derives the parameters of followers from the outcome of their leader. Verifies before the first loop
-    /// in which cells of a state pass are skipped: N = a - 1, with a counted from the first loop of the
-    /// program. A higher VStart moves states forward by at most its size in steps, rounded up: that many
-    /// fewer verifies are skipped, as cells would otherwise pass before they are verified.
+    /// Derives the parameters of followers from the outcome of their leader. Followers skip the verifies
+    /// before the first loop in which cells of a state pass: N = a - 1, where a is this loop, counted from
+    /// the first loop of the program. A higher VStart moves states forward, by at most the number of steps in
+    /// the increase, rounded up. Followers skip that many fewer verifies, because otherwise cells would pass
+    /// before they are verified.
     fn derive_parameters(&self, part: &Programmer, outcome: &Outcome) -> FollowerParameters {
         let CubeFile { skip, window, most_errors, margins, split, .. } = &self.settings;
         let spare = (most_errors - f64::from(outcome.erased_to_p1) / part.cells).max(0.0);
@@ -248,19 +252,19 @@ impl Opm {
     }
 }
 
-/// Whether this many errors are significantly more than `before`. Chosen, as the paper gives no number: more
-/// than one and a half times as many, plus four standard errors.
+/// Whether this number of errors is far above `before`: more than one and a half times as many, plus four
+/// standard errors. Chosen: the paper gives no number.
 fn is_far_above(errors: u32, before: u32) -> bool {
     let most = 1.5 * f64::from(before.max(1));
     f64::from(errors) > most + 4.0 * most.sqrt()
 }
 
 fn round_down(value: f64, step: f64) -> f64 {
-    // A value a millionth of a step below a multiple differs by rounding alone.
+    // A value a millionth of a step below a multiple differs from it only by rounding.
     (value / step + 1e-6).floor() * step
 }
 
-/// Linear interpolation in a table at `at`; constant beyond both ends.
+/// Linear interpolation in a table at `at`. Constant beyond both ends.
 fn interpolate(table: &[[f64; 2]], at: f64) -> f64 {
     let next = table.partition_point(|[from, _]| *from < at);
     match (next.checked_sub(1).map(|before| table[before]), table.get(next)) {

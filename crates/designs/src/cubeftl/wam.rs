@@ -1,29 +1,29 @@
-//! WAM: chooses the next word line of an open block, by the occupancy of the write buffer (cubeFTL, section
-//! 5.2 and figure 16).
+//! WAM, the word-line allocation manager: chooses the next word line of an open block, by the occupancy of
+//! the write buffer (cubeFTL, section 5.2 and figure 16).
 //!
-//! A free word line is a follower if its layer has parameters from a leader, and otherwise the next leader of
-//! its layer. So a layer whose parameters were dropped, by a rejected follower or a power cut, gets another
-//! leader.
+//! A free word line is a follower if its layer has parameters from a leader. Otherwise it is the next leader
+//! of its layer. So a layer whose parameters were dropped, by a rejected follower or a power cut, gets
+//! another leader.
 
 use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
 
 use super::config::Order;
 
-/// The word lines of an open block, and which of its layers have a leader.
+/// The word lines of an open block, and the layers of it that have a leader.
 pub struct Choice<'a> {
     shape: WordLines,
     programmed: &'a [u64],
-    /// A bit for each layer; layers beyond the last bit have no leader.
+    /// A bit for each layer. Layers beyond the last bit have no leader.
     led: &'a [u64],
 }
 
 impl<'a> Choice<'a> {
-    /// For the word lines of `open`, with a bitmap of the layers that have a leader.
+    /// The choice among the word lines of `open`. `led`: bitmap of the layers that have a leader.
     pub fn of(open: &OpenBlock<'a>, led: &'a [u64]) -> Self {
         Self { shape: open.shape, programmed: open.programmed, led }
     }
 
-    /// Bitmap of the free ones among the 64 word lines from `first` on; those beyond the block's last one are
+    /// Bitmap of the free word lines among the 64 from `first` on. Word lines beyond the end of the block are
     /// not free.
     fn free_from(&self, first: u32) -> u64 {
         let word = |at: usize| self.programmed.get(at).map_or(0, |programmed| !programmed);
@@ -74,17 +74,18 @@ impl<'a> Choice<'a> {
         None
     }
 
-    /// The next leader: the word line at `iLeader`.
+    /// The next leader: the word line that the paper calls `iLeader`.
     pub fn leader(&self) -> Option<u32> {
         self.first_where(false)
     }
 
-    /// The next follower: the word line at `iFollower`, which is always on a layer below `iLeader`.
+    /// The next follower: the word line that the paper calls `iFollower`. Its layer is always below the layer
+    /// of `iLeader`.
     pub fn follower(&self) -> Option<u32> {
         self.first_where(true)
     }
 
-    /// The next word line in an order; `is_full` tells whether the write buffer is full.
+    /// The next word line in an order. `is_full`: whether the write buffer is full.
     pub fn next(&self, order: Order, is_full: bool) -> Option<u32> {
         match order {
             Order::Adaptive if is_full => self.follower().or_else(|| self.leader()),

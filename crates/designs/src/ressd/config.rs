@@ -11,15 +11,16 @@ use wordline_ssd::{Config, Design};
 use super::{LEVELS, ReSsd, metrics};
 use crate::DesignType;
 
-/// Treatment of a block whose last super layer has no word line that can be reprogrammed now.
+/// Treatment of a block whose last super layer has only valid pages, so that no word line can be reprogrammed
+/// now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenAllValid {
-    /// While a word line has a reprogram pass left the block is suspended as a candidate; else the next super
-    /// layer is begun (section 4.2).
+    /// The block is suspended as a candidate while one of its word lines has a reprogram pass left. Otherwise
+    /// its next super layer begins (section 4.2).
     #[default]
     Suspend,
-    /// The next super layer is begun (the text of figure 8).
+    /// The next super layer begins (the text of figure 8).
     NextSuperLayer,
 }
 
@@ -27,24 +28,25 @@ pub enum WhenAllValid {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReSsdFile {
-    /// Age limits of the data that a write replaces: below the first, the write belongs to the hottest level,
-    /// and so on; from the last on, to no level.
+    /// Age limits of the data that a write replaces, one for each level. The write belongs to the first level
+    /// whose limit is above the age of the data. The first level is the hottest. From the last limit on, the
+    /// write is normal data.
     pub thresholds: [Duration; LEVELS],
-    /// Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by
-    /// level.
+    /// Reprogram passes of word lines in hot blocks. 0 is the baseline, which only separates writes by level.
     pub rewrites: u8,
-    /// Candidates of each level at once in a plane group, beside its open block. 0 suspends none.
+    /// Most candidates (suspended blocks) of a level in a plane group, besides the open block. 0: no block is
+    /// suspended.
     pub candidates: u16,
-    /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when its
-    /// level begins another super layer (section 4.2.2).
+    /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when the
+    /// level of the candidate begins another super layer (section 4.2.2).
     pub passive_reclaim: bool,
-    /// Treatment of a block with valid pages only.
+    /// Treatment of a block with only valid pages.
     pub when_all_valid: WhenAllValid,
 }
 
 impl Default for ReSsdFile {
-    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper reclaims a candidate rather than open another block, and
-    /// gives no number: 1 is chosen.
+    /// The values of ReSSD, sections 4.1, 4.2 and 6.1. `candidates` is chosen: the paper reclaims a candidate
+    /// instead of opening another block, and gives no number.
     fn default() -> Self {
         Self {
             thresholds: [30, 60, 120].map(|minutes| Duration::from_ms(minutes * 60_000)),

@@ -64,7 +64,7 @@ pub static ALL: &[&Metric] = &[
 /// The counters of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Host pages by level: normal ones, then the hottest first.
+    /// Host pages by level: normal pages first, then the levels from the hottest on.
     pub pages: [u64; LEVELS + 1],
     /// Host pages with an older version in flash.
     pub updates: u64,
@@ -74,7 +74,7 @@ pub struct Counts {
     pub suspended: u64,
     /// Resumed blocks.
     pub resumed: u64,
-    /// Reclaimed blocks.
+    /// Blocks whose valid pages were reclaimed.
     pub vacated: u64,
 }
 

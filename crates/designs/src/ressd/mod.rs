@@ -1,6 +1,6 @@
-//! ReSSD: updates of young data go to blocks with two bits a cell, whose word lines are reprogrammed (ReSSD,
-//! section 4). With other settings it is the baseline, which separates writes by the age of the data they
-//! replace.
+//! ReSSD: updates of young data go to blocks with two bits a cell, and the word lines of these blocks are
+//! reprogrammed (ReSSD, section 4). Without reprogram passes it is the baseline, which only separates writes
+//! by the age of the data that they replace.
 
 mod config;
 mod metrics;
@@ -25,19 +25,19 @@ pub use overhead::Overhead;
 /// Levels of hot data.
 pub const LEVELS: usize = 3;
 
-/// Names of the streams: normal data, then each level, the hottest first.
+/// Names of the streams: normal data, then the levels from the hottest on.
 const NAMES: [&str; LEVELS + 1] = ["normal", "hot-1", "hot-2", "hot-3"];
 
 /// Time stamp of a block that was not written in this run.
 const NEVER: u64 = u64::MAX;
 
-/// ReSSD.
+/// ReSSD as a design.
 pub struct ReSsd {
     settings: ReSsdFile,
-    /// Time stamp of each block in picoseconds: when it was opened or its last super layer was begun; or
-    /// [`NEVER`].
+    /// By block: time stamp in picoseconds of its opening, or of its last super layer if one has begun since.
+    /// [`NEVER`] without one.
     stamps: Vec<u64>,
-    /// Super layers begun in each block.
+    /// By block: number of super layers begun.
     begun: Vec<u32>,
     counts: Counts,
     overhead: Overhead,
@@ -46,7 +46,7 @@ pub struct ReSsd {
 state!(ReSsd { values { stamps, begun, counts } fixed { settings, overhead } });
 
 impl ReSsd {
-    /// ReSSD in its initial state, in a device of `config`. `file` has been checked.
+    /// ReSSD in its initial state, in a device of `config`. Expects a checked `file`.
     pub fn new(file: &ReSsdFile, config: &Config) -> Self {
         let blocks = config.pools.block_sets() as usize;
         Self {
@@ -58,23 +58,23 @@ impl ReSsd {
         }
     }
 
-    /// The level of a write that replaces data of this age, counted from 0; `None` for normal data.
+    /// The level of a write that replaces data of this age, counted from 0. `None` for normal data.
     fn level_of(&self, age: Duration) -> Option<usize> {
         self.settings.thresholds.iter().position(|threshold| age < *threshold)
     }
 
-    /// The age of the data at a location; `None` if they were written before the run.
+    /// The age of the data at a location. `None` if they were written before the run.
     fn age(&self, from: Location, view: &View<'_>) -> Option<Duration> {
         let stamp = self.stamps[view.pools().block_of(from).0 as usize];
         (stamp != NEVER).then(|| view.now().since(Instant::from_ps(stamp)))
     }
 
-    /// Sets the time stamp of a block. Blocks written during preconditioning have none.
+    /// Sets the time stamp of a block. Blocks written during preconditioning get none.
     fn set_time_stamp(&mut self, block: BlockSetId, view: &View<'_>) {
         self.stamps[block.0 as usize] = if view.is_preconditioning() { NEVER } else { view.now().ps() };
     }
 
-    /// Notes a programmed word line of a hot block, if it is the first of its super layer.
+    /// Notes a programmed word line of a hot block. The first word line of a super layer begins it.
     fn programmed(&mut self, first: Location, view: &View<'_>) {
         let pools = view.pools();
         let block = pools.block_of(first);
@@ -111,7 +111,7 @@ impl ReSsd {
         open.written.is_multiple_of(view.super_layer(open.block).unwrap_or(1))
     }
 
-    /// A candidate without reprogram passes left, whose next super layer can be begun.
+    /// A candidate that has no reprogram pass left and whose next super layer can begin.
     fn next_to_resume(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) -> Option<BlockSetId> {
         let can_open =
             |one: &OpenBlock<'_>| one.written < one.shape.count() && !self.has_reprogram_left(one, view);
@@ -130,7 +130,8 @@ impl Design for ReSsd {
 
     fn needs(&self) -> Needs {
         let ReSsdFile { rewrites, candidates, when_all_valid, .. } = self.settings;
-        // One more, which is resumed at once: a candidate with a reprogram pass left takes its place.
+        // One more than the candidates: a new candidate is suspended before the block that it replaces is
+        // resumed.
         let suspended =
             if when_all_valid == WhenAllValid::Suspend && candidates > 0 { candidates + 1 } else { 0 };
         let stream = |(level, name)| match rewrites {
@@ -158,7 +159,7 @@ impl Design for ReSsd {
         stream as u8
     }
 
-    /// The block opened first of those with a word line to reprogram; else the one that is open.
+    /// The block that was opened first among those with a word line to reprogram. Otherwise the open block.
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
         let is_open = |one: &OpenBlock<'_>| {
             one.written < one.shape.count() && view.block(one.block).state == State::Open
@@ -169,7 +170,7 @@ impl Design for ReSsd {
             .unwrap_or(0)
     }
 
-    /// Once all word lines of the super layer are programmed, the one with the fewest reprogram passes
+    /// The word line with the fewest reprogram passes, once all word lines of the super layer are programmed
     /// (figure 9).
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
         if open.due_reprogram().is_none() {
@@ -180,8 +181,8 @@ impl Design for ReSsd {
         next.unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// A block with valid pages only that has a reprogram pass left, while the level may have another
-    /// candidate, or one of its candidates has no pass left and is resumed instead.
+    /// An open block with only valid pages that has a reprogram pass left. The level must have space for
+    /// another candidate, or a candidate without a pass left, which is resumed in exchange.
     fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -201,8 +202,7 @@ impl Design for ReSsd {
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
-    /// When a super layer is begun: the candidate with the fewest valid pages that has a reprogram pass left.
-    /// It soon has free pages, and then holds no other data.
+    /// The candidate with a reprogram pass left that has the fewest valid pages, when a super layer begins.
     fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],

@@ -5,7 +5,7 @@ use wordline_ssd::Config;
 
 use super::LEVELS;
 
-/// Bytes of a map entry: logical and physical address (section 4.3).
+/// Bytes of an L2P map entry: logical and physical address (section 4.3).
 const ENTRY: u64 = 7;
 
 /// Bytes for the blocks and word lines of all planes.
@@ -13,18 +13,19 @@ const ENTRY: u64 = 7;
 pub struct Overhead {
     /// Time stamps: four bytes for each block.
     pub stamps: u64,
-    /// Two bits for the level of each block, and one for a candidate.
+    /// Tags: two bits for the level of each block, and one bit that marks a candidate.
     pub tags: u64,
-    /// The open block and its word line, for each plane and level.
+    /// Pointers to the open block and its word line, for each plane and level.
     pub pointers: u64,
-    /// Two bits each for the reprogram passes, the distribution and the valid pages of each word line.
+    /// Six bits for each word line: two for its reprogram passes, two for the distribution, and two for the
+    /// valid pages.
     pub word_lines: u64,
-    /// Map bytes saved for each block with two pages on a word line.
+    /// Bytes of the L2P map that a block saves if it has two pages on each word line.
     pub saved_per_block: u64,
 }
 
 impl Overhead {
-    /// For a device with so many reprogram passes. Without any, nothing is kept of word lines.
+    /// The overhead on a device with this number of reprogram passes. With none, word lines take no memory.
     pub fn of(config: &Config, rewrites: u8) -> Self {
         let pool = config.pools.first();
         let (geometry, part) = (&pool.geometry, &pool.part);

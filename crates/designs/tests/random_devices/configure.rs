@@ -1,5 +1,5 @@
-//! The device of a case: settings as users write them, on top of the preset `tiny`, through the check of
-//! every configuration.
+//! The device of a case: settings in the form that users write, on top of the preset `tiny`. They pass the
+//! check of every configuration.
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -66,7 +66,8 @@ fn resolve_part(part: &mut Value) {
     *over = whole;
 }
 
-/// Resolves the parameter set that the cells of a part name, without its layers, as parts have others.
+/// Resolves the parameter set that the cells of a part name. Leaves out its layers, because the parts have
+/// other layers.
 fn resolve_cells(part: &mut Value) {
     let set = part.get_mut("cells").and_then(|cells| cells.get_mut("set"));
     let Some((set, name)) = set.and_then(|set| set.as_str().map(str::to_owned).map(|name| (set, name)))

@@ -1,4 +1,4 @@
-//! Random devices and hosts: settings as users write them, on top of the preset `tiny`, and host commands.
+//! Random devices and hosts: user settings on top of the preset `tiny`, and host commands.
 
 mod block_map;
 mod checkpoints;
@@ -11,7 +11,7 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::{gathers, sorts};
 
-/// The next step of a host. Places are in units of 1/65,536 of a namespace; `play` interprets the kinds.
+/// The next step of a host. Places are in units of 1/65,536 of a namespace. `play` interprets the kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -35,7 +35,7 @@ pub enum Start {
 #[derive(Clone, Debug)]
 pub struct Case {
     pub number: u64,
-    /// `key=value`, as after `--preset tiny --set`.
+    /// `key=value` settings, as after `--preset tiny --set`.
     pub settings: Vec<String>,
     pub start: Start,
     /// Outstanding commands.
@@ -70,11 +70,11 @@ impl Case {
         let depth = draw.from(1, 16) as usize;
         let count = draw.from(20, 400);
         let steps = (0..count).map(|_| draw.step()).collect();
-        // A stream of its own, so that the other draws of a seed do not change.
+        // Destaging has its own random stream, so that the other draws of a seed stay the same.
         draw.random = Seed(seed).stream("case.destage", number);
         draw.destage();
         draw.random = Seed(seed).stream("case.designs", number);
-        // For odd numbers, so that cases that failed once do not change either.
+        // Only odd numbers have these features, so that cases with even numbers stay the same.
         if number % 2 == 1 {
             draw.streams_and_designs();
             draw.random = Seed(seed).stream("case.cubeftl", number);
@@ -109,7 +109,7 @@ impl Case {
         Self { number, settings: draw.settings, start, depth, steps }
     }
 
-    /// The same case with `spare` more over-provisioning, for a device that has too little.
+    /// The same case with `spare` more over-provisioning, for a device that had too little.
     pub fn with_spare(&self, spare: f64) -> Self {
         let key = "ftl.over_provisioning=";
         let mut case = self.clone();
@@ -125,7 +125,7 @@ impl Draw {
         least + self.random.below(most - least + 1)
     }
 
-    /// True with a probability of so many percent.
+    /// True with a probability of `chance` percent.
     fn percent(&mut self, chance: u64) -> bool {
         self.random.below(100) < chance
     }
@@ -213,7 +213,7 @@ impl Draw {
         Shape { bits, one_shot, planes, planes_per_row, page, blocks, pages, dies }
     }
 
-    /// Up to four packages, so that a few hundred commands meet each other. Returns the number of dies.
+    /// Up to four packages, so that a few hundred commands share dies. Returns the number of dies.
     fn layout(&mut self, planes: u64, planes_per_row: u64) -> u64 {
         let (channels, packages, dies) =
             self.pick(&[(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 2), (3, 1, 1), (2, 2, 1)]);
@@ -246,7 +246,7 @@ impl Draw {
         }
     }
 
-    /// Immediate destage, except with write-through completion, which implies it.
+    /// Immediate destage, except with write-through completion, which implies immediate destage.
     fn destage(&mut self) {
         if self.settings.iter().any(|setting| setting == "buffer.mode=write-back") && self.percent(30) {
             let (window, in_flight) = (self.from(10, 20_000), self.from(1, 200_000));
@@ -259,7 +259,7 @@ impl Draw {
     fn buffer(&mut self, shape: &Shape) {
         let program = shape.planes_per_row * shape.page * if shape.one_shot { shape.bits } else { 1 };
         let more = self.from(0, 40) * shape.page;
-        // A second pool and units of several pages have program units of other sizes.
+        // A second pool, and units of several pages, have program units of other sizes.
         self.set("buffer.size", format!("'{}B'", 4 * program + 16_384 + more));
         let mode = self.pick(&["write-back", "write-back", "write-through", "off"]);
         self.set("buffer.mode", mode);
@@ -441,8 +441,8 @@ impl Draw {
         self.namespaces(shape);
     }
 
-    /// Streams of the first pool beside a design that chooses pools, and a design in place of the router of
-    /// an SLC cache.
+    /// A design that chooses pools gets streams in the first pool. The router of an SLC cache is replaced by
+    /// a design.
     fn streams_and_designs(&mut self) {
         let has = |draw: &Self, key: &str| draw.settings.iter().any(|setting| setting.starts_with(key));
         if has(self, "design=") {
@@ -511,13 +511,13 @@ impl Draw {
 
     fn namespaces(&mut self, shape: &Shape) {
         let bytes = shape.dies * shape.planes * shape.blocks * shape.pages * shape.page;
-        // Half of it remains where effective over-provisioning is largest.
+        // Half of the space remains for a namespace even with the largest effective over-provisioning.
         if bytes > 16 << 20 && self.percent(40) {
             self.set("namespaces", "[{ size = '1MiB' }, { fraction = 0.4 }, { size = '1MiB' }]");
         }
     }
 
-    /// A protected or volatile buffer, and durable or volatile discards. Returns whether the latter are
+    /// A protected or a volatile buffer, and durable or volatile discards. Returns whether discards are
     /// durable.
     fn discards_beside_pools(&mut self, map_in_flash: bool) -> bool {
         let protected = self.protection();

@@ -1,4 +1,4 @@
-//! A design that decides at random which pages are destaged together, and when.
+//! A design that decides at random which pages are destaged together, and when they are destaged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,8 +64,8 @@ pub fn add_to(settings: &mut Vec<String>, [now, with, along]: [u64; 3]) {
     add_design(settings, "gathers", &own, "coalesce");
 }
 
-/// Adds a design with its settings to those of a device, alone or beside another one. It takes precedence
-/// over Centaur at `seam`.
+/// Adds a design and its settings to the settings of a device, alone or with another design. The added design
+/// takes precedence over Centaur at the extension point `seam`.
 pub fn add_design(settings: &mut Vec<String>, name: &str, own: &str, seam: &str) {
     settings.push(format!("design.{name}={own}"));
     let other = settings.iter().position(|setting| setting.starts_with("design={ name = "));

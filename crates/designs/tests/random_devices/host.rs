@@ -1,5 +1,5 @@
-//! The host's model of each sector: the contents that it may hold, given the commands and their completions,
-//! and those that must survive a power cut. The host knows nothing of the inside of a device except its
+//! The host's model of each sector: the contents that it may have, given the commands and their completions,
+//! and those that must survive a power cut. The host knows nothing of the inside of a device, except its
 //! mapping unit and the losses that it reports.
 
 use std::collections::BTreeMap;
@@ -21,23 +21,23 @@ struct Change {
     content: Content,
     begun: Moment,
     completed: Moment,
-    /// Whether its completion implies that it is in flash.
+    /// Whether the completion implies that the data are in flash.
     durable: bool,
-    /// Whether it discards old data, which may come back where discards are volatile.
+    /// Whether the command discards old data. Volatile discards may bring old data back.
     forgets: bool,
 }
 
 impl Change {
-    /// The content before the first command, or the one found after a power cut.
+    /// The content before the first command, or the content found after a power cut.
     fn found(content: Content, now: Moment, forgets: bool) -> Self {
         Self { content, begun: now, completed: now, durable: true, forgets }
     }
 }
 
-/// The data that a device keeps through a power cut, once flushed.
+/// The data that a device keeps through a power cut after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promises {
-    /// Nothing: an interrupted program takes other pages with it.
+    /// Nothing, because an interrupted program destroys other pages too.
     Nothing,
     /// Written data, but not discards.
     Writes,
@@ -57,7 +57,7 @@ pub struct Durability {
 #[derive(Clone, Debug)]
 struct Pending {
     begun: Moment,
-    /// Its first sector on the device.
+    /// First sector of the command on the device.
     first: u64,
     command: Command,
 }
@@ -70,16 +70,16 @@ pub struct Host {
     per_page: u64,
     durability: Durability,
     sectors: Vec<Vec<Change>>,
-    /// All contents that a sector ever had.
+    /// By sector: all contents that it ever had.
     history: BTreeMap<u64, Vec<Content>>,
     pending: BTreeMap<u32, Pending>,
     under_way: UnderWay,
-    /// When the last completed flush was submitted.
+    /// Submission of the last completed flush.
     flushed: Moment,
 }
 
 impl Host {
-    /// The host of a device with so many sectors, all `filled` or none.
+    /// The host of a device with `sectors` sectors. `filled`: whether all of them have contents.
     pub fn new(sectors: u64, per_page: u64, durability: Durability, filled: bool) -> Self {
         let content = if filled { FILLED } else { ZEROES };
         let sector = vec![Change::found(content, 0, false)];
@@ -95,14 +95,14 @@ impl Host {
         }
     }
 
-    /// Whether the effect of a command on a sector is in flash when it completes.
+    /// Whether the effect of a command on a sector is in flash when the command completes.
     fn is_durable(&self, command: &Command, forgets: bool) -> bool {
         let keeps = self.durability.promises == Promises::All && command.operation != Operation::Discard;
         let promised = !forgets || keeps;
         promised && (command.fua || self.durability.writes_through)
     }
 
-    /// Submits a command whose first sector is `first` on the device.
+    /// Submits a command. `first`: its first sector on the device.
     pub fn on_submit(&mut self, command: Command, first: u64) {
         self.now += 1;
         self.under_way.on_submit(command, first);
@@ -125,8 +125,8 @@ impl Host {
         self.pending.insert(command.tag, Pending { begun, first, command });
     }
 
-    /// Completes a command, and checks contents that a read found against the model. `is_lost` tells whether
-    /// a sector is lost, and `refuses` whether the device is at its end of life.
+    /// Completes a command, and checks the contents that a read found against the model. `is_lost`: whether a
+    /// sector is lost. `refuses`: whether the device is at its end of life.
     pub fn completed(
         &mut self,
         answer: &Completion,
@@ -160,8 +160,9 @@ impl Host {
         }
     }
 
-    /// Checks contents found by a read submitted at `begun`: the change must not have been overwritten by
-    /// another one that was submitted after its completion and completed before the read.
+    /// Checks the content that a read submitted at `begun` found. The write of this content must not have
+    /// been overwritten before the read: by another write that was submitted after its completion and
+    /// completed before `begun`.
     fn check_read(&self, sector: u64, content: Content, begun: Moment) {
         let changes = &self.sectors[sector as usize];
         let over = changes.iter().filter(|change| change.completed < begun).map(|change| change.begun).max();
@@ -173,21 +174,20 @@ impl Host {
         );
     }
 
-    /// Checks the present content of a sector, when no command is outstanding except those that never
-    /// completed.
+    /// Checks the present content of a sector, when only commands that will never complete are outstanding.
     pub fn check_now(&self, sector: u64, content: Content) {
         self.check_read(sector, content, self.now + 1);
     }
 
-    /// Applies a power cut: outstanding commands never complete.
+    /// Applies a power cut. Outstanding commands never complete.
     pub fn loses_power(&mut self) -> usize {
         self.now += 1;
         self.under_way.loses_power();
         std::mem::take(&mut self.pending).len()
     }
 
-    /// Checks the content of a sector after a power cut; `None` for a lost sector. `loses_tables` tells
-    /// whether discard tables may be lost. From then on the sector has the content found.
+    /// Checks the content of a sector after a power cut; `None` for a lost sector. `loses_tables`: whether
+    /// discard tables may be lost. The found content is the only one from then on.
     pub fn check_cut(&mut self, sector: u64, content: Option<Content>, loses_tables: bool) {
         let flushed = self.flushed;
         let promises = if loses_tables {

@@ -1,8 +1,9 @@
-//! Does a device with any accepted configuration return what its host wrote, sector by sector, through
-//! faults, power cuts and snapshots, without ever stalling? And do these checks find deliberate faults?
+//! Random devices: does every accepted configuration return what its host wrote, sector by sector? Faults,
+//! power cuts and snapshots are included, and the device must never stall. Do these checks also find
+//! deliberate faults?
 //!
-//! A failing case is reduced, and shown as settings for `--preset tiny --set` and the host's steps.
-//! `WORDLINE_CASE=17` runs that case alone.
+//! A failing case is reduced. It is shown as settings for `--preset tiny --set` and as the steps of the host.
+//! `WORDLINE_CASE=17` runs only this case.
 
 mod configure;
 mod draw;
@@ -33,7 +34,7 @@ const SEED: u64 = 1;
 const DEVICES: [u64; 2] = [500, 20_000];
 
 /// Cases within which a deliberate fault must be found. Chosen: five times the expected number for the rarest
-/// feature that one of them needs, a pool of whole units.
+/// feature that such a fault needs, a pool with coarse-grained mapping.
 const CASES_A_MUTANT: u64 = 100;
 
 /// Silences panics of cases, which run on threads without a name.
@@ -48,7 +49,7 @@ fn keep_quiet() {
     });
 }
 
-/// The fault of a device in a case, if there is one.
+/// The reason why a device fails in a case; `None` if it passes.
 fn fails(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) -> Option<String> {
     keep_quiet();
     let result = catch_unwind(AssertUnwindSafe(|| play(case, configured, mutant)));
@@ -59,8 +60,8 @@ fn fails(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) ->
     result.err().map(text)
 }
 
-/// The case with a number and its device; `None` if the device is rejected for another reason than too little
-/// spare space.
+/// The case with a number, and its device. `None` if the device is rejected for a reason other than too
+/// little spare space.
 fn sound(number: u64) -> Option<(Case, Configured)> {
     let drawn = Case::draw(SEED, number);
     let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
@@ -89,9 +90,10 @@ fn became(number: u64) -> CaseOutcome {
     }
 }
 
-/// Cases that failed once: a pool was filled to its last page, and a flush waited for discard pages without
-/// space; GC copied its victim anew after each of several power cuts until no block was left; word lines were
-/// not reprogrammed where a mapped page spans several planes.
+/// Regression cases:
+/// - A pool was filled to its last page, and a flush waited for discard pages without space.
+/// - GC copied its victim again after each of several power cuts, until no block was left.
+/// - Word lines were not reprogrammed if a mapped page spans several planes.
 const FAILED_ONCE: [u64; 3] = [19_806, 5_504, 8_773];
 
 #[test]
@@ -117,7 +119,7 @@ fn random_devices_hold_what_their_hosts_wrote() {
             }
         }
         if is_long && drawn % 1_000 == 0 {
-            // Not captured, as `eprintln` would be: the run takes long.
+            // The test harness captures `eprintln`, but not this. Long runs report their progress.
             let failed = failed.len();
             let _ = writeln!(std::io::stderr(), "{drawn} drawn: {held} of {wanted} held, {failed} failed");
         }
@@ -129,25 +131,25 @@ fn random_devices_hold_what_their_hosts_wrote() {
     assert!(failed.is_empty(), "{} of {accepted} cases failed\n{}\n\n{first}", failed.len(), list.join("\n"));
 }
 
-/// Runs one case, and shows it reduced if it fails.
+/// Runs one case. Shows it in reduced form if it fails.
 fn show(number: u64) {
     if let CaseOutcome::Failed(_, why) = rayon::join(|| became(number), || ()).0 {
         panic!("case {number}: {why}\n\n{}", smaller(number));
     }
 }
 
-/// A failing case, reduced, on a thread without a name.
+/// A failing case in reduced form, found on a thread without a name.
 fn smaller(number: u64) -> String {
     rayon::join(|| shrink::smaller(number), || ()).0
 }
 
-/// Whether a deliberate fault is found in a case that is otherwise correct.
+/// Whether a deliberate fault is found in a case that passes without it.
 fn finds(mutant: InjectedFault, number: u64) -> bool {
     let Some((case, configured)) = sound(number) else { return false };
     fails(&case, &configured, Some(mutant)).is_some() && fails(&case, &configured, None).is_none()
 }
 
-// Deliberate faults are compiled where debug assertions are.
+// Deliberate faults exist only in builds with debug assertions.
 #[cfg(debug_assertions)]
 #[test]
 fn every_mutant_is_found() {

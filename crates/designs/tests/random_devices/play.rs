@@ -1,5 +1,5 @@
-//! A device under a host: concurrent commands, power cuts after any event, snapshots in between, and a check
-//! of every sector of every completion against the host's model.
+//! A device under a host: concurrent commands, power cuts after any event, and snapshots. Every sector of
+//! every completion is checked against the host's model.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::draw::{Case, Start, Step};
 use crate::host::{Durability, Host, Promises};
 use crate::lost::is_lost;
 
-/// An event that no device has: the power cut.
+/// The power cut as an event. No device has this event.
 const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
-/// Events without a completion after which a device counts as hung. Chosen: hundreds of times what a command
-/// takes whose every page waits for GC.
+/// Events without a completion after which a device counts as hung. Chosen: hundreds of times the events of a
+/// command whose pages all wait for GC.
 const PATIENCE: u32 = 400_000;
 
 /// A device, its host, and the time of its power cut.
@@ -36,8 +36,9 @@ struct Play<'a> {
     cut_in: Option<(u32, Duration)>,
     /// Events since the last completion.
     silent: u32,
-    /// Faults known to the device at the submission of each outstanding flush, and of the last completed one.
+    /// By outstanding flush: the faults that the device knew at its submission.
     known: BTreeMap<u32, Faults>,
+    /// The faults that the device knew at the submission of the last completed flush.
     flushed: Faults,
 }
 
@@ -124,7 +125,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Handles one event; then the power may be cut. False if no event is left.
+    /// Handles one event, after which the power may be cut. Returns false if no event is left.
     fn advance(&mut self) -> bool {
         let Some(event) = self.calendar.advance() else { return false };
         if event == CUT {
@@ -152,7 +153,7 @@ impl<'a> Play<'a> {
         true
     }
 
-    /// Runs until only this many commands are outstanding.
+    /// Runs until at most this many commands are outstanding.
     fn run_down_to(&mut self, outstanding: usize) {
         while self.device.outstanding() > outstanding || !self.device.is_ready() {
             if !self.advance() {
@@ -171,7 +172,7 @@ impl<'a> Play<'a> {
         while self.calendar.now() < end && self.advance() {}
     }
 
-    /// Whether the device is at its end of life, which only faults can cause here.
+    /// Whether the device is at its end of life. Here only faults can cause that.
     fn is_worn(&self) -> bool {
         let totals = self.device.totals();
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
@@ -179,16 +180,16 @@ impl<'a> Play<'a> {
         self.device.is_read_only()
     }
 
-    /// Whether faults destroyed pages. A failed reprogram destroys the page that its word line holds, unless
-    /// there is a copy.
+    /// Whether faults destroyed pages. A failed reprogram destroys the page on its word line, unless there is
+    /// a copy.
     fn loses(&self) -> bool {
         let (totals, file) = (self.device.totals(), &self.config().file);
         let keeps_none = file.again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
         totals.unreadable_pages > 0 || totals.failed_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
-    /// Whether a fault may have destroyed a page of the discard table since the last flush began, which
-    /// rewrites pages known to be lost.
+    /// Whether a fault since the start of the last flush may have destroyed a page of the discard table. A
+    /// flush rewrites pages that are known to be lost.
     fn loses_tables(&self) -> bool {
         let (unreadable, dies) = (self.device.totals().unreadable_pages, self.device.chips().failed_dies());
         Faults { unreadable, dies: dies.into() } != self.flushed
@@ -216,11 +217,11 @@ impl<'a> Play<'a> {
         self.device.audit(self.calendar.now() - Instant::ZERO);
     }
 
-    /// Saves the device, and continues with another one restored from the bytes.
+    /// Saves the device, and continues with another device restored from the bytes.
     fn exchange(&mut self) {
         let mut bytes = Vec::new();
         let mut agenda = Agenda::of(&self.calendar);
-        // The device does not know of the coming power cut.
+        // The power cut is not an event of the device.
         let cut: Vec<Instant> =
             agenda.events.extract_if(.., |(_, event)| *event == CUT).map(|(time, _)| time).collect();
         self.device.save(&agenda, &mut bytes).expect("a list takes everything");
@@ -269,7 +270,7 @@ impl<'a> Play<'a> {
             93 => self.exchange(),
             94 => self.cut(),
             95 => {
-                // Most likely while the device recovers.
+                // This cut happens most likely while the device recovers.
                 self.cut();
                 self.cut_in = Some((1 + u32::from(step.place) % 40, Duration::ZERO));
             }
@@ -279,7 +280,8 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Compares a version while no other command is outstanding: it fails for another version.
+    /// Compares the version of pages while no other command is outstanding. The command fails for another
+    /// version.
     fn compare(&mut self, command: Command) {
         self.run_down_to(0);
         let per_page = self.config().unit.0 / 512;
@@ -297,8 +299,8 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// After the last command: checks all contents, first in the buffer and then, after a flush and a power
-    /// cut, in flash.
+    /// Checks all contents after the last command: first in the buffer, and then in flash, after a flush and
+    /// a power cut.
     fn end(&mut self) {
         self.cut_in = None;
         self.run_down_to(0);
@@ -346,7 +348,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Runs a case on its device; panics with the reason if it fails.
+/// Runs a case on its device. Panics with the reason if it fails.
 pub fn play(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) {
     let mut play = Play::new(configured, case.start, mutant);
     for (n, step) in case.steps.iter().enumerate() {

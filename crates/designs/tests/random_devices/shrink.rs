@@ -1,4 +1,4 @@
-//! Reduces a failing case: removes settings and steps as long as it still fails.
+//! Reduces a failing case: removes settings and steps while it still fails.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use crate::configure::configure;
 use crate::draw::Case;
 use crate::{fails, sound};
 
-/// Most cases to try. Chosen: a minute or two.
+/// Most cases to try. Chosen: they take a minute or two.
 const TRIES: u32 = 400;
 
-/// Case `number`, which fails, reduced, as text.
+/// The failing case `number` as text, in reduced form.
 pub fn smaller(number: u64) -> String {
     let Some((mut case, _)) = sound(number) else { return format!("the device of case {number} is refused") };
     let mut tries = TRIES;
@@ -32,7 +32,7 @@ pub fn smaller(number: u64) -> String {
     shown(&case)
 }
 
-/// Removes runs of steps, from halves down to single ones.
+/// Removes runs of steps: first halves, and at last single steps.
 fn drop_steps(case: &mut Case, still_fails: &mut impl FnMut(&Case) -> bool) {
     let mut length = case.steps.len().div_ceil(2);
     while length > 0 {

@@ -1,5 +1,5 @@
-//! A design that sends some pages to blocks in another cell mode, when they are written and when they are
-//! relocated.
+//! A design that sends some pages to blocks in another cell mode, both when the host writes them and when GC
+//! relocates them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use wordline_ssd::{Config, Design};
 
 use crate::gathers::add_design;
 
-/// Sends one page in `every` to the stream in another mode.
+/// Sends one page in `every` to a stream in another cell mode.
 pub struct RandomSorter {
     settings: File,
 }
@@ -23,13 +23,13 @@ pub struct RandomSorter {
 #[serde(deny_unknown_fields, default)]
 pub struct File {
     every: u32,
-    /// Whether host writes go there, too.
+    /// Whether host writes go to this stream too.
     written: bool,
     /// The pool of the stream.
     pool: u8,
-    /// Reprogram passes, if the mode is MLC with reprogramming; left out, the mode is SLC.
+    /// Reprogram passes of MLC mode. Left out: the mode is SLC.
     again: Option<u8>,
-    /// Of the pages relocated by GC, one pair in `moves` goes to the other pool; none if 0.
+    /// One in `moves` of the page pairs that GC relocates goes to the other pool. 0: none.
     moves: u32,
 }
 
@@ -104,9 +104,9 @@ impl DesignType for RandomSorter {
 }
 
 /// Gives the second pool of a device three bits a cell with an SLC mode, and adds the design with its streams
-/// there.
+/// to that pool.
 pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool, moves: u64) {
-    // A single page cannot go to a pool of whole units.
+    // A single page cannot go to a pool with coarse-grained mapping.
     let whole = settings.iter().any(|setting| setting == "ftl.mapping.whole_units=true");
     let moves = if whole { 0 } else { moves };
     let Some(at) = settings.iter().position(|setting| setting.starts_with("pools=[")) else { return };

@@ -1,4 +1,4 @@
-//! A device with a design, and its calendar.
+//! A device with a design, and the calendar of the device.
 
 use toml::Table;
 use wordline_designs::{Designs, DesignsFile};
@@ -37,7 +37,7 @@ impl Rig {
         }
     }
 
-    /// Writes until everything is in flash.
+    /// Writes all buffered data to flash.
     pub fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
         self.run_down_to(0);

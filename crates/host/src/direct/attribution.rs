@@ -1,5 +1,5 @@
-//! Tail attribution: explains each request of the host by its last device command. A write may first wait for
-//! a chunk to be reset.
+//! Tail attribution: explains each host request by the last device command of that request. A write may first
+//! wait for the reset of a chunk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use super::{Direct, Purpose};
 /// Explains requests as they complete.
 pub(super) struct Explainer {
     pub(super) tail: Tail,
-    /// The last completed device command of each request, and whether it was a flush.
+    /// By request: its last completed device command, and whether that command was a flush.
     last: BTreeMap<u32, (CommandBreakdown, bool)>,
-    /// Requests that were submitted after attribution began, and are outstanding.
+    /// Outstanding requests that were submitted after attribution began.
     open: BTreeSet<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Explainer {
         Self { tail, last: BTreeMap::new(), open: BTreeSet::new() }
     }
 
-    /// Forgets all requests after a power cut: none of them completes.
+    /// Forgets all requests after a power cut. None of them completes.
     pub fn forget(&mut self) {
         self.last.clear();
         self.open.clear();
@@ -54,7 +54,7 @@ impl<D: PhysicalDevice> Direct<D> {
     pub(super) fn note_completion(&mut self, number: u32, answer: Completion, submitted: Instant) {
         let Some(explainer) = &mut self.explainer else { return };
         let last = explainer.last.remove(&number);
-        // Too little is known of a request that was submitted before attribution began.
+        // A request that was submitted before attribution began has an incomplete record.
         if !explainer.open.remove(&number) {
             return;
         }
@@ -77,7 +77,7 @@ fn explain(
         let before = told.submitted - submitted;
         (explained.parts, explained.behind, explained.meanwhile) = (told.parts, told.behind, told.meanwhile);
         match answer.command.operation {
-            // A write that is followed by a flush first waits until the device has its data.
+            // A write that needs a flush first waits until the device has its data.
             Operation::Write | Operation::WriteZeroes if is_flush => {
                 explained.parts[Component::Buffer as usize] += before;
             }
@@ -85,7 +85,7 @@ fn explain(
             _ => {}
         }
     } else if matches!(answer.command.operation, Operation::Write | Operation::WriteZeroes) {
-        // It failed: no chunk became free for it.
+        // The request failed, because no chunk became free for it.
         explained.above[UpperStage::Line as usize] = answer.latency;
     }
     explained.with_rest_in(Component::Queue)

@@ -16,7 +16,7 @@ use super::attribution::Explainer;
 use super::metrics::Mark;
 use super::{Direct, Event, Power};
 
-/// Pages of each write during preconditioning. Chosen: the most that a command may have.
+/// Pages of each write during preconditioning. Chosen: the most pages that a command may have.
 const FILLED_AT_ONCE: u32 = wordline_ssd::physical_device::MOST_BLOCKS as u32;
 
 impl<D: PhysicalDevice> BlockDevice for Direct<D> {
@@ -70,7 +70,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.explainer.iter_mut().for_each(|explainer| explainer.tail.clear_each());
     }
 
-    /// Without per-command times from the device nothing can be attributed. Requests in flight keep their
+    /// Starts attribution if the device reports the times of each command. Requests in flight keep their
     /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
         if let Some(explainer) = &mut self.explainer {
@@ -166,7 +166,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         goes_on
     }
 
-    /// Pages are never relocated: a full device is in its steady state.
+    /// Fills the device once. Pages are never relocated, so a full device is already in its steady state.
     fn fill_steady_while(
         &mut self,
         _seed: Seed,
@@ -194,12 +194,13 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn oldest(&self) -> Option<OldestCommand> {
         let first = self.requests.all.values().min_by_key(|request| request.submitted)?;
-        // Any progress of the device is progress of the request.
+        // The digest changes with any progress of the device, which counts as progress of the request.
         let done = self.device.digest().value();
         Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
-    /// Chosen: a command waits for the one before it, and both for the copies of a manager.
+    /// Four stall limits of the device. Chosen: a command may wait for the command before it, and both for
+    /// relocations in the device after a program failure.
     fn stall_limit(&self) -> Duration {
         self.device.stall_limit() * 4
     }
@@ -227,7 +228,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.device.detail(&mark.device, now)
     }
 
-    /// A chunk without needed data counts as free: it is reset before it is written next.
+    /// Reports a chunk without needed data as free: the host resets such a chunk before it writes to it.
     fn gauges(&self, now: Instant) -> Gauges {
         let below = self.device.gauges(now);
         Gauges { free_blocks: self.places.free_chunks().min(below.good_blocks), ..below }
@@ -239,7 +240,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         lengths
     }
 
-    /// Chosen: 64 B for each page, 16 MiB for what grows with the work, and the bound of the device.
+    /// Upper bound on the size of a field in a snapshot. Chosen: 64 B for each page, 16 MiB for fields that
+    /// grow with the work, and the bound of the device.
     fn max_field_bytes(&self) -> u64 {
         self.device.max_field_bytes() + (16 << 20) + 64 * u64::from(self.layout.pages)
     }
@@ -249,7 +251,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 }
 
-/// With the clock of its device off, a request completes as it is submitted: no event remains.
+/// With the clock of its device off, a request completes when it is submitted, so that no event remains.
 impl<D: PhysicalDevice> Ages for Direct<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false

@@ -8,10 +8,10 @@ use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::{Direct, Layout};
 
-/// Fraction of the chunks that the host does not address. Chosen: as pblk.
+/// Default fraction of the chunks that the host does not address. Chosen: the default of pblk.
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// Least number of chunks in each parallel unit that the host does not address: one that is open, and one
+/// Least number of chunks in each parallel unit that the host does not address: one open chunk, and one chunk
 /// that becomes free.
 const LEAST_SPARE: u32 = 2;
 
@@ -19,10 +19,10 @@ const LEAST_SPARE: u32 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
-    /// All of a request goes to one parallel unit, the next request to the next one.
+    /// All pages of a request go to one parallel unit. The next request goes to the next parallel unit.
     #[default]
     Requests,
-    /// Each program-sized part of a request goes to the next parallel unit.
+    /// A request is split into parts of one program. Each part goes to the next parallel unit.
     Programs,
 }
 
@@ -38,7 +38,7 @@ pub struct DirectFile {
     /// Distribution of writes over the parallel units.
     #[serde(default)]
     pub spread: Spread,
-    /// Whether writes that failed on the device are submitted again elsewhere; otherwise their requests fail.
+    /// Whether the host repeats a failed device write at another location. Without it the request fails.
     #[serde(default = "yes")]
     pub retry: bool,
     /// The open-channel device.

@@ -18,7 +18,7 @@ pub(super) struct Piece {
 /// The write frontier of a parallel unit. Chunks are numbered over the whole device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct UnitFrontier {
-    /// The open chunk, and its next logical block to write.
+    /// The open chunk, and the next logical block to write in it.
     pub(super) open: Option<(u32, u32)>,
     /// The chunk that is being reset, to be opened next.
     pub(super) resetting: Option<u32>,
@@ -35,7 +35,7 @@ pub(super) struct UnitFrontiers {
     next: u32,
     /// Whether a flush is in flight whose purpose is to free chunks.
     pub(super) is_flushing: bool,
-    /// Whether the last flush failed and nothing was written since, so that another would fail as well.
+    /// Whether the last flush failed and nothing was written after it. Another flush would fail as well.
     pub(super) cannot_flush: bool,
 }
 
@@ -82,8 +82,7 @@ impl UnitFrontiers {
         (0..).zip(&self.heads).filter(|(_, head)| !head.pieces.is_empty()).map(|(unit, _)| unit).collect()
     }
 
-    /// Completes the reset of the next chunk of a parallel unit; `is_free` is false where the chunk is
-    /// offline.
+    /// Completes the reset of the next chunk of a parallel unit. If `is_free` is false, the chunk is offline.
     pub(super) fn complete_reset(&mut self, unit: u32, is_free: bool) {
         let head = self.get_mut(unit);
         let chunk = head.resetting.take().expect("it was being reset");
@@ -131,7 +130,7 @@ impl UnitFrontiers {
 }
 
 impl UnitFrontier {
-    /// After a power cut: continues the open chunk at its write pointer, or closes it.
+    /// Continues the open chunk at its write pointer after a power cut, or closes the chunk.
     pub(super) fn resume_or_close(&mut self, state: ChunkState, write_pointer: u32) {
         match (&mut self.open, state) {
             (Some((_, next)), ChunkState::Free | ChunkState::Open) => *next = write_pointer,
@@ -139,7 +138,7 @@ impl UnitFrontier {
         }
     }
 
-    /// Gives the open chunk up: it takes no more writes.
+    /// Closes the open chunk: it takes no more writes.
     pub(super) fn close_chunk(&mut self) {
         self.others.extend(self.open.take().map(|(chunk, _)| chunk));
     }

@@ -10,8 +10,7 @@ use super::Layout;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ppa(pub(super) u32);
 
-/// Earlier locations of a page that a power cut may bring back, oldest first; `None` for a page that was
-/// unmapped.
+/// Earlier locations of a page, oldest first, that a power cut may bring back. `None`: the page was unmapped.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct UnflushedVersions {
     /// Flushes sent before the completion of the newest version.
@@ -23,10 +22,11 @@ struct UnflushedVersions {
 pub(super) struct L2pMap {
     /// One more than the location of each page; 0 for an unmapped page.
     map: Vec<u32>,
-    /// The mapped version of each page, and the last version sent.
+    /// By page: the mapped version.
     versions: Vec<u32>,
+    /// By page: the last version sent to the device.
     sent: Vec<u32>,
-    /// References to each chunk: by the map, by earlier locations at risk, and by commands in flight.
+    /// References to each chunk: from the map, from earlier locations at risk, and from commands in flight.
     held: Vec<u32>,
     at_risk: BTreeMap<u32, UnflushedVersions>,
     blocks_per_chunk: u32,
@@ -80,7 +80,7 @@ impl L2pMap {
         self.held[chunk] -= 1;
     }
 
-    /// Whether no data of a chunk are needed.
+    /// Whether a chunk has no references: its data are not needed.
     pub(super) fn is_free(&self, chunk: u32) -> bool {
         self.held[chunk as usize] == 0
     }
@@ -90,8 +90,8 @@ impl L2pMap {
         self.held.iter().filter(|held| **held == 0).count() as u64
     }
 
-    /// Maps a page to the location of a version that was written. With `flushes`, the number of flushes sent
-    /// so far, a power cut may still lose it.
+    /// Maps a page to the location of a version that was written. `flushes` is the number of flushes sent so
+    /// far if a power cut may still lose the version, else `None`.
     pub(super) fn written(&mut self, page: u32, version: u32, place: Ppa, flushes: Option<u64>) {
         if version <= self.versions[page as usize] {
             return;
@@ -113,7 +113,7 @@ impl L2pMap {
 
     /// Unmaps a page.
     pub(super) fn trim(&mut self, page: u32) {
-        // Versions of it that are still being written are older than the discard.
+        // Writes of this page that are in flight are older than the discard.
         self.versions[page as usize] = self.sent[page as usize];
         if let Some(old) = self.get(page) {
             self.unpin(old);
@@ -124,7 +124,8 @@ impl L2pMap {
         }
     }
 
-    /// Completes the flush with a number: writes that completed before its submission are non-volatile.
+    /// Completes the flush with this number. Writes that completed before the submission of the flush are
+    /// non-volatile.
     pub(super) fn complete_flush(&mut self, number: u64) {
         let safe: Vec<u32> =
             self.at_risk.iter().filter(|(_, risk)| risk.flushes < number).map(|(page, _)| *page).collect();
@@ -139,8 +140,8 @@ impl L2pMap {
         !self.at_risk.is_empty()
     }
 
-    /// After a power cut: maps each page to its newest location that is still written. Returns how many pages
-    /// lost their newest version.
+    /// Maps each page, after a power cut, to its newest location that is still written. Returns how many
+    /// pages lost their newest version.
     pub(super) fn resolve_unflushed(&mut self, is_written: impl Fn(Ppa) -> bool) -> u64 {
         let mut lost = 0;
         for (page, UnflushedVersions { mut before, .. }) in std::mem::take(&mut self.at_risk) {
@@ -156,7 +157,7 @@ impl L2pMap {
             self.map[page as usize] = place.map_or(0, |place| place.0 + 1);
             self.versions[page as usize] = version;
         }
-        // Lost version numbers are not reused, as an interrupted write may have left them in flash.
+        // Lost version numbers are not reused, because an interrupted write may have left them in flash.
         lost
     }
 

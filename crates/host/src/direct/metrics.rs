@@ -49,7 +49,7 @@ impl<D: PhysicalDevice> Direct<D> {
         metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.pages_written + counts.padding));
         metrics.add(of_ssds("flash.host_bytes"), bytes(counts.pages_written));
         metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
-        // Nothing is relocated to free a chunk.
+        // The host relocates nothing, so all programs are host programs.
         let programs = write_amplification(counts.pages_written, counts.pages_written);
         metrics.add(of_ssds("programs_per_host_program"), programs);
         metrics

@@ -1,8 +1,8 @@
-//! A host without an FTL: it passes requests to a physical device as they are.
+//! A host without an FTL: it passes requests unchanged to a physical device.
 //!
 //! A write goes to the open chunk of one parallel unit, and the next write to the next parallel unit,
-//! whatever their sizes, so that measurements show the device's latency for each request. The host keeps the
-//! L2P map. It relocates nothing: a chunk is reset when none of its data are valid any more.
+//! whatever the sizes of the writes. So measurements show the latency of the device for each request. The
+//! host keeps the L2P map. It relocates nothing: it resets a chunk when no data of the chunk are valid.
 //!
 //! See `docs/open-channel.md`.
 
@@ -46,7 +46,7 @@ pub enum Event<E> {
     Answer(u32),
 }
 
-/// Sizes of a host on a device.
+/// Sizes of a host that follow from its configuration and its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Groups of the device.
@@ -68,8 +68,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The chunk with a number, counted over all parallel units, which are numbered across the groups so that
-    /// neighbours share no bus.
+    /// The chunk with a number that counts over all parallel units. Parallel units are numbered across the
+    /// groups, so that neighbours share no bus.
     fn chunk(&self, number: u32) -> Chunk {
         let (unit, chunk) = (number / self.chunks_per_unit, number % self.chunks_per_unit);
         Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk }
@@ -83,15 +83,14 @@ enum Purpose {
     Write(u32),
     /// Reads pages of a request.
     Read(u32),
-    /// Closes the next chunk of a parallel unit, which is reset afterwards.
+    /// Closes the next chunk of a parallel unit, before the reset of that chunk.
     Close(u32),
-    /// Resets that chunk.
+    /// Resets the next chunk of a parallel unit.
     Reset(u32),
     /// Makes completed writes non-volatile, for a request or to free chunks.
     Flush(Option<u32>),
 }
 
-/// A command in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct InFlightCommand {
     work: Purpose,
@@ -103,8 +102,8 @@ struct InFlightCommand {
 }
 
 impl InFlightCommand {
-    /// The logical blocks that must stay readable until this command completes: sources of a read, and
-    /// targets of a write.
+    /// The logical blocks that must stay readable until this command completes: the sources of a read, and
+    /// the targets of a write.
     fn pinned_locations(&self) -> impl Iterator<Item = Ppa> {
         let needs = matches!(self.work, Purpose::Read(_) | Purpose::Write(_));
         let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
@@ -136,9 +135,9 @@ pub struct Direct<D> {
     recovery: Option<Recovered>,
     counts: Counts,
     digest: Digest,
-    /// Lists that are empty between events, kept for their capacity: the logical blocks of a command, and
-    /// completions of the device.
+    /// The logical blocks of a command. Empty between events, kept for its capacity.
     blocks: Vec<LogicalBlock>,
+    /// Completions of the device. Empty between events, kept for its capacity.
     completed: Vec<Completion>,
     followed: Option<Box<TrackedContents>>,
     /// `None` unless latencies are explained.
@@ -191,7 +190,7 @@ impl<D: PhysicalDevice> Direct<D> {
         &self.device
     }
 
-    /// The counters since it was made.
+    /// The counters since the host was made.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -228,7 +227,7 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Processes the completions of the device and starts the work that has become possible.
     fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
-            // Chunks that close early or go offline are discovered when they are written.
+            // The host discovers a chunk that closed early or went offline when it writes to the chunk.
             self.device.clear_notifications();
             let mut answers = std::mem::take(&mut self.completed);
             self.device.take_completions(&mut answers);

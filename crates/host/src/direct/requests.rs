@@ -20,7 +20,7 @@ pub(super) struct Request {
     /// Outstanding device commands and pieces.
     parts: u32,
     failed: bool,
-    /// Whether a flush is needed before it completes (FUA).
+    /// Whether the request needs a flush before it completes (FUA).
     is_forced: bool,
 }
 
@@ -39,7 +39,7 @@ impl<D: PhysicalDevice> Direct<D> {
 
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         assert!(self.power == super::Power::On, "it takes no command before it has recovered");
-        // The request itself counts as a part until all of its parts are known.
+        // The request itself counts as a part until the number of its parts is known.
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
         let number = self.requests.all.add(request);
@@ -82,8 +82,8 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Writes the waiting pieces of a parallel unit, as far as it has a chunk for them. Returns whether it
-    /// did anything.
+    /// Writes the waiting pieces of a parallel unit while it has a chunk for them. Returns whether it made
+    /// progress.
     pub(super) fn continue_writes(
         &mut self,
         unit: u32,
@@ -139,8 +139,8 @@ impl<D: PhysicalDevice> Direct<D> {
         any
     }
 
-    /// Moves the waiting pieces of a parallel unit that has no writable chunk to the next one that has.
-    /// Returns whether there was one.
+    /// Moves the waiting pieces of a parallel unit without a writable chunk to the next parallel unit that
+    /// has one. Returns whether it moved them.
     fn move_pieces(&mut self, unit: u32) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
             return false;
@@ -167,8 +167,8 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Opens another chunk of a parallel unit, one that is free or holds no needed data. Returns whether a
-    /// chunk was opened or an action was started.
+    /// Opens another chunk of a parallel unit: a free chunk, or one without needed data. Returns whether it
+    /// opened a chunk or started an action.
     fn open(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
@@ -286,7 +286,7 @@ impl<D: PhysicalDevice> Direct<D> {
             let request = self.requests.all.get_mut(number);
             request.failed |= !is_expected;
             let Some(place) = self.places.get(page) else { continue };
-            // A device without a manager of failures may have lost it.
+            // A device that does not recover program failures may have lost the page.
             let block = self.block(place);
             if block.block < self.device.report(block.chunk).readable {
                 self.places.pin(place);
@@ -336,7 +336,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.complete_part(number, answer.failure.is_some(), calendar);
     }
 
-    /// Completes a part of a request. After the last part of a FUA write a flush follows.
+    /// Completes a part of a request. A flush follows the last part of a FUA write.
     pub(super) fn complete_part(
         &mut self,
         number: u32,
@@ -377,7 +377,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.recorder.note(number, (answer, submitted), levels);
     }
 
-    /// Fails the pieces that wait for chunks that will never become free. Returns whether there were any.
+    /// Fails the pieces that wait for a chunk that will never become free. Returns whether there were any.
     pub(super) fn fail_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let numbers = self.heads.drop_pieces();
         self.counts.out_of_chunks += numbers.len() as u64;

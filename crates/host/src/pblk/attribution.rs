@@ -1,10 +1,10 @@
-//! Tail attribution: explains host commands by their waits in the FTL and by the latency breakdown of their
-//! device commands.
+//! Tail attribution: explains a host command by its waiting times in the FTL and by the latency breakdown of
+//! its device commands.
 //!
-//! A write waits at the end of a queue, hence for the same resource as the first write in it: its share of
-//! the ring by the rate limiter, a line to write to, or ring entries that have to be programmed. The reason
-//! is constant between two events of the FTL. Therefore waiting times by reason are accumulated for all
-//! writes together, and the share of one write is the growth of the sums while it waited.
+//! Writes wait in a FIFO. A write at the end of the FIFO waits for the same resource as the first write:
+//! space in the ring from the rate limiter, an open line, or ring entries that have to be programmed. The
+//! reason is constant between two events of the FTL. So waiting times are summed by reason, for all writes
+//! together. The waiting time of one write is the growth of these sums while it waited.
 
 use std::collections::BTreeMap;
 
@@ -54,11 +54,11 @@ impl Line {
 /// The record of an outstanding command.
 #[derive(Clone, Debug, Default)]
 struct CommandRecord {
-    /// The accumulated waiting times when it began to wait, for the ring or for flash.
+    /// The sums of the waiting times when the command began to wait, for the ring or for flash.
     before: ByReason,
     waited: ByReason,
     worked: WorkTimes,
-    /// Its last device command.
+    /// The last device command of this command.
     last: Option<CommandBreakdown>,
 }
 
@@ -67,8 +67,9 @@ pub(super) struct Explainer {
     tail: Tail,
     open: BTreeMap<u32, CommandRecord>,
     now: Instant,
-    /// Writes that wait for space in the ring, and commands that wait until entries are in flash.
+    /// Writes that wait for space in the ring.
     writes: Line,
+    /// Commands that wait until entries are in flash.
     flushes: Line,
     /// The device command that completed last.
     told: Option<CommandBreakdown>,
@@ -94,7 +95,7 @@ impl Explainer {
         self.tail.clear_each();
     }
 
-    /// Forgets all commands after a power cut: none waits any more.
+    /// Forgets all commands after a power cut.
     pub fn forget(&mut self) {
         self.open.clear();
         (self.writes.reason, self.flushes.reason, self.told) = (None, None, None);
@@ -109,12 +110,12 @@ impl Explainer {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Advances to `now`; the reasons noted last held until then.
+    /// Advances to `now`. The reasons noted last applied until then.
     pub(super) fn note_time(&mut self, now: Instant) {
         self.explainer.iter_mut().for_each(|explainer| explainer.advance(now));
     }
 
-    /// Notes the submission of a command; a flush waits for flash at once.
+    /// Notes the submission of a command. A flush waits for flash from now on.
     pub(super) fn note_submission(&mut self, number: u32, is_flush: bool) {
         let Some(explainer) = &mut self.explainer else { return };
         let line = if is_flush { &explainer.flushes } else { &explainer.writes };
@@ -126,7 +127,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         explainer.open.insert(number, known);
     }
 
-    /// Notes that all of a write is in the ring; a FUA write waits for flash from now on.
+    /// Notes that all pages of a write are in the ring. A FUA write waits for flash from now on.
     pub(super) fn note_admitted(&mut self, number: u32) {
         let Some(Explainer { open, writes, flushes, .. }) = self.explainer.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
@@ -135,7 +136,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Notes that the entries that a command waits for are in flash.
+    /// Notes that all entries that a command waits for are in flash.
     pub(super) fn note_flushed(&mut self, number: u32) {
         let Some(Explainer { open, flushes, .. }) = self.explainer.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
@@ -151,7 +152,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Notes that rejected commands follow, for which the device has no times.
+    /// Notes that the next completions are of rejected commands. The device has no times for them.
     pub(super) fn note_rejections(&mut self) {
         self.explainer.iter_mut().for_each(|explainer| explainer.told = None);
     }
@@ -187,13 +188,13 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn note_completion(&mut self, number: u32, answer: Completion, submitted: Instant) {
         let (worked, own) = (self.port.device.worked(), self.command_time);
         let Some(explainer) = &mut self.explainer else { return };
-        // Too little is known of a command that was submitted before attribution began.
+        // A command that was submitted before attribution began has an incomplete record.
         let Some(known) = explainer.open.remove(&number) else { return };
         explainer.tail.note(answer.latency, || explain(answer, submitted, known, (&worked, own)));
     }
 }
 
-/// Latency breakdown of a command submitted at `submitted`, of which `own` is host time.
+/// Latency breakdown of a command submitted at `submitted`. `own` is the host time in its latency.
 fn explain(
     answer: Completion,
     submitted: Instant,

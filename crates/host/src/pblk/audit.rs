@@ -111,7 +111,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.check_contents()
     }
 
-    /// Checks that the page lists of the lines name existing pages and agree with the contents of flash.
+    /// Checks that the page lists of the lines name existing pages and match the contents of flash.
     fn check_contents(&self) -> Result<(), String> {
         let pages = self.map.pages();
         for place in (0..self.lines.places()).map(Ppa) {

@@ -1,4 +1,4 @@
-//! The FTL as a block device; the device below supplies the rest.
+//! The FTL as a block device. The device below supplies the other functions.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
@@ -55,7 +55,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         }
     }
 
-    /// Without per-command times from the device nothing can be attributed. Commands in flight keep their
+    /// Starts attribution if the device reports the times of each command. Commands in flight keep their
     /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
         if let Some(explainer) = &mut self.explainer {
@@ -78,7 +78,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.recorder.take(self.port.device.take_recorded())
     }
 
-    /// Host time per command scales with controller times.
+    /// Scales the host time of a command with the controller times.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.command_time = factors.controller.of(self.command_time);
         self.port.device.change_times(factors)
@@ -97,7 +97,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.front.outstanding()
     }
 
-    /// Fails the commands that wait for space that will never become free, as too many chunks are out of use.
+    /// Fails the commands that wait for space that never becomes free, because too many chunks are out of
+    /// use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         self.fail_waiting(calendar)
     }
@@ -170,12 +171,12 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn oldest(&self) -> Option<OldestCommand> {
         let first = self.front.requests().min_by_key(|request| request.submitted)?;
-        // Any progress of the device is progress of the command.
+        // The digest changes with any progress of the device, which counts as progress of the command.
         let done = self.device().digest().value();
         Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
-    /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
+    /// The stall limit of the device for each chunk of a line. Chosen: a line may have to be collected first.
     fn stall_limit(&self) -> Duration {
         self.device().stall_limit() * u64::from(self.layout.units)
     }
@@ -200,7 +201,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.device().detail(&mark.device, now)
     }
 
-    /// Chunks of free lines count as free, although they are reset only when the line is opened.
+    /// Reports the chunks of free lines as free, although they are reset only when their line is opened.
     fn gauges(&self, now: Instant) -> Gauges {
         let below = self.device().gauges(now);
         if below.good_blocks == 0 {
@@ -221,8 +222,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.list_lengths()
     }
 
-    /// Chosen: 64 B for each logical page and ring entry, 16 MiB for what grows with the work, and the bound
-    /// of the device.
+    /// Upper bound on the size of a field in a snapshot. Chosen: 64 B for each logical page and ring entry,
+    /// 16 MiB for fields that grow with the work, and the bound of the device.
     fn max_field_bytes(&self) -> u64 {
         let own = u64::from(self.map.pages()) + self.ring.capacity() as u64 + u64::from(self.layout.lines);
         self.device().max_field_bytes() + (16 << 20) + 64 * own
@@ -233,7 +234,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 }
 
-/// With the clock of its device off, an FTL command completes as it is submitted: no event remains.
+/// With the clock of its device off, an FTL command completes when it is submitted, so that no event remains.
 impl<D: PhysicalDevice> Ages for Pblk<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false
@@ -248,7 +249,7 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
         false
     }
 
-    /// GC runs only when free lines are short.
+    /// Does nothing: GC runs only when free lines are short.
     fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {

@@ -1,5 +1,5 @@
-//! Garbage collection: reads the valid pages of a victim line and inserts them into the ring, until no page
-//! of the line is valid.
+//! Garbage collection: reads the valid pages of a victim line and inserts them into the ring, until the line
+//! has no valid pages.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub struct CollectorFile {
     pub lines: u32,
     /// GC reads in flight.
     pub readers: u32,
-    /// GC reads in flight, and completed reads whose pages wait for space in the ring.
+    /// GC reads in flight, plus completed GC reads whose pages wait for space in the ring.
     pub requests: u32,
 }
 
@@ -51,10 +51,11 @@ struct Victim {
     line: LineId,
     /// Emeta locations still to be read.
     list: Vec<Ppa>,
-    /// The next location of the line to examine.
+    /// The next location of the victim to examine.
     next: u32,
-    /// Reads in flight, and how many of them read emeta.
+    /// GC reads in flight.
     reads: u32,
+    /// GC reads in flight that read emeta.
     lists: u32,
 }
 
@@ -91,7 +92,7 @@ impl Collector {
         self.victims.is_empty() && self.moved.is_empty()
     }
 
-    /// A read of a line was split in two.
+    /// Notes that a GC read of a line was split in two.
     pub(super) fn add_split_read(&mut self, line: LineId, of_list: bool) {
         self.readers += 1;
         let victim = self.victims.iter_mut().find(|victim| victim.line == line);
@@ -100,13 +101,13 @@ impl Collector {
         victim.lists += u32::from(of_list);
     }
 
-    /// References that GC holds on a line.
+    /// Number of references of GC to a line.
     pub(super) fn references(&self, line: LineId) -> u32 {
         let of_victims = self.victims.iter().filter(|victim| victim.line == line).count();
         (of_victims + self.moved.iter().filter(|moved| moved.line == line).count()) as u32
     }
 
-    /// Checks that its lines, locations and pages exist.
+    /// Checks that the victims, locations and pages exist.
     pub(super) fn check(&self, lines: u32, places: u32, pages: u32) -> Result<(), String> {
         let is_there = |place: &Ppa| place.0 < places;
         let victims =
@@ -126,7 +127,7 @@ impl Collector {
     }
 }
 
-/// Whether the newest version of a page in flash is at this location, also if a ring entry holds the page.
+/// Whether a location has the newest version of a page that is in flash. A ring entry may have a newer one.
 fn is_newest(map: &L2pMap, ring: &Ring, page: Page, place: Ppa) -> bool {
     match map.get(page) {
         PageLocation::Unmapped => false,
@@ -136,11 +137,11 @@ fn is_newest(map: &L2pMap, ring: &Ring, page: Page, place: Ppa) -> bool {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Runs GC as far as the limiter and free space ask for it. Returns whether anything was done.
+    /// Runs GC as far as the rate limiter and the free space require. Returns whether anything was done.
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(line) = self.lines.pop_emptied() {
-            // A victim was counted when it was selected.
+            // The victim was counted when it was selected.
             let of_line = self.lines.get(line);
             self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
             self.lines.free(line, self.durable.point());
@@ -177,7 +178,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.counts.victim_valid_pages += u64::from(self.lines.get(line).valid);
         self.victim_pages += u64::from(self.lines.get(line).blocks);
         self.lines.add_reference(line);
-        // The page list of a line with a write error is kept in memory.
+        // The page list of a line with a write error is in memory.
         let list = match self.lines.list_of(line) {
             List::Failed => Vec::new(),
             _ => self
@@ -192,8 +193,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Sends the next GC read of the first victim that has one to send, or finishes a victim whose pages are
-    /// all read. Returns whether it did either.
+    /// Sends the next GC read of the first victim that has one to send, or finishes a victim whose pages were
+    /// all read. Returns whether it did one of these.
     fn read_victim(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let CollectorFile { readers, requests, .. } = self.collector.file;
         let most = requests.saturating_sub(self.collector.moved.len() as u32).min(readers);
@@ -233,8 +234,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             let end = self.layout.locations_of(line).end;
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
                 let place = Ppa(victim.next);
-                // A page with a newer version in the ring is invalidated here when that version reaches
-                // flash.
+                // A page with a newer version in the ring stays valid here until that version reaches flash.
                 let page = page_of(self.lines.content(place));
                 if self.lines.is_valid(place) && is_newest(&self.map, &self.ring, page, place) {
                     sent.places.push(place);
@@ -262,8 +262,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         victim.lists -= u32::from(of_list);
     }
 
-    /// Completes a read of a part of the emeta. If it failed, the out-of-band data of the pages are used
-    /// instead.
+    /// Completes a read of a part of the emeta. After a failed read, GC uses the out-of-band data of the
+    /// pages instead.
     pub(super) fn complete_emeta_read(&mut self, line: LineId, answer: &Completion) {
         self.counts.emeta_read_failures += u64::from(answer.failure.is_some());
         self.end_gc_read(line, true);
@@ -288,14 +288,14 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.end_gc_read(line, false);
     }
 
-    /// Inserts the still valid pages of a read into the ring, if there is space. Returns whether it did.
+    /// Inserts the still valid pages of a GC read into the ring, if there is space. Returns whether it did.
     fn insert_relocated(&mut self, now: Instant) -> bool {
         let Some(moved) = self.collector.moved.front() else { return false };
         let count = moved.pages.len() as u32;
         if !self.limiter.gc_can_insert(self.ring.of(Origin::Collector), now) {
             return false;
         }
-        // A ring smaller than a read takes a part of it.
+        // A ring smaller than a GC read takes a part of the pages.
         let count = count.min(self.layout.most_io());
         if !self.make_space(count) {
             return false;

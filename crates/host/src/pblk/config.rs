@@ -13,22 +13,23 @@ use super::{CollectorFile, Layout, Pblk};
 /// Default over-provisioning of pblk (Linux 5.10: PBLK_DEFAULT_OP).
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// Resolution, in parts of one, of the search for the least over-provisioning. Chosen: as exact as it is
-/// shown.
+/// Resolution of the search for the least over-provisioning, in parts of one. Chosen: the precision at which
+/// messages show it.
 const STEPS: u32 = 1_000;
 
-/// Most locations that a map word can address beside the ring.
+/// Most locations that an L2P map word can address besides the ring.
 const MOST_PLACES: u64 = (1 << 31) - 32;
 
 /// Configuration of a host FTL after pblk, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PblkFile {
-    /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs.
+    /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs
+    /// if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
-    /// as many as pblk takes, by `ws_opt`, `mw_cunits` and the parallel units of the device.
+    /// Size of the write ring buffer in host memory, rounded up to a power of two of logical blocks. Left
+    /// out: the size that pblk computes from `ws_opt`, `mw_cunits` and the parallel units of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
     /// Host time per command, in addition to the device time.
@@ -49,7 +50,7 @@ pub(crate) fn command_time() -> Duration {
 /// A checked configuration of a host FTL.
 #[derive(Clone, Debug)]
 pub struct PblkConfig {
-    /// As it was written.
+    /// The configuration as given.
     pub file: PblkFile,
     /// The device below.
     pub device: OpenChannelConfig,
@@ -83,7 +84,7 @@ pub(crate) fn check_host(gc: &CollectorFile, command_time: Duration, wrong: &mut
     wrong.require(command_time <= Duration::from_ms(1_000), "command_time", command_time, "at most 1s");
 }
 
-/// Configured sizes of an FTL; those left out follow from the device.
+/// Configured sizes of an FTL. Sizes that are left out follow from the device.
 pub(crate) struct Sizes {
     /// Fraction of the chunks that the host does not see.
     pub(crate) over_provisioning: Option<f64>,
@@ -109,7 +110,8 @@ impl Sizes {
         Some(self.write_buffer?.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
     }
 
-    /// The layout on this device, with the least over-provisioning that works where none is configured.
+    /// The layout of the FTL on this device. Without a configured over-provisioning it takes the least that
+    /// works.
     pub(crate) fn layout(&self, geometry: &Geometry) -> Result<Layout, Complaints> {
         let mut wrong = Complaints::default();
         let ring = self.ring(geometry);
@@ -136,7 +138,8 @@ impl Sizes {
     }
 }
 
-/// Checks that the device divides into strips and that the map can address all of its logical blocks.
+/// Checks that the chunks of the device divide into strips and that the map can address all of its logical
+/// blocks.
 fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
     let (strip, size) = (geometry.ws_opt, geometry.blocks_per_chunk);
     wrong.require(

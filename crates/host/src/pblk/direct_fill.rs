@@ -1,28 +1,28 @@
 //! Direct preconditioning: places pages into lines, oldest line first, as uniform random overwrites would
 //! leave them.
 //!
-//! *Ages of lines.* Time is counted in mean lifetimes of a page, so that a page written at age 0 is still
-//! valid at age `a` with probability `exp(-a)`, whether host or GC wrote it and whatever else is in its line:
-//! both write to one open line. GC divides the lines into lists by their valid pages and takes the line with
-//! the fewest of the first non-empty list. So the victim is always the closed line with the fewest valid
-//! pages: greedy GC, apart from lines with a write error. Lines written at equal distances in age stay until
-//! `m` of their `b` pages are valid, for the sum of `1 / i` from `m + 1` to `b`; the mean valid fraction over
-//! that life gives `m` (`wordline_ssd::precondition::shape`). With the tens of thousands of pages of a large
-//! line chance averages out, and the victim is the oldest line: with `u = m / b` the mean is
-//! `(1 - u) / -ln u`.
+//! *Ages of lines.* The unit of time is the mean lifetime of a page. So a page written at age 0 is still
+//! valid at age `a` with probability `exp(-a)`. This is true for host pages and for relocated pages, because
+//! both are written to one open line. GC sorts the lines into lists by their valid pages and takes the line
+//! with the fewest from the first non-empty list. So the victim is always the closed line with the fewest
+//! valid pages. This is greedy GC, apart from lines with a write error. Lines are written at equal distances
+//! in age. A line of `b` pages stays until `m` of them are valid; this takes the sum of `1 / i` from `m + 1`
+//! to `b`. The mean valid fraction over that life gives `m` (`wordline_ssd::precondition::shape`). In a large
+//! line, with tens of thousands of pages, chance averages out and the victim is the oldest line. With `u = m
+//! / b` the mean valid fraction is then `(1 - u) / -ln u`.
 //!
-//! *Free lines.* Their number follows from the rate limiter, under load: GC writes a fraction `c` of all
-//! writes, which grows as chunks become fewer, by its windows of the ring, which is full then and drains in
-//! order. Reclaiming a line costs `u b` relocated pages, so that `c / u` lines are freed for each line
-//! written. The fewer lines are free, the more physical pages hold the same data, and the smaller is `u`. So
-//! the number of free lines settles where `c` passes `u`: at the largest number with `c >= u`, from which one
-//! line is opened, and so on. Idle times below five seconds do not change this: entries leave the ring only
-//! in favour of others, so that GC advances with host writes.
+//! *Free lines.* Their number follows from the rate limiter under load. The ring is full then and drains in
+//! order, so GC has a fraction `c` of all writes that equals its share of the ring. `c` grows as free chunks
+//! become fewer. Reclaiming a line costs `u b` relocated pages, so `c / u` lines are freed for each line
+//! written. With fewer free lines, more physical pages hold the same data and `u` is smaller. So the number
+//! of free lines settles where `c` passes `u`. It is the largest number with `c >= u`, plus the line that is
+//! opened next. Idle times below five seconds do not change this number: entries leave the ring only to make
+//! space for new entries, so GC advances only with host writes.
 //!
-//! *Contents.* Lines are laid out as they would have been written: smeta, then at each location the newest
-//! version of a page or a version that a later location overwrites, then emeta. Free lines hold invalid pages
-//! only, and are reset when they are opened. So the recovery after a power cut finds what it would find after
-//! long use.
+//! *Contents.* Lines are laid out as they would have been written: smeta, then data, then emeta. Each data
+//! location has the newest version of a page, or a version that a later location overwrites. Free lines have
+//! only invalid pages, and are reset when they are opened. So a recovery after a power cut finds the same as
+//! after long use.
 
 use std::cmp::Reverse;
 
@@ -39,7 +39,8 @@ use super::layout::{LineId, Page, Ppa};
 use super::writer::{EMETA, SMETA};
 use super::{Event, Pblk};
 
-/// Distance, in pages, at which random map lookups are prefetched. Chosen: their time covers a memory access.
+/// Distance, in pages, at which random map lookups are prefetched. Chosen: the time for 8 pages covers a
+/// memory access.
 const AHEAD: u32 = 8;
 
 /// The pages to lay out, in the order of their newest versions.
@@ -50,13 +51,13 @@ struct Pages {
 }
 
 impl Pages {
-    /// The page whose newest version comes next; advances.
+    /// The page whose newest version is placed next. Advances to the following page.
     fn take_last(&mut self) -> Page {
         self.laid += 1;
         Page(self.order.item(self.laid - 1))
     }
 
-    /// A random page whose newest version is still to come, if there is one.
+    /// A random page whose newest version is not placed yet; `None` if all are.
     fn draw(&mut self) -> Option<Page> {
         let left = self.order.count - self.laid;
         (left > 0).then(|| Page(self.order.item(self.laid + self.random.below(left.into()) as u32)))
@@ -70,11 +71,11 @@ impl Pages {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Lays the first `pages` pages out over all lines of a new device, with the clock of the device off.
+    /// Places the first `pages` pages into all lines of a new device, with the clock of the device off.
     /// Returns false if `look` stopped it.
     pub(super) fn lay_out(&mut self, pages: u32, mut random: Stream, look: ProgressFn<'_>) -> bool {
         let mut lines: Vec<LineId> = std::iter::from_fn(|| self.lines.take_free(|_| true)).collect();
-        // Lines with fewer chunks are collected as soon as any of their pages is invalid: they are the
+        // Lines with fewer chunks are collected as soon as any of their pages is invalid. So they are the
         // youngest.
         lines.sort_by_key(|line| Reverse(self.lines.chunks_of(*line)));
         let mut blocks: Vec<u32> = lines.iter().map(|line| self.lines.data_blocks(*line)).collect();
@@ -142,7 +143,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.lines.close(line, true);
     }
 
-    /// Puts the newest version of a page at a location, or a version that is overwritten later.
+    /// Places the newest version of a page at a location, or a version that is overwritten later.
     fn lay_out_page(&mut self, place: Ppa, is_valid: bool, pages: &mut Pages) -> DataTag {
         let page = if is_valid { Some(pages.take_last()) } else { pages.draw() };
         let Some(page) = page else { return DataTag::PADDING };
@@ -156,12 +157,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         stamp
     }
 
-    /// How many of these lines, with `room` logical blocks for data in all, are free with this many pages
-    /// when GC keeps pace with the host and the next line is about to be opened.
+    /// How many of these lines are free with this many pages when GC keeps pace with the host and the next
+    /// line is about to be opened. `room`: logical blocks for data in all lines.
     fn steady_free_lines(&mut self, pages: u32, lines: &[LineId], room: u64) -> usize {
         let all = lines.len() as u64;
         let chunks: u64 = lines.iter().map(|line| u64::from(self.lines.chunks_of(*line))).sum();
-        // GC keeps pace with so few free lines, and falls behind with so many.
+        // GC keeps pace with `keeps` free lines, and falls behind with `falls` free lines.
         let (mut keeps, mut falls) = (0, all);
         while falls - keeps > 1 {
             let free = u64::midpoint(keeps, falls);

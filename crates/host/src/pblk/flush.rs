@@ -1,9 +1,9 @@
 //! Flushes, which make completed writes non-volatile on a device with a volatile write cache.
 //!
-//! A *point* counts flushes. Writes that the device has completed by now are non-volatile at the point that
-//! [`FlushTracker::point`] gives, once the flush with that number has completed. One flush is in flight at a time,
-//! and covers every write that completed before it. On devices without a volatile cache completed writes are
-//! non-volatile at once, and no flush is sent.
+//! A *point* is the number of a flush. [`FlushTracker::point`] gives the point for the writes that the device
+//! has completed by now: they are non-volatile once the flush with that number has completed. One flush is in
+//! flight at a time, and covers every write that completed before it was sent. On a device without a volatile
+//! cache completed writes are non-volatile at once, and no flush is sent.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Schedule, state};
@@ -16,10 +16,10 @@ use super::{Event, Pblk};
 /// A flush in flight.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct InFlight {
-    /// Ring entries before this position had been written to the device when the flush was submitted.
+    /// Position in the ring: entries before it had been written to the device when the flush was submitted.
     covers: u64,
-    /// Whether a chunk went offline since: then some of those data may stay in the volatile cache of the
-    /// device.
+    /// Whether a chunk went offline after the submission. Some of the data may then stay in the volatile
+    /// cache of the device.
     is_spoilt: bool,
 }
 
@@ -39,7 +39,7 @@ state!(FlushTracker {
 });
 
 impl FlushTracker {
-    /// For a device with a volatile write cache, or without one.
+    /// A tracker for a device with a volatile write cache (`is_needed`), or for one without.
     pub(super) fn new(is_needed: bool) -> Self {
         Self { is_needed, sent: 0, over: 0, in_flight: None, covered: 0 }
     }
@@ -54,20 +54,20 @@ impl FlushTracker {
         point <= self.over
     }
 
-    /// The position in the ring before which entries are non-volatile, given the position before which they
-    /// are `synced`.
+    /// The position in the ring before which entries are non-volatile. `synced`: the position before which
+    /// they are written to the device.
     pub(super) fn covered(&self, synced: u64) -> u64 {
         if self.is_needed { self.covered } else { synced }
     }
 
-    /// A chunk went offline, and some of its data may exist only in the volatile cache of the device.
+    /// Notes that a chunk went offline. Some of its data may exist only in the volatile cache of the device.
     pub(super) fn mark_spoilt(&mut self) {
         if let Some(flush) = &mut self.in_flight {
             flush.is_spoilt = true;
         }
     }
 
-    /// Resets after a power cut: data found by the recovery are non-volatile. `head` is the next position in
+    /// Resets after a power cut. Data found by the recovery are non-volatile. `head`: the next position in
     /// the ring.
     pub(super) fn forget(&mut self, head: u64) {
         (self.in_flight, self.covered, self.over) = (None, head, self.sent);
@@ -82,7 +82,8 @@ impl FlushTracker {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Sends a flush if a command, a line or emeta waits for one and it can succeed. Returns whether it did.
+    /// Sends a flush if a command, a line or emeta needs one and the flush can succeed. Returns whether it
+    /// sent one.
     pub(super) fn send_flush(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let durable = &self.durable;
         if !durable.is_needed || durable.in_flight.is_some() || self.lines.has_stranded() {
@@ -103,9 +104,10 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Completes a flush. If it failed since a chunk went offline, it is sent again when the lines of such
-    /// chunks are collected: by then their data have been relocated, and chunks that went offline earlier
-    /// held none.
+    /// Completes a flush. A flush that failed after a chunk went offline covers nothing, and is repeated once
+    /// the lines of such chunks are collected: their data have been relocated by then. A flush that failed
+    /// for a chunk that went offline before it was sent counts as completed: it was sent only after the data
+    /// of that chunk had been relocated.
     pub(super) fn complete_flush(&mut self, answer: &Completion) {
         let flush = self.durable.in_flight.take().expect("it was in flight");
         if answer.failure.is_some() && flush.is_spoilt {

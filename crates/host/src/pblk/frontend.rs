@@ -1,4 +1,4 @@
-//! Host commands: what each waits for, and their completion.
+//! Host commands: the conditions that they wait for, and their completion.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(super) struct Request {
     /// The next page to write.
     next: u32,
     pub(super) failed: bool,
-    /// Whether the rate limiter has delayed it.
+    /// Whether the rate limiter has delayed this write.
     is_limited: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct HostFrontend {
     /// Commands that wait until all entries before a position are in flash, in order of position.
     flushes: VecDeque<(u64, u32)>,
     answers: Vec<Completion>,
-    /// Whether the device is being preconditioned, for which no request waits.
+    /// Whether the device is being preconditioned. No host command waits then.
     pub(super) is_filling: bool,
 }
 
@@ -54,13 +54,13 @@ impl HostFrontend {
         }
     }
 
-    /// A read of a command was split in two.
+    /// Notes that a device read of a host command was split in two.
     pub(super) fn add_split_read(&mut self, number: u32) {
         self.all.get_mut(number).reads += 1;
     }
 
-    /// Whether the next command that waits for flash waits for entries that are only in the volatile cache of
-    /// the device: those from position `covered` to `synced`.
+    /// Whether the first command that waits for flash waits for entries that are only in the volatile cache
+    /// of the device: entries from position `covered` to `synced`.
     pub(super) fn needs_flush(&self, covered: u64, synced: u64) -> bool {
         self.flushes.front().is_some_and(|(position, _)| (covered + 1..=synced).contains(position))
     }
@@ -97,20 +97,21 @@ impl HostFrontend {
         [self.writes.len(), self.flushes.len()]
     }
 
-    /// The position before which entries have to be written immediately.
+    /// The position before which entries have to be written at once.
     #[inline]
     pub(super) fn flush_point(&self) -> u64 {
         self.flushes.back().map_or(0, |(position, _)| *position)
     }
 
-    /// An entry was dropped in favour of a newer one: commands that wait for it now wait for the newer one.
+    /// Notes that an entry was dropped in favour of a newer entry. Commands that waited for it wait for the
+    /// newer one.
     pub(super) fn retarget_flushes(&mut self, dropped: u64, newer: u64) {
         for (position, _) in self.flushes.iter_mut().filter(|(position, _)| *position > dropped) {
             *position = (*position).max(newer + 1);
         }
     }
 
-    /// Removes a command whose entries are in flash now.
+    /// Removes and returns a command whose entries are all in flash.
     fn pop_flushed(&mut self, covered: u64) -> Option<u32> {
         let (position, number) = *self.flushes.front()?;
         if position > covered {
@@ -120,7 +121,7 @@ impl HostFrontend {
         Some(number)
     }
 
-    /// Fails and returns all waiting commands, whose condition can never be met.
+    /// Fails and returns all waiting commands, after their condition has become impossible.
     pub(super) fn drain_waiting(&mut self) -> Vec<u32> {
         let numbers: Vec<u32> =
             self.writes.drain(..).chain(self.flushes.drain(..).map(|(_, number)| number)).collect();
@@ -146,7 +147,7 @@ impl HostFrontend {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// The pages of a command.
+    /// The logical pages that a command addresses.
     pub(super) fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
         let sectors = self.sectors_of_a_page;
         (command.sector / sectors) as u32..((command.sector + command.sectors) / sectors) as u32
@@ -175,7 +176,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.make_progress(calendar);
     }
 
-    /// Unmaps a page. As with pblk, a power cut may bring its data back.
+    /// Unmaps a page. As in pblk, a power cut may bring its data back.
     fn trim(&mut self, page: Page) {
         let durable = match self.map.get(page) {
             PageLocation::Unmapped => return,
@@ -189,7 +190,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.counts.trimmed_pages += 1;
     }
 
-    /// Reads the pages that are not in the ring from the device, in commands as large as allowed.
+    /// Reads the pages that are not in the ring from the device, in the largest commands allowed.
     fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         if self.followed.is_some() {
             self.track_read(command);
@@ -261,7 +262,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         calendar.after(self.command_time, Event::Answer(number));
     }
 
-    /// Fails the commands that wait for space that will never become free. Returns whether there were any.
+    /// Fails the commands that wait for space that never becomes free. Returns whether there were any.
     pub(super) fn fail_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let numbers = self.front.drain_waiting();
         numbers.iter().for_each(|number| self.schedule_completion(*number, calendar));
@@ -281,7 +282,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             .note(number, (answer, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
     }
 
-    /// Admits pages of waiting writes to the ring as long as there is space. Returns whether it admitted any.
+    /// Admits pages of waiting writes to the ring while there is space. Returns whether it admitted any.
     pub(super) fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(number) = self.front.writes.front().copied() {
@@ -333,7 +334,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         version
     }
 
-    /// Makes space in the ring for this many entries, if enough old entries are in flash and readable there.
+    /// Makes space in the ring for this many entries. Returns false if too few old entries are in flash and
+    /// readable there.
     pub(super) fn make_space(&mut self, entries: u32) -> bool {
         if !self.ring.can_accept(entries) {
             return false;
@@ -346,11 +348,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Evicts the oldest entry from the ring, if it is in flash and readable there. Returns whether it did.
+    /// Evicts the oldest entry from the ring if it is in flash and readable there. Returns whether it did.
     pub(super) fn evict_oldest(&mut self) -> bool {
         let Some((index, entry)) = self.ring.oldest_synced() else { return false };
         let (page, place) = (super::ring::page_of(entry.stamp), entry.place);
-        // Otherwise its page has a newer version, or is unmapped.
+        // Otherwise the page has a newer version, or is unmapped.
         if self.map.get(page) == PageLocation::Ring(index) {
             if !self.can_read(place) {
                 return false;
@@ -361,18 +363,18 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Whether the device can read a written location.
+    /// Whether the device can read a written location, or will never be able to.
     fn can_read(&self, place: Ppa) -> bool {
         if self.layout.mw_cunits == 0 {
             return true;
         }
         let block = self.layout.block(place);
         let report = self.port.device.report(block.chunk);
-        // Blocks of a chunk that closed early and are unreadable now stay so.
+        // Unreadable blocks of a chunk that closed early stay unreadable.
         report.state != ChunkState::Open || block.block < report.readable
     }
 
-    /// Completes the commands whose entries are in flash now. Returns whether there were any.
+    /// Completes the commands whose entries are all in flash. Returns whether there were any.
     pub(super) fn complete_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         let covered = self.durable.covered(self.ring.synced());

@@ -15,7 +15,7 @@ pub(super) enum PageLocation {
     Flash(Ppa),
 }
 
-/// Set in a map word that refers to a ring entry; locations are smaller.
+/// Bit of a map word that marks a ring entry. Locations are smaller than this bit.
 const IN_RING: u32 = 1 << 31;
 const UNMAPPED: u32 = u32::MAX;
 
@@ -45,7 +45,7 @@ impl L2pMap {
         }
     }
 
-    /// Prefetches the entries of a page. Changes nothing.
+    /// Prefetches the entries of a page.
     #[inline]
     pub(super) fn prefetch(&self, page: Page) {
         self.words.prefetch(page);

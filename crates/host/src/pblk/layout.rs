@@ -4,7 +4,7 @@ use wordline_kernel::id;
 use wordline_ssd::physical_device::{Chunk, Geometry, LogicalBlock, MOST_BLOCKS};
 
 id!(
-    /// A line: the chunks with one number, one of each parallel unit.
+    /// A line: the chunks with the same number in all parallel units.
     LineId
 );
 id!(
@@ -12,8 +12,8 @@ id!(
     Page
 );
 id!(
-    /// A physical location: a logical block of the device, numbered line by line, and within a line in write
-    /// order.
+    /// A physical location: a logical block of the device. Locations are numbered line by line, and in write
+    /// order within a line.
     Ppa
 );
 
@@ -22,18 +22,20 @@ impl Ppa {
     pub(super) const NONE: Self = Self(u32::MAX);
 }
 
-/// Sizes of pblk's structures without the bitmap of chunks (Linux 5.10, `drivers/lightnvm/pblk.h`): the
-/// header of smeta; the header of emeta with the counters of write amplification.
+/// Size of the header of smeta. The header sizes are those of pblk's structures without the bitmap of chunks
+/// (Linux 5.10, `drivers/lightnvm/pblk.h`).
 const SMETA_BYTES: u64 = 64;
+/// Size of the header of emeta with the counters of write amplification.
 const EMETA_BYTES: u64 = 72 + 24;
-/// Bytes of a list entry of emeta, and of the valid count of a line (same file).
+/// Bytes of a list entry of emeta (same file).
 const LBA_BYTES: u64 = 8;
+/// Bytes of the valid count of a line in emeta (same file).
 const COUNT_BYTES: u64 = 4;
 
 /// Least ring entries that pblk allocates (Linux 5.10, `pblk_rb_calculate_size`).
 const LEAST_RING: u32 = 128;
 
-/// The sizes of an FTL on a device.
+/// The sizes of an FTL that follow from the geometry of its device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
     /// Groups of the device.
@@ -44,10 +46,10 @@ pub struct Layout {
     pub lines: u32,
     /// Logical blocks of a chunk.
     pub blocks_per_chunk: u32,
-    /// Strip: logical blocks written to a parallel unit at once (`ws_opt`). The strips of all parallel units
-    /// are a stripe.
+    /// Strip: logical blocks that are written to a parallel unit at once (`ws_opt`). A stripe has one strip
+    /// of each parallel unit.
     pub strip: u32,
-    /// Logical blocks of an open chunk that are not readable yet.
+    /// Logical blocks of an open chunk, at its write pointer, that are not readable yet.
     pub mw_cunits: u32,
     /// Strips of smeta, at the beginning of a line.
     pub smeta: u32,
@@ -67,13 +69,13 @@ pub struct Layout {
     pub high: u32,
     /// Entries of the ring buffer.
     pub ring: u32,
-    /// Ring entries that are kept after they were written, as the device cannot read them yet.
+    /// Written ring entries that are kept, because the device cannot read them yet.
     pub threshold: u32,
 }
 
 impl Layout {
-    /// The layout for a device with a fraction of over-provisioning and a ring of at least `ring` entries;
-    /// without it, as many as pblk allocates.
+    /// The layout for a device with this fraction of over-provisioning and a ring of at least `ring` entries.
+    /// Without `ring` it takes as many entries as pblk.
     pub fn of(geometry: &Geometry, over_provisioning: f64, ring: Option<u32>) -> Self {
         let (units, lines) = (geometry.units(), geometry.chunks_per_unit);
         let (strip, blocks_per_chunk) = (geometry.ws_opt, geometry.blocks_per_chunk);
@@ -90,7 +92,8 @@ impl Layout {
         let over_provisioned = chunks - provisioned;
         let metadata =
             (u64::from(of_metadata) * u64::from(lines)).div_ceil(u64::from(blocks_per_chunk)) as u32;
-        // The second: room for the contents of the ring and for a line to collect into, on small devices.
+        // The second term is for small devices: space for the contents of the ring, and a line for relocated
+        // pages.
         let reserved = ((1.0 / over_provisioning).ceil() as u32).max(2 + ring.div_ceil(in_line));
         Self {
             groups: u32::from(geometry.groups),
@@ -198,20 +201,20 @@ impl Layout {
         most - most % self.strip
     }
 
-    /// Most entries that a piece of a request takes, so that it fits beside entries that wait for a strip to
-    /// fill.
+    /// Most entries that a part of a host command takes. Such a part fits into the ring beside entries that
+    /// wait for a full strip.
     pub fn most_io(&self) -> u32 {
         self.ring - self.strip - self.threshold.max(1)
     }
 }
 
-/// Least ring entries that a device needs: those that it cannot read yet, and a strip in flight for each
-/// parallel unit.
+/// Least ring entries that a device needs: the entries that it cannot read yet, and a strip in flight for
+/// each parallel unit.
 pub(super) fn least_ring(geometry: &Geometry) -> u32 {
     let (strip, units) = (geometry.ws_opt, geometry.units());
     let unreadable = geometry.mw_cunits.next_multiple_of(strip);
-    // The second, for a device with one parallel unit: beside a partly filled strip and the entries that stay
-    // readable, another strip.
+    // The second term is for a device with one parallel unit: another strip has to fit beside a partly filled
+    // strip and the entries that stay readable.
     ((unreadable.max(strip) + strip) * units).max(unreadable * units + 2 * strip + 1)
 }
 
@@ -224,8 +227,8 @@ fn smeta_strips(geometry: &Geometry) -> u32 {
     (blocks as u32).div_ceil(geometry.ws_opt)
 }
 
-/// Strips for the header, the list of the remaining logical blocks and the valid counts of all lines, each
-/// starting at a logical block.
+/// Strips for the header, the list of the remaining logical blocks, and the valid counts of all lines. Each
+/// of the three starts at a logical block.
 fn emeta_strips(geometry: &Geometry) -> u32 {
     let (size, strip) = (geometry.block_size.0, geometry.ws_opt);
     let all = geometry.units() * geometry.blocks_per_chunk;
@@ -261,15 +264,16 @@ mod tests {
     #[test]
     fn the_sizes_of_a_large_device_are_those_of_pblk() {
         let layout = Layout::of(&geometry(), 0.11, None);
-        // A list of (49,152 - 400) x 8 B takes 96 blocks, 98 with the header and 1,024 x 4 B, or 100 in
-        // strips of four.
+        // The list of (49,152 - 400) x 8 B takes 96 logical blocks. With the header and 1,024 counts of 4 B
+        // these are 98 blocks, or 100 in strips of four.
         assert_eq!((layout.smeta, layout.emeta), (1, 25));
         assert_eq!(layout.least_chunks, 2);
-        // 8,192 chunks: 89 % of them and the rest; (4 + 100) x 1,024 / 6,144 chunks of metadata.
+        // Of 8,192 chunks 89 % (7,290) are for data, and 902 are over-provisioned. Metadata take (4 + 100) x
+        // 1,024 / 6,144 chunks.
         assert_eq!((layout.over_provisioned, layout.metadata), (902, 18));
         assert_eq!(layout.pages, (7_290 - 18) * 6_144);
         assert_eq!((layout.high, layout.reserved), (902 - 18 - 8, 80));
-        // (24 + 4) x 8 entries, rounded up to a power of two; 24 x 8 stay readable.
+        // The ring has (24 + 4) x 8 entries, rounded up to a power of two. 24 x 8 of them stay readable.
         assert_eq!((layout.ring, layout.threshold), (256, 192));
         assert_eq!((layout.most_write(), layout.most_io()), (32, 256 - 4 - 192));
         assert!(layout.is_viable());
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn smeta_has_a_bitmap_of_the_parallel_units_behind_its_header() {
         let blocks_of = |size| smeta_strips(&Geometry { block_size: Bytes(size), ws_opt: 1, ..geometry() });
-        // 64 B and a word of eight bytes.
+        // The first value: 64 B and a word of eight bytes.
         assert_eq!([blocks_of(128), blocks_of(72), blocks_of(64)], [1, 1, 2]);
     }
 
@@ -292,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_device_of_few_lines_needs_more_over_provisioning() {
-        // Ten lines of reserve at 10 %, of 100: one more than over-provisioning leaves.
+        // A reserve of ten lines, at 10 % of 100 lines: one line more than over-provisioning leaves.
         let few = Geometry { chunks_per_unit: 100, ..geometry() };
         assert!(!Layout::of(&few, 0.1, None).is_viable());
         assert!(Layout::of(&few, 0.12, None).is_viable());

@@ -1,6 +1,7 @@
-//! The rate limiter: sets how much of the ring host and GC may occupy, by the number of free chunks.
+//! The rate limiter: sets how much of the ring host and GC may occupy, from the number of free chunks.
 //!
-//! Entries leave the ring in order, so the shares of host and GC in the ring are their shares of the writes.
+//! Entries leave the ring in order. So the shares of host and GC in the ring are also their shares of the
+//! writes.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
@@ -10,17 +11,17 @@ use super::layout::Layout;
 /// Entries of a window, the unit of the shares (Linux 5.10: NVM_MAX_VLBA).
 const WINDOW: u32 = 64;
 
-/// How long the host counts as active after a write (Linux 5.10, `pblk_rl_kick_u_timer`).
+/// Time for which the host counts as active after a write (Linux 5.10, `pblk_rl_kick_u_timer`).
 const ACTIVE: Duration = Duration::from_ms(5_000);
 
-/// State of the limiter, as pblk names it.
+/// State of the limiter, with pblk's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Pressure {
     /// Enough chunks are free: the host may use the whole ring.
     Off,
     /// Enough chunks are free, but a line has a write error: GC gets one window.
     Failed,
-    /// Too few chunks are free: the fewer, the fewer windows for the host.
+    /// Too few chunks are free. The host gets fewer windows as free chunks become fewer.
     Low,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Limiter {
     high: u32,
     reserved: u32,
     window: u32,
-    /// Free chunks for each window of the host, as a power of two; negative where a chunk gives several
+    /// Exponent of two of the free chunks for each window of the host. Negative: a chunk gives several
     /// windows.
     shift: i32,
     pressure: Pressure,
@@ -71,7 +72,7 @@ impl Limiter {
         self.pressure
     }
 
-    /// Sets the shares for this many free chunks and lines with a write error.
+    /// Sets the shares for this number of free chunks and of lines with a write error.
     pub(super) fn update(&mut self, free: u32, failed_lines: u32) {
         if free < self.high {
             let windows = if self.shift >= 0 { free >> self.shift } else { free << -self.shift };
@@ -98,8 +99,8 @@ impl Limiter {
         self.last_write = Some(now);
     }
 
-    /// Whether GC, which occupies `held` entries, may insert into the ring. Without an active host it may use
-    /// all of it.
+    /// Whether GC, which occupies `held` entries, may insert into the ring. While the host is not active, GC
+    /// may use the whole ring.
     pub(super) fn gc_can_insert(&self, held: u32, now: Instant) -> bool {
         let is_active = self.last_write.is_some_and(|last| now < last + ACTIVE);
         held < self.of_collector || !is_active
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn below_it_each_window_of_free_chunks_is_one_of_entries() {
-        // 16 windows for 128 chunks, the power of two above 100: one for every eight chunks.
+        // 16 windows for 128 chunks (the power of two above 100): one window for every eight chunks.
         let mut limiter = limiter(1_024, 100, 10);
         for (free, windows) in [(99, 12), (96, 12), (95, 11), (16, 2), (15, 1), (11, 1), (10, 0), (0, 0)] {
             limiter.update(free, 0);

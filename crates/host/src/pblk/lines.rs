@@ -1,4 +1,4 @@
-//! Lines: their states, their usable chunks, their valid pages, and the contents of every location.
+//! Lines: their states, usable chunks and valid pages, and the contents of every location.
 
 mod collected;
 
@@ -16,15 +16,15 @@ pub(super) use collected::List;
 /// The state of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LineState {
-    /// It can be opened once its chunks are reset.
+    /// The line can be opened once its chunks are reset.
     Free,
-    /// It is being written, or prepared for that.
+    /// The line is being written, or prepared for writing.
     Open,
-    /// It is fully written.
+    /// The line is fully written.
     Closed,
-    /// It is being collected.
+    /// The line is being collected.
     Collected,
-    /// It has too few usable chunks.
+    /// The line has too few usable chunks.
     Bad,
 }
 
@@ -36,15 +36,14 @@ impl LineState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ChunkUse {
     Good,
-    /// A write to it failed since its reset: it takes no more writes.
+    /// A write to the chunk failed after its reset: it takes no more writes.
     Early,
-    /// It went offline after its line was opened: its data are readable.
+    /// The chunk went offline after its line was opened. Its data are readable.
     Retired,
-    /// It is offline, and not part of its line.
+    /// The chunk is offline, and not part of its line.
     Bad,
 }
 
-/// A line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) state: LineState,
@@ -54,19 +53,19 @@ pub(super) struct Line {
     pub(super) valid: u32,
     /// Logical blocks for data.
     pub(super) blocks: u32,
-    /// Ring entries written to it that are not synced.
+    /// Ring entries written to this line that are not synced.
     pub(super) pending: u32,
-    /// Commands in flight and GC reads that refer to it; it is not freed before they are done.
+    /// Commands in flight and GC reads that refer to this line. It is not freed before they are done.
     pub(super) references: u32,
-    /// Whether its page list is final, because its emeta is being written or exists; kept while it is free
-    /// and not reopened.
+    /// Whether the page list is final: the emeta is being written, or exists. A free line keeps its list
+    /// until it is reopened.
     pub(super) is_listed: bool,
-    /// Whether a write to it failed or it has no emeta: it is collected first.
+    /// Whether a write to this line failed, or the line has no emeta. GC collects such a line first.
     pub(super) has_failed: bool,
-    /// Whether some of its data may exist only in the volatile cache of the device, since one of its chunks
-    /// went offline.
+    /// Whether some data of this line may exist only in the volatile cache of the device, because one of its
+    /// chunks went offline.
     is_stranded: bool,
-    /// While it is free: the point from which all newer copies of its former data are non-volatile.
+    /// For a free line: the point from which all newer copies of its former data are non-volatile.
     point: u64,
 }
 
@@ -78,9 +77,9 @@ pub(super) struct Lines {
     chunks: Vec<ChunkUse>,
     /// Valid bitmap over all locations.
     valid: Vec<u64>,
-    /// Data tags written to each location: the in-memory list of an open line, or the contents of emeta of
-    /// another line, for which simulated flash has no space. After a power cut they are used only once emeta
-    /// has been read.
+    /// Data tags written to each location. For an open line this is the list in memory. For other lines it
+    /// stands for the contents of emeta, which the simulated flash does not store. After a power cut they are
+    /// used only once emeta has been read.
     contents: Column<Ppa, DataTag>,
     free: VecDeque<LineId>,
     /// Usable chunks of free lines.
@@ -104,7 +103,7 @@ state!(Lines {
 });
 
 impl Lines {
-    /// The lines of a device, given the states of its chunks.
+    /// The lines of a device, from the states of its chunks.
     pub(super) fn new(layout: Layout, state_of: impl Fn(Chunk) -> ChunkState) -> Self {
         let new = Line {
             state: LineState::Free,
@@ -138,8 +137,8 @@ impl Lines {
         lines
     }
 
-    /// Notes which chunks are offline. On real devices smeta tells which chunks were not part of their line
-    /// when it was opened; here that is known.
+    /// Notes which chunks are offline. On real devices smeta tells which chunks were not part of the line
+    /// when it was opened. Here the model knows.
     pub(super) fn update_offline_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
         for line in self.table.ids() {
             for unit in 0..self.layout.units {
@@ -154,8 +153,8 @@ impl Lines {
         }
     }
 
-    /// Frees an empty line. Its failed chunks are reset with the others and go offline then; chunks that are
-    /// offline are no longer part of it.
+    /// Frees an empty line. Its failed chunks are reset with the others, and go offline at that reset.
+    /// Offline chunks are removed from the line.
     fn free_empty(&mut self, line: LineId) {
         for unit in 0..self.layout.units {
             let chunk = self.chunk_mut(line, unit);
@@ -168,7 +167,7 @@ impl Lines {
         self.add_to_free_list(line);
     }
 
-    /// After a power cut: a line in which nothing was found is free, and may be reused from `point`.
+    /// Frees a line in which a recovery found nothing. It may be reused from `point`.
     pub(super) fn free_unrecovered(&mut self, line: LineId, point: u64) {
         self.table[line].point = point;
         self.free_empty(line);
@@ -211,7 +210,7 @@ impl Lines {
         &mut self.chunks[(line.0 * self.layout.units + unit) as usize]
     }
 
-    /// Chunks of a line, bad ones excluded.
+    /// Number of chunks of a line, without bad ones.
     pub(super) fn chunks_of(&self, line: LineId) -> u32 {
         (0..self.layout.units).filter(|unit| self.chunk_use(line, *unit) != ChunkUse::Bad).count() as u32
     }
@@ -219,8 +218,7 @@ impl Lines {
     /// Notes that a chunk of the next line went offline.
     pub(super) fn mark_offline(&mut self, line: LineId, unit: u32) {
         *self.chunk_mut(line, unit) = ChunkUse::Bad;
-        // Only chunks of the next line are reset; it counts as free until it is opened, and its chunk is in
-        // no other free line.
+        // Only chunks of the next line are reset. The next line counts as free until it is opened.
         self.free_chunks -= 1;
     }
 
@@ -234,8 +232,8 @@ impl Lines {
         self.table[line].has_failed = true;
     }
 
-    /// Notes that a chunk takes no more writes, whatever the state of its line. Returns whether that affects
-    /// the line, which is then collected before others.
+    /// Notes that a chunk takes no more writes, whatever the state of its line. Returns whether this affects
+    /// the line. GC then collects the line before others.
     pub(super) fn mark_ended(&mut self, line: LineId, unit: u32, is_offline: bool) -> bool {
         let state = self.table[line].state;
         if matches!(state, LineState::Free | LineState::Bad) || self.chunk_use(line, unit) == ChunkUse::Bad {
@@ -260,23 +258,23 @@ impl Lines {
         self.stranded += u32::from(!was);
     }
 
-    /// Whether there is such a line.
+    /// Whether data of any line may exist only in the volatile cache of the device.
     pub(super) fn has_stranded(&self) -> bool {
         self.stranded > 0
     }
 
-    /// The point that the last free line waits for.
+    /// The point that the last free line needs.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.free.back().map(|line| self.table[*line].point)
     }
 
-    /// Whether a strip is on a usable chunk.
+    /// Whether the chunk of a strip is usable.
     #[inline]
     pub(super) fn is_usable(&self, line: LineId, strip: u32) -> bool {
         self.chunk_use(line, self.layout.unit_of(strip)) == ChunkUse::Good
     }
 
-    /// The strips of a line, without those of bad chunks.
+    /// The strips of a line, except strips of bad chunks.
     pub(super) fn strips(&self, line: LineId) -> impl DoubleEndedIterator<Item = u32> {
         let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
         (0..self.layout.strips()).filter(is_there)
@@ -292,14 +290,14 @@ impl Lines {
         self.strips(line).rev().take(self.layout.emeta as usize).collect()
     }
 
-    /// The strips of a line between smeta and emeta, those of bad chunks included.
+    /// The strips of a line between smeta and emeta, including strips of bad chunks.
     pub(super) fn data_range(&self, line: LineId) -> std::ops::Range<u32> {
         let last = self.smeta_of(line).last().map_or(0, |last| last + 1);
         let end = self.emeta_of(line).last().copied().unwrap_or(last);
         last..end.max(last)
     }
 
-    /// The strips of a line for data, without those of bad chunks.
+    /// The strips of a line for data, except strips of bad chunks.
     pub(super) fn data_strips(&self, line: LineId) -> impl Iterator<Item = u32> {
         let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
         self.data_range(line).filter(is_there)
@@ -310,7 +308,7 @@ impl Lines {
         (0..self.layout.units).any(|unit| self.chunk_use(line, unit) == ChunkUse::Retired)
     }
 
-    /// Usable chunks of free lines, the line under preparation included.
+    /// Usable chunks of free lines, including the line under preparation.
     pub(super) fn free_chunks(&self) -> u32 {
         self.free_chunks
     }
@@ -319,7 +317,7 @@ impl Lines {
         self.failed_lines
     }
 
-    /// Takes the line that has been free for longest, to prepare it, if its point has been reached.
+    /// Takes the line that has been free for longest to prepare it, if its point has been reached.
     pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
         let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
         self.free.pop_front();
@@ -354,7 +352,7 @@ impl Lines {
         entry.sequence
     }
 
-    /// Frees a line again whose smeta could not be written.
+    /// Frees a line whose smeta could not be written.
     pub(super) fn abort_open(&mut self, line: LineId) {
         self.free_empty(line);
     }
@@ -398,13 +396,11 @@ impl Lines {
         }
     }
 
-    /// Adds a reference to a line.
     #[inline]
     pub(super) fn add_reference(&mut self, line: LineId) {
         self.table[line].references += 1;
     }
 
-    /// Drops a reference to a line.
     #[inline]
     pub(super) fn drop_reference(&mut self, line: LineId) {
         self.table[line].references -= 1;
@@ -416,7 +412,7 @@ impl Lines {
         self.valid[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0
     }
 
-    /// Marks a location as valid: it holds the newest copy in flash of its page.
+    /// Marks a location as valid: it has the newest copy of its page in flash.
     #[inline]
     pub(super) fn validate(&mut self, place: Ppa) {
         debug_assert!(!self.is_valid(place));
@@ -445,7 +441,7 @@ impl Lines {
         self.contents[place] = stamp;
     }
 
-    /// Resets after a power cut; page lists of lines without emeta are lost.
+    /// Resets after a power cut. Page lists of lines without emeta are lost.
     pub(super) fn forget(&mut self) {
         self.valid.fill(0);
         self.free.clear();
@@ -457,7 +453,7 @@ impl Lines {
                 self.forget_contents(line);
             }
             let entry = &mut self.table[line];
-            // The recovery determines its state.
+            // The recovery determines the state of the line.
             (entry.state, entry.sequence) = (LineState::Open, 0);
             (entry.valid, entry.blocks, entry.pending, entry.references) = (0, 0, 0, 0);
             (entry.has_failed, entry.is_stranded) = (false, false);
@@ -471,7 +467,7 @@ impl Lines {
         }
     }
 
-    /// After a power cut: a line was found, with its sequence number.
+    /// Notes that a recovery found a line with this sequence number.
     pub(super) fn found(&mut self, line: LineId, sequence: u32) {
         let blocks = self.data_strips(line).count() as u32 * self.layout.strip;
         self.opened = self.opened.max(sequence);
@@ -489,7 +485,7 @@ impl Lines {
         self.table.iter().filter(|line| line.state == LineState::Closed).map(|line| line.valid)
     }
 
-    /// Valid logical blocks, logical blocks for data, and number of the closed lines.
+    /// For the closed lines: their valid logical blocks, their logical blocks for data, and their number.
     pub(super) fn closed(&self) -> [u64; 3] {
         let closed = self.table.iter().filter(|line| line.state == LineState::Closed);
         closed.fold([0; 3], |[valid, blocks, lines], line| {

@@ -1,12 +1,12 @@
-//! A host FTL modelled on pblk, the FTL for open-channel SSDs in Linux 4.12 to 5.14: a block device on top of
-//! any physical device.
+//! A host FTL modelled on pblk, the FTL for open-channel SSDs in Linux 4.12 to 5.14. It is a block device on
+//! top of any physical device.
 //!
-//! Pages written by the host, and valid pages read from victim lines, enter a ring buffer and are written
-//! from there to the open *line*: the chunks with one number, one of each parallel unit. A line begins with
-//! smeta, which holds its sequence number, and ends with emeta, which lists its pages, so that the L2P map
-//! can be rebuilt after a power cut. A rate limiter divides the ring between host and GC.
+//! Pages written by the host, and valid pages read from victim lines, enter a ring buffer. From there they
+//! are written to the open *line*: the chunks with the same number in all parallel units. A line begins with
+//! smeta, which has its sequence number. It ends with emeta, which lists its pages, so that a recovery can
+//! rebuild the L2P map. A rate limiter divides the ring between host and GC.
 //!
-//! `docs/pblk.md` describes the mechanisms, which of them are pblk's, and the differences.
+//! `docs/pblk.md` describes the mechanisms, and where they differ from pblk.
 
 mod attribution;
 mod audit;
@@ -131,23 +131,23 @@ impl<D: PhysicalDevice> Pblk<D> {
         &self.port.device
     }
 
-    /// Its layout.
+    /// The layout of the FTL.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The counters since it was made.
+    /// The counters since the FTL was made.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Over the closed lines that are not being collected, the candidates of GC: their valid logical blocks,
+    /// For the closed lines that are not being collected, the candidates of GC: their valid logical blocks,
     /// their logical blocks for data, and their number.
     pub fn closed_lines(&self) -> [u64; 3] {
         self.lines.closed()
     }
 
-    /// Valid logical blocks of each of these lines.
+    /// Valid logical blocks of each closed line that is not being collected.
     pub fn valid_in_closed_lines(&self) -> Vec<u32> {
         self.lines.valid_in_closed().collect()
     }
@@ -161,8 +161,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.limiter.update(self.lines.free_chunks(), self.lines.failed_lines());
     }
 
-    /// Runs every activity that is possible now, until none makes progress: device completions, GC, host
-    /// writes, flushes.
+    /// Runs every activity that is possible now, until no activity makes progress: device completions, GC,
+    /// host writes and flushes.
     fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.note_time(calendar.now());
         loop {
@@ -178,7 +178,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Submits a command to the device. It keeps references on its lines until it completes.
+    /// Submits a command to the device. The command keeps references on its lines until it completes.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         for place in &sent.places {
             self.lines.add_reference(self.layout.line_of(*place));
@@ -238,8 +238,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.port.recycle(sent);
     }
 
-    /// Breaks a stall: nothing is in flight, and requests wait. Writes units that waited for more data as
-    /// they are, and evicts entries that are in flash from the ring. Returns whether anything was done.
+    /// Breaks a stall, in which host commands wait and nothing is in flight. Pads and writes strips that wait
+    /// for more data, and evicts ring entries that are in flash. Returns whether anything was done.
     fn break_stall(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if !self.port.is_idle() || !self.front.has_waiting() {
             return false;

@@ -13,7 +13,7 @@ use super::layout::{Layout, LineId, Ppa};
 use super::rejections::failed_completion;
 use crate::slab::Slab;
 
-/// Position of a padding block in a write.
+/// Position that marks a padding block in a data write.
 pub(super) const PADDING: u64 = u64::MAX;
 
 /// The purpose of a command.
@@ -25,7 +25,7 @@ pub(super) enum Purpose {
     Emeta(LineId),
     /// Resets a chunk of the line under preparation.
     Reset(LineId),
-    /// Closes such a chunk first, on a device that cannot reset open chunks.
+    /// Closes a chunk of the line under preparation, on a device that cannot reset open chunks.
     Close(LineId),
     /// Reads for a host command.
     Read(u32),
@@ -61,7 +61,7 @@ pub(super) struct Sent {
     pub(super) places: Vec<Ppa>,
     /// The ring positions of the entries that a data write carries.
     pub(super) positions: Vec<u64>,
-    /// Data tags to write, or that a read is expected to find, for each location.
+    /// For each location: the data tag to write, or the data tag that a read is expected to find.
     pub(super) stamps: Vec<DataTag>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Port<D> {
     pub(super) device: D,
     /// By tag.
     sent: Slab<Sent>,
-    /// Rejected commands whose failure is still to be processed.
+    /// Rejected commands. Their failure is not processed yet.
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
@@ -106,7 +106,7 @@ impl<D: PhysicalDevice> Port<D> {
         sent
     }
 
-    /// Returns a finished command, whose buffers are reused.
+    /// Returns a finished command for reuse of its buffers.
     pub(super) fn recycle(&mut self, sent: Sent) {
         self.spare.push(sent);
     }
@@ -148,7 +148,7 @@ impl<D: PhysicalDevice> Port<D> {
         self.device.clear_completions();
     }
 
-    /// Queues a rejected command, to be processed as failed.
+    /// Queues a rejected command. It is processed as failed.
     pub(super) fn fail(&mut self, sent: Sent) {
         self.failed.push_back(sent);
     }
@@ -176,21 +176,21 @@ impl<D: PhysicalDevice> Port<D> {
         }
     }
 
-    /// Whether completions, notifications or rejected commands are to be processed.
+    /// Whether completions, notifications or rejected commands have to be processed.
     pub(super) fn has_events(&self) -> bool {
         !self.device.completions().is_empty()
             || !self.device.notifications().is_empty()
             || !self.failed.is_empty()
     }
 
-    /// The completions of the device, in a list that is to be [returned](Self::recycle_completions).
+    /// The completions of the device, in a list to [return](Self::recycle_completions) after use.
     pub(super) fn take_completions(&mut self) -> Vec<Completion> {
         let mut answers = std::mem::take(&mut self.answers);
         self.device.take_completions(&mut answers);
         answers
     }
 
-    /// Takes the processed list back, to reuse its memory.
+    /// Takes a processed list of completions back to reuse its memory.
     pub(super) fn recycle_completions(&mut self, mut answers: Vec<Completion>) {
         answers.clear();
         self.answers = answers;

@@ -9,23 +9,24 @@ use super::layout::Page;
 use super::ring::Origin;
 use super::{Event, Pblk};
 
-/// Pages between two calls of the progress callback. Chosen: some milliseconds.
+/// Pages between two calls of the progress callback. Chosen: this takes some milliseconds.
 const LOOK_EVERY: u64 = 4_096;
 
-/// Window over which write amplification is compared, in lines' worth of overwritten pages. Chosen: twice the
-/// lines that are collected concurrently, so that victims begun before the window weigh little.
+/// Length of a window for comparing write amplification, in lines of overwritten pages. Chosen: twice the
+/// number of lines that are collected concurrently, so that victims begun before the window weigh little.
 const LINES_A_WINDOW: u64 = 8;
 
-/// Windows after which the state counts as steady although it still drifts. Chosen: it is close to steady
-/// from the beginning.
+/// Windows after which preconditioning ends, even if the state still drifts. Chosen: the state is close to
+/// steady from the beginning.
 const MOST_WINDOWS: u64 = 32;
 
-/// Relative change of the write amplification between windows that counts as none. Chosen: as for SSDs.
+/// Relative change of write amplification between windows below which the state is steady. Chosen: as for
+/// SSDs.
 const STEADY_WITHIN: f64 = 0.01;
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Writes pages with the clock of the device off, until `look` stops it; returns whether it ran to the
-    /// end. `before` pages of `total` were written already.
+    /// Writes pages with the clock of the device off, until `look` stops it. Returns whether all pages were
+    /// written. `before` pages of `total` were written earlier.
     pub(super) fn write_untimed(
         &mut self,
         pages: impl Iterator<Item = u32>,
@@ -55,7 +56,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         goes_on
     }
 
-    /// Runs the FTL as if a write waited for space.
+    /// Runs the FTL as if a host write waited for space.
     fn collect_for_fill(&mut self, calendar: &mut Calendar<Event<D::Event>>) {
         let state = |pblk: &Self| (pblk.ring.synced(), pblk.ring.lengths(), pblk.counts.lines_freed);
         let before = state(self);
@@ -65,7 +66,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         assert!(state(self) != before, "nothing fails with the clock off: {}", self.describe());
     }
 
-    /// Lays out the first `pages` pages as uniform random overwrites leave them, then overwrites pages until
+    /// Lays out the first `pages` pages as uniform random overwrites leave them. Then overwrites pages until
     /// write amplification and free lines are steady.
     pub(super) fn fill_steady(&mut self, seed: Seed, pages: u32, look: ProgressFn<'_>) -> Option<Steady> {
         self.lay_out(pages, seed.stream("pblk.lay", 0), look).then_some(())?;
@@ -92,7 +93,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         Some(Steady { overwritten, amplification: Some(before.0) })
     }
 
-    /// Pages programmed for the host, and for any other reason.
+    /// Pages programmed for host writes, and pages programmed for other reasons.
     pub(super) fn programmed_pages(&self) -> Programmed {
         let counts = &self.counts;
         let metadata = counts.smeta_blocks + counts.emeta_blocks;

@@ -1,9 +1,11 @@
 //! Power-loss recovery: rebuilds the L2P map.
 //!
-//! Open chunks are padded to their ends, so that they are readable. Smeta of each line gives the order in
-//! which lines were opened. In this order the page lists of the lines are replayed, later entries overriding
-//! earlier ones: from emeta if all of it is readable, else from the out-of-band data of the pages. Apart from
-//! padding, one command is in flight at a time, as in pblk.
+//! 1. Open chunks are padded to their ends, so that they are readable.
+//! 2. Smeta of each line is read. It gives the order in which the lines were opened.
+//! 3. The page lists of the lines are replayed in this order. Later entries override earlier ones.
+//!
+//! The page list of a line comes from its emeta if all of the emeta is readable, else from the out-of-band
+//! data of its pages. Apart from padding, one command is in flight at a time, as in pblk.
 
 use std::collections::VecDeque;
 
@@ -38,7 +40,7 @@ enum Phase {
     Padding,
     /// The smeta of this line is read.
     Smeta(LineId),
-    /// The emeta of the first of the remaining lines is read, or its pages.
+    /// The emeta of the first of the remaining lines is read, or the pages of that line.
     Emeta,
     Pages,
 }
@@ -47,17 +49,18 @@ enum Phase {
 pub(super) struct Recovery {
     pub(super) power: Power,
     phase: Phase,
-    /// Chunks being padded.
+    /// Chunks to pad.
     open: Vec<Chunk>,
-    /// Lines found, by sequence number.
+    /// Lines found, with their sequence numbers.
     lines: VecDeque<(u32, LineId)>,
-    /// Lines whose lists have been applied, and whether each has emeta.
+    /// Lines whose page lists have been applied, and whether each line has emeta.
     done: Vec<(LineId, bool)>,
-    /// Locations still to be read, and the data tags found so far.
+    /// Locations still to be read.
     to_read: VecDeque<Ppa>,
+    /// The data tags found so far.
     found: Vec<(Ppa, DataTag)>,
     pub(super) pages_read: u64,
-    /// The versions of pages before the power cut; [`NONE`] for unmapped pages.
+    /// The version of each page before the power cut; [`NONE`] for unmapped pages.
     before: Vec<u32>,
     pub(super) last: Option<Recovered>,
 }
@@ -83,7 +86,8 @@ impl Recovery {
         }
     }
 
-    /// Resets after a power cut. A cut during a recovery keeps the state before the first cut as reference.
+    /// Resets after a power cut. A cut during a recovery keeps the versions before the first cut as the
+    /// reference.
     pub(super) fn forget(&mut self, map: &L2pMap) {
         let before = match self.power {
             Power::On => map.iter().map(|(page, address)| version_of(map, page, address)).collect(),
@@ -98,7 +102,7 @@ impl Recovery {
         self.to_read.extend(places);
     }
 
-    /// The common version of everything that was found, if all of it has this logical number; `None`
+    /// The version that all found data tags have in common, if all of them have this logical number. `None`
     /// otherwise.
     fn common_version(&self, logical: u32) -> Option<u32> {
         let (_, first) = *self.found.first()?;
@@ -106,12 +110,12 @@ impl Recovery {
         (is_one && first.logical == logical).then_some(first.version)
     }
 
-    /// Whether emeta was found that belongs to this sequence number of its line.
+    /// Whether the found emeta belongs to this sequence number of its line.
     fn has_emeta(&self, sequence: u32) -> bool {
         self.common_version(EMETA) == Some(sequence)
     }
 
-    /// Checks that its lines and locations exist.
+    /// Checks that the lines and locations of the recovery exist.
     pub(super) fn check(&self, lines: u32, places: u32) -> Result<(), String> {
         let found = self.found.iter().map(|(place, _)| place);
         let is_there = self.to_read.iter().chain(found).all(|place| place.0 < places)
@@ -158,7 +162,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Reads the next requested locations; false if there are none.
+    /// Reads the next requested locations. Returns false if there are none.
     fn send_next_read(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.recovery.to_read.is_empty() {
             return false;
@@ -171,7 +175,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Completes a scan read; unreadable locations count as interrupted programs.
+    /// Completes a scan read. Unreadable locations count as interrupted programs.
     pub(super) fn complete_scan(&mut self, answer: &Completion, places: &[Ppa]) {
         for (at, place) in places.iter().enumerate() {
             let stamp = if answer.has_failed(at) { DataTag::UNREADABLE } else { answer.found[at] };
@@ -187,7 +191,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.recovery.phase = Phase::Padding;
     }
 
-    /// Pads each open chunk with one command; false if none is left.
+    /// Pads each open chunk with one command. Returns false if no chunk is left.
     fn pad(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let device = &self.port.device;
         let mut open = std::mem::take(&mut self.recovery.open);
@@ -215,7 +219,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.layout.locations_in(line, strip).take(end.saturating_sub(first.block) as usize)
     }
 
-    /// Requests all locations of some strips of a line, if all are readable.
+    /// Requests reads of all locations of some strips of a line, if all are readable.
     fn request_strips(&mut self, line: LineId, strips: &[u32]) {
         self.recovery.found.clear();
         let places: Vec<Ppa> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
@@ -231,7 +235,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Processes the smeta of a line, and requests that of the next line, or the page lists of all.
+    /// Processes the smeta of a line. Then requests the smeta of the next line, or the page lists of all
+    /// lines.
     fn handle_smeta(&mut self, line: LineId) {
         if line.0 < self.layout.lines {
             if let Some(sequence) = self.recovery.common_version(SMETA) {
@@ -254,7 +259,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Processes the emeta of a line. If it is incomplete, the pages of the line are read.
+    /// Processes the emeta of a line. If the emeta is incomplete, the pages of the line are read.
     fn handle_emeta(&mut self) {
         let (sequence, line) = self.recovery.lines[0];
         if self.recovery.has_emeta(sequence) && self.lines.get(line).is_listed {
@@ -279,11 +284,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.apply_list(line, false);
     }
 
-    /// Applies the page list of a line to the map; later lines override it.
+    /// Applies the page list of a line to the map. Later lines override it.
     fn apply_list(&mut self, line: LineId, has_emeta: bool) {
         let strips: Vec<u32> = self.lines.data_strips(line).collect();
         for strip in strips {
-            // Chunks of a line that was free may have been reset since its list was written.
+            // Chunks of a free line may have been reset after its list was written.
             for place in self.readable(line, strip) {
                 let stamp = self.lines.content(place);
                 if stamp.is_data() {

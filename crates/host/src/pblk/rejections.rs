@@ -1,4 +1,4 @@
-//! Chunks that close early, and commands that the device rejects because of errors which it detected in the
+//! Chunks that close early, and commands that the device rejects because of errors that it detected in the
 //! background.
 
 use wordline_kernel::{Duration, Schedule};
@@ -27,16 +27,16 @@ impl<D: PhysicalDevice> Pblk<D> {
         count > 0
     }
 
-    /// Marks a chunk that takes no more writes. Its line is collected before others.
+    /// Marks a chunk that takes no more writes. GC collects its line before others.
     fn mark_chunk_ended(&mut self, chunk: Chunk, is_offline: bool) {
         let (line, unit) = (LineId(chunk.chunk), self.layout.unit_of_chunk(chunk));
-        // For a chunk that is being reset, the completion of the reset reports it.
+        // For a chunk under reset, the completion of the reset reports the state.
         if self.writer.next_line() == Some(line) || !self.lines.mark_ended(line, unit, is_offline) {
             return;
         }
         if is_offline && self.device().geometry().capabilities.volatile_writes {
-            // Nothing of the line counts as non-volatile until all of it is relocated, so the line is
-            // abandoned now.
+            // No data of the line count as non-volatile until all of them are relocated. So the line ends
+            // now.
             self.lines.strand(line);
             self.durable.mark_spoilt();
             self.writer.end_line(line);
@@ -44,8 +44,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.update_limiter();
     }
 
-    /// Handles a command that the device rejected, because chunks had closed or gone offline without the
-    /// host's knowledge. The possible part is submitted again; the rest fails.
+    /// Handles a command that the device rejected because chunks had closed or gone offline unknown to the
+    /// host. The part that is still possible is submitted again. The rest fails.
     pub(super) fn refused(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         let operation = sent.work.operation();
         let strip = if operation == Operation::Write { self.layout.strip as usize } else { 1 };
@@ -64,7 +64,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.note_split(good.work);
         }
         if bad.places.is_empty() {
-            // The rejection has another reason than the state of a chunk: the whole command fails.
+            // The rejection has another reason than the state of a chunk. The whole command fails.
             std::mem::swap(&mut good, &mut bad);
         }
         if good.places.is_empty() {
@@ -94,7 +94,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// A command is split in two: its owner waits for one more completion.
+    /// Notes that a command is split in two. Its owner waits for one more completion.
     fn note_split(&mut self, work: Purpose) {
         match work {
             Purpose::Read(number) => self.front.add_split_read(number),

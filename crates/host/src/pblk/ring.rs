@@ -1,8 +1,10 @@
 //! The write ring buffer: host writes and pages relocated by GC, in order, until they are in flash.
 //!
-//! Four positions go around it. Entries from `tail` to `synced` are in flash, and are kept until their space
-//! is needed: they serve reads, among them reads of data that the device cannot read yet. Entries up to
-//! `submitted` are being written; those up to `head` wait.
+//! The ring has four positions:
+//! - Entries from `tail` to `synced` are in flash. They stay until their space is needed, and serve reads,
+//!   including reads of data that the device cannot read yet.
+//! - Entries from `synced` to `submitted` are being written.
+//! - Entries from `submitted` to `head` wait.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
@@ -10,8 +12,8 @@ use wordline_nand::DataTag;
 
 use super::layout::{Layout, Page, Ppa};
 
-/// Flag in the data tag of a page whose data were unreadable when it was relocated: the page is lost until it
-/// is written again.
+/// Flag in the data tag of a page that was unreadable when GC relocated it. The page is lost until it is
+/// written again.
 pub(super) const LOST: u32 = 1 << 31;
 
 /// The page of a data tag.
@@ -30,11 +32,11 @@ pub(super) enum Origin {
 /// Write progress of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Progress {
-    /// To be written, for the first time or again after a failure.
+    /// To be written, for the first time or after a failed write.
     Waits,
     Sent,
     Written,
-    /// Its write failed, and its page has a newer version.
+    /// The write of this entry failed, and its page has a newer version.
     Dropped,
 }
 
@@ -44,9 +46,9 @@ pub(super) struct Entry {
     pub(super) stamp: DataTag,
     pub(super) origin: Origin,
     pub(super) progress: Progress,
-    /// The location that it is written to.
+    /// The location that the entry is written to.
     pub(super) place: Ppa,
-    /// The newest copy of its page in flash, as long as no newer entry has the page.
+    /// The newest copy of the page in flash, unless a newer ring entry has the page.
     pub(super) durable: Ppa,
 }
 
@@ -64,15 +66,16 @@ impl Entry {
     }
 }
 
-/// The ring. A position numbers all entries ever made; an index is a slot of the ring.
+/// The ring. A position counts all entries since the ring was made. An index is a slot of the ring.
 pub(super) struct Ring {
     entries: Vec<Entry>,
     tail: u64,
     synced: u64,
     submitted: u64,
     head: u64,
-    /// Entries of the host and of GC in the ring.
+    /// Entries of the host in the ring.
     of_host: u32,
+    /// Entries of GC in the ring.
     of_collector: u32,
     threshold: u32,
 }
@@ -157,7 +160,8 @@ impl Ring {
         ((self.head - self.tail) as u32, (self.synced - self.tail) as u32)
     }
 
-    /// Whether this many more entries fit beside those not in flash and those that have to stay readable.
+    /// Whether this many more entries fit beside the entries that are not in flash and those that must stay
+    /// readable.
     #[inline]
     pub(super) fn can_accept(&self, entries: u32) -> bool {
         let used = self.head - self.synced + u64::from(entries + self.threshold);
@@ -194,7 +198,7 @@ impl Ring {
         Some(self.submitted - 1)
     }
 
-    /// Marks the next entry as synced, in order, if it is in flash or superseded, and returns it.
+    /// Marks the next entry in order as synced and returns it, if it is in flash or superseded.
     #[inline]
     pub(super) fn sync(&mut self) -> Option<Entry> {
         if self.synced == self.submitted {
@@ -237,7 +241,7 @@ impl Ring {
         self.tail..self.head
     }
 
-    /// Entries that were submitted and are not synced, without dropped ones.
+    /// Submitted entries that are not synced, without dropped ones.
     pub(super) fn pending(&self) -> u32 {
         let entries = (self.synced..self.submitted).map(|position| self.at(self.index(position)).progress);
         entries.filter(|progress| matches!(progress, Progress::Sent | Progress::Written)).count() as u32

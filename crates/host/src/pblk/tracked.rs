@@ -27,8 +27,8 @@ impl TrackedContents {
         self.found.remove(&tag)
     }
 
-    /// Drops the contents of commands in flight after a power cut. Written contents are kept, as they may be
-    /// in flash.
+    /// Drops the contents of commands in flight after a power cut. Written contents are kept, because they
+    /// may be in flash.
     pub(super) fn forget(&mut self) {
         self.carried.clear();
         self.found.clear();

@@ -1,8 +1,8 @@
 //! The writer: writes ring entries to the open line, one strip of each parallel unit at a time.
 //!
-//! Each parallel unit has one write in flight, as pblk's semaphore enforces. While a line is written, the
-//! chunks of the next one are reset one by one, and emeta of the previous line is written, half of the
-//! parallel units away.
+//! Each parallel unit has at most one write in flight, as with pblk's semaphore. While a line is written, the
+//! writer also resets the chunks of the next line one by one, and writes the emeta of the previous line. Each
+//! emeta write goes to a parallel unit at least half of the units after that of the data write.
 
 use std::collections::VecDeque;
 
@@ -20,22 +20,24 @@ use super::port::{PADDING, Purpose, Sent};
 use super::ring::{Origin, Progress, page_of};
 use super::{Event, Pblk};
 
-/// Logical numbers in the data tags of smeta and emeta; the version is the sequence number of the line.
+/// Logical number in the data tags of smeta. The version in these tags is the sequence number of the line.
 pub(super) const SMETA: u32 = u32::MAX - 16;
+/// Logical number in the data tags of emeta. The version is the same as in smeta.
 pub(super) const EMETA: u32 = u32::MAX - 17;
 
 /// Most lines that wait for their emeta before the writer stalls (Linux 5.10: PBLK_DATA_LINES).
 const CLOSING_LINES: usize = 4;
 
-/// Most lines with open chunks: the closing ones, the current one and the one being opened.
+/// Most lines with open chunks: the closing lines, the current one, and the one being opened.
 pub(crate) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
 
 /// The line being written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Cursor {
     line: LineId,
-    /// The next strip, and the first strip of emeta.
+    /// The next strip.
     strip: u32,
+    /// The first strip of emeta: the end of the data.
     end: u32,
 }
 
@@ -43,39 +45,41 @@ struct Cursor {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Next {
     line: LineId,
-    /// Parallel units whose chunks are still to be reset, and resets in flight.
+    /// Parallel units whose chunks are not reset yet.
     to_reset: Vec<u32>,
+    /// Resets in flight.
     resetting: u32,
-    /// Whether its old smeta still exists. The chunk that holds it is reset before the others, so that no
-    /// recovery finds a line of which parts are gone.
+    /// Whether the old smeta of the line still exists. The chunk that has it is reset before the others, so
+    /// that no recovery finds a line with parts missing.
     has_smeta: bool,
 }
 
-/// A line that takes no more data and whose emeta is incomplete.
+/// A line that takes no more data and has incomplete emeta.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Closing {
     line: LineId,
-    /// Strips of emeta still to be written, last first, and emeta writes in flight.
+    /// Strips of emeta still to be written, last first.
     strips: Vec<u32>,
+    /// Emeta writes in flight.
     in_flight: u32,
     is_whole: bool,
-    /// The point from which its data are non-volatile, once all are in the device. Its emeta, which lists
-    /// them, is written after that.
+    /// The point from which the data of the line are non-volatile, once all are written to the device. The
+    /// emeta, which lists the data, is written after that point.
     point: Option<u64>,
 }
 
 /// The lines being written, and the state of their writes.
 pub(super) struct Writer {
     current: Option<Cursor>,
-    /// The line whose smeta is being written, and smeta strips in flight.
+    /// The line whose smeta is being written, and the number of smeta strips in flight.
     opening: Option<(LineId, u32)>,
     next: Option<Next>,
     closing: VecDeque<Closing>,
     /// Ring positions of entries whose writes failed.
     again: VecDeque<u64>,
-    /// Whether each parallel unit has a write in flight.
+    /// By parallel unit: whether a write is in flight.
     busy: Vec<bool>,
-    /// Entries before this position are written even if they do not fill a strip.
+    /// Position in the ring: entries before it are written even if they do not fill a strip.
     forced: u64,
 }
 
@@ -119,14 +123,14 @@ impl Writer {
         self.forced = 0;
     }
 
-    /// Forces the write of all entries before a position. Returns whether some of them were not forced
-    /// before.
+    /// Forces the write of all entries before a position. Returns whether some of them were not forced yet.
     pub(super) fn force(&mut self, position: u64) -> bool {
         let before = std::mem::replace(&mut self.forced, position);
         before < position
     }
 
-    /// Advances to the next writable strip; `None` at the end of the line, which then becomes a closing line.
+    /// Advances to the next writable strip. At the end of the line it returns `None`, and the line becomes a
+    /// closing line.
     fn next_strip(&mut self, lines: &Lines) -> Option<(LineId, u32)> {
         let Cursor { line, strip, end } = self.current.as_mut()?;
         while *strip < *end && !lines.is_usable(*line, *strip) {
@@ -147,8 +151,8 @@ impl Writer {
         None
     }
 
-    /// Takes strips for this many logical blocks, as far as their parallel units are idle. Returns the
-    /// parallel unit of the last one.
+    /// Takes strips for this many logical blocks, while their parallel units are idle. Returns the parallel
+    /// unit of the last strip.
     fn take_strips(
         &mut self,
         blocks: u32,
@@ -170,8 +174,8 @@ impl Writer {
         last
     }
 
-    /// Takes a strip of emeta that can be written now: away from a data write to parallel unit `beside`, or
-    /// on any idle parallel unit.
+    /// Takes a strip of emeta that can be written now: on a parallel unit away from the data write to
+    /// `beside`, or without `beside` on any idle parallel unit.
     fn take_emeta(
         &mut self,
         beside: Option<u32>,
@@ -206,7 +210,7 @@ impl Writer {
         None
     }
 
-    /// The last point that emeta of a line waits for.
+    /// The last point that the emeta of a closing line needs.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.closing.iter().filter_map(|closing| closing.point).max()
     }
@@ -231,7 +235,7 @@ impl Writer {
         self.closing.remove(at).map(|closing| (closing.line, closing.is_whole))
     }
 
-    /// The next chunk to reset, by its parallel unit: another one than `beside`, if possible.
+    /// The next chunk to reset, by its parallel unit. Avoids the parallel unit `beside` if possible.
     fn take_reset(&mut self, beside: Option<u32>) -> Option<(LineId, u32)> {
         let next = self.next.as_mut()?;
         if next.has_smeta {
@@ -247,7 +251,7 @@ impl Writer {
         Some((next.line, next.to_reset.remove(at)))
     }
 
-    /// Checks that its lines, chunks and positions exist.
+    /// Checks that the lines, chunks and positions of the writer exist.
     pub(super) fn check(&self, lines: &Lines, positions: &std::ops::Range<u64>) -> Result<(), String> {
         let [of_lines, of_chunks] = lines.lengths();
         let units = (of_chunks / of_lines) as u32;
@@ -281,7 +285,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         while self.write_data(calendar) {
             any = true;
         }
-        // Emeta of a line is written at the latest when the next line is full.
+        // The emeta of a line is written at the latest when the next line is full.
         any |= self.writer.closing.len() > 1 && self.write_emeta(None, calendar);
         while let Some((line, has_emeta)) = self.writer.take_closed(&self.lines) {
             self.lines.close(line, has_emeta);
@@ -303,8 +307,8 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
         }
         let writer = &self.writer;
-        // Emeta is not waited for while data exist only in the volatile cache, as their relocation needs
-        // space.
+        // While some data exist only in the volatile cache, the writer does not wait for emeta: the
+        // relocation of these data needs space.
         let is_full =
             writer.closing.len() >= CLOSING_LINES && writer.again.is_empty() && !self.lines.has_stranded();
         if writer.current.is_some() || writer.opening.is_some() || is_full {
@@ -326,7 +330,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// The parallel units whose chunks of a line have to be reset. Chunks that went offline while the line
-    /// was free leave it.
+    /// was free are removed from the line.
     fn plan_resets(&mut self, line: LineId) -> Vec<u32> {
         let mut to_reset = Vec::new();
         for unit in 0..self.layout.units {
@@ -341,7 +345,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         to_reset
     }
 
-    /// Resets a chunk of the next line; closes it first if the device cannot reset open chunks.
+    /// Resets a chunk of the next line. Closes it first if the device cannot reset open chunks.
     fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         let is_open = self.port.device.report(self.layout.chunk(line, unit)).state == ChunkState::Open;
         let closes = is_open && !self.device().geometry().capabilities.early_resets;
@@ -351,7 +355,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(sent, calendar);
     }
 
-    /// Resets a chunk of the next line that has been closed.
+    /// Resets a chunk of the next line after it was closed.
     pub(super) fn reset_after_close(
         &mut self,
         line: LineId,
@@ -363,7 +367,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(reset, calendar);
     }
 
-    /// Opens a line; its smeta is written first.
+    /// Opens a line. Its smeta is written first.
     fn open(&mut self, line: LineId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let version = self.lines.open(line);
         self.update_limiter();
@@ -395,7 +399,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(sent, calendar);
     }
 
-    /// Completes a smeta write. If it failed, another line is opened.
+    /// Completes a smeta write. After a failure another line is opened.
     pub(super) fn complete_smeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         if answer.failure.is_some() {
             self.lines.mark_closed_early(sent.places[0]);
@@ -428,8 +432,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         next.has_smeta = false;
     }
 
-    /// Number of entries to write now: a stripe, else full strips, else a padded strip if a command waits for
-    /// it.
+    /// Number of entries to write now: a full stripe, else full strips, else a padded strip if a command
+    /// waits for it.
     fn entries_due(&self) -> u32 {
         let (waiting, strip, most) = (self.ring.waiting(), self.layout.strip, self.layout.most_write());
         let position = self.ring.submitted();
@@ -442,7 +446,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Writes one data command. Returns whether it did.
+    /// Sends one data write. Returns whether it sent one.
     fn write_data(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         self.drop_superseded();
         let is_again = !self.writer.again.is_empty();
@@ -493,8 +497,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         stamp
     }
 
-    /// Drops failed entries whose page has a newer version, which would be overtaken. Commands that wait for
-    /// them now wait for the newer version.
+    /// Drops failed entries that are not the newest version of their page: a repeated write could reach flash
+    /// after the newer version. Commands that waited for a dropped entry wait for the newer version.
     fn drop_superseded(&mut self) {
         for at in (0..self.writer.again.len()).rev() {
             let position = self.writer.again[at];
@@ -511,7 +515,6 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Completes a data write.
     pub(super) fn complete_data_write(&mut self, answer: &Completion, sent: &Sent) {
         for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
             let has_failed = answer.has_failed(at);
@@ -541,7 +544,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Syncs entries that are in flash, in order: from then on their pages are mapped to flash.
+    /// Syncs entries that are in flash, in order. Their pages are mapped to flash from then on.
     pub(super) fn sync(&mut self) -> bool {
         let before = self.ring.synced();
         while let Some(entry) = self.ring.sync() {
@@ -550,7 +553,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             }
             self.lines.get_mut(self.layout.line_of(entry.place)).pending -= 1;
             self.lines.set_content(entry.place, entry.stamp);
-            // Its page may have been discarded in the meantime.
+            // The page may have been discarded after the write began.
             if let PageLocation::Ring(newest) = self.map.get(page_of(entry.stamp)) {
                 let old = std::mem::replace(&mut self.ring.at_mut(newest).durable, entry.place);
                 if old != Ppa::NONE {
@@ -580,7 +583,6 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Completes an emeta write.
     pub(super) fn complete_emeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
         let closing = closing.expect("its emeta was being written");

@@ -144,7 +144,7 @@ fn requests_that_come_by_their_times_go_to_the_queues_in_turn_or_by_processor() 
     assert_eq!(queues_of(&mut bound, at(0)), [0, 2, 0, 2]);
 }
 
-/// Two threads with one request each, whose tag is the number of the thread.
+/// Two threads with one request each. The tag of a request is the number of its thread.
 struct TwoThreads {
     ready: Vec<u32>,
     left: u32,
@@ -186,7 +186,8 @@ fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is()
         }
         seen
     };
-    // Both at first; then each after its own completion, in that order.
+    // Both threads submit at first. Then each submits after its own completion, in the order of the
+    // completions.
     assert_eq!(tags(0, [20, 10]), [(0, 0), (0, 1), (11, 1), (21, 0)]);
     assert_eq!(tags(3, [20, 10]), [(0, 0), (0, 1), (13, 1), (23, 0)]);
 }
@@ -196,7 +197,7 @@ fn what_a_source_has_again_after_it_waited_is_the_first_that_can_be_looked_at() 
     let pace = Pace::Closed { depth: 4, think: Duration::ZERO };
     let mut queue = HostQueue::new(TwoThreads { ready: vec![1, 0], left: 5 }, pace);
     let tags = |queue: &HostQueue<TwoThreads>| queue.upcoming().map(|command| command.map(|c| c.tag));
-    // Thread 0 is polled in the place of thread 1, as its own place stayed empty.
+    // The source has no request for the place of thread 0. So thread 0 is polled for the place of thread 1.
     queue.next(at(0));
     queue.completed(at(1), &Command { tag: 0, ..Command::default() });
     queue.next(at(1));
@@ -220,7 +221,7 @@ fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() 
     assert_eq!((queue.outstanding(), queue.next(at(9))), (0, Submission::End));
 }
 
-/// Jobs with a clock of their own: a request each 10 us, and one after each completion.
+/// Jobs with a clock of their own: one request each 10 us, and one request after each completion.
 struct Clocked {
     now: Instant,
     next: Instant,

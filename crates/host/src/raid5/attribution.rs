@@ -1,9 +1,9 @@
 //! Tail attribution: explains host commands by the latency breakdown of their member commands.
 //!
-//! A host command ends with the last member command that it waits for. That command's breakdown is known;
-//! before it, members may have read blocks for the parity computation, or written an entry of the partial
-//! parity log. The rest is waiting time: for a stripe head, for its row, for other rows, or for deferred
-//! parity.
+//! A host command ends with the last member command that it waits for. The breakdown of that member command
+//! is known. Before it, members may have read blocks for the parity computation, or written an entry of the
+//! partial parity log. The remaining time is waiting time: for a stripe head, for the row, for other rows, or
+//! for deferred parity.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::Completion;
@@ -12,20 +12,20 @@ use wordline_ssd::device::{RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 use super::members::{CompletedCommand, Purpose};
 use super::stripe_cache::HeadId;
 
-/// The consecutive steps of a head since it started its work.
+/// The consecutive steps of a stripe head since its work started.
 #[derive(Clone, Debug, Default)]
 struct Steps {
     begun: Instant,
-    /// The time of the steps before the last one.
+    /// By stage: the time of the steps before the last step.
     before: [Duration; UPPER_STAGES],
-    /// The member command that ended the last step, where it is explained, and the kind of the step.
+    /// The kind of the last step, and the breakdown of the member command that ended it, if that is known.
     last: Option<(UpperStage, Box<RequestBreakdown>)>,
 }
 
-/// Cause of host completions.
+/// Cause of a host completion.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Cause {
-    /// No member command.
+    /// The array itself, without a member command.
     #[default]
     Array,
     /// The member command that has just completed.
@@ -103,8 +103,8 @@ impl Explainer {
     }
 }
 
-/// Latency breakdown of a command that ended with the `last` command of a member, after these steps. Steps
-/// that began before its submission are not its own.
+/// Latency breakdown of a command that ended with the member command `last`, after these steps. If the steps
+/// began before the submission of the command, they do not count.
 fn explain(
     answer: Completion,
     submitted: Instant,

@@ -20,11 +20,11 @@ use super::{
     PARITY_SHARE, Raid5,
 };
 
-/// How many times longer than a member an array may make no progress: a command waits for rows, which wait
-/// for others that read and write. Chosen.
+/// Factor from the stall limit of a member to that of the array. Chosen: a command waits for rows, and these
+/// wait for other rows that read and write.
 const STALL_FACTOR: u64 = 16;
 
-/// Most rows without a head in a stall report. Chosen.
+/// Most rows without a stripe head in a stall report. Chosen.
 const MOST_REPORTED: usize = 32;
 
 impl<D: BlockDevice> Raid5<D> {
@@ -90,12 +90,12 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.make_progress(calendar);
     }
 
-    /// The array itself takes no time.
+    /// Scales the times of the members. The array itself takes no time.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
     }
 
-    /// Without per-command times from every member nothing can be attributed.
+    /// Starts attribution if every member reports the times of each command.
     fn explain(&mut self, tail: Tail) {
         let members = self.members.devices_mut();
         members.iter_mut().for_each(|member| member.explain(Tail::recording_each()));
@@ -105,7 +105,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn record(&mut self, on: bool) -> bool {
         self.recorder.set_enabled(on);
-        // Every member is switched, also after one that cannot record.
+        // Switches every member, also after a member that cannot record.
         let recording = self.members.devices_mut().iter_mut().map(|member| member.record(on));
         recording.filter(|records| !records).count() == 0
     }
@@ -145,7 +145,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().find_map(D::invalid_decision)
     }
 
-    /// Two members have failed.
+    /// True when two members have failed.
     fn is_read_only(&self) -> bool {
         self.durability.held.failed().count_ones() > 1
     }
@@ -170,7 +170,8 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().map(D::pages_to_recover).sum()
     }
 
-    /// The longest recovery time of a device, and the sums of what they recovered.
+    /// Recovery of the array: the longest recovery time of a device, and the sums of the pages over all
+    /// devices.
     fn recovery(&self) -> Option<Recovered> {
         let all: Option<Vec<Recovered>> = self.devices().iter().map(D::recovery).collect();
         let sum = |sum: Recovered, one: &Recovered| Recovered {
@@ -425,16 +426,16 @@ impl<D: Ages> Ages for Raid5<D> {
         self.members.devices_mut().iter_mut().for_each(D::start_clock);
     }
 
-    /// The members work concurrently, and one block of each row is parity.
+    /// Time per page of the array: the members work concurrently, and one block of each row is parity.
     fn page_program_time(&self) -> Duration {
         let of_one = self.devices().iter().map(D::page_program_time).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.settings.striping.data())
     }
 }
 
-/// Progress over all members, preconditioned one after another, given the progress of the current one and the
-/// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
-/// alternate.
+/// Progress over all members, which are preconditioned one after another. `one`: progress of the current
+/// member. `before`: pages written to earlier members. Expects the same number of pages from each member.
+/// Each member is filled and overwritten before the next one, so the array has no separate filled phase.
 fn combined_progress(one: FillProgress, before: u64, members: u64) -> FillProgress {
     let expected = one.expected * members;
     FillProgress { pages: before + one.pages, filled: expected, expected }

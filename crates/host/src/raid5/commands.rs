@@ -1,4 +1,4 @@
-//! Host commands: their work for members and rows, and their completion.
+//! Host commands: their member commands and their work on rows, and their completion.
 
 use std::ops::Range;
 
@@ -38,7 +38,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.complete_part(request, false, calendar.now());
     }
 
-    /// Reads a piece from its member, or row by row from the other members.
+    /// Reads a piece from its member. If a row of the piece is missing there, or has lost sectors, requests
+    /// work on each row instead.
     fn read_piece(
         &mut self,
         request: u32,
@@ -71,7 +72,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.send(member, Purpose::Read { request, at: at as u32 }, read, None, calendar);
     }
 
-    /// Completes a member read. Rows that the member could not read are computed from the others.
+    /// Completes a member read. Rows that the member could not read are computed from the other members.
     pub(super) fn complete_read(
         &mut self,
         over: CompletedCommand,
@@ -94,8 +95,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.complete_part(request, false, calendar.now());
     }
 
-    /// Discards the whole stripes of a range on all members, except stripes with a row in use: md ignores the
-    /// rest, and a discard is only a hint.
+    /// Discards the whole stripes of a range on all members, except stripes with a row in use. The rest is
+    /// ignored, as in md: a discard is only a hint.
     fn discard(&mut self, request: u32, sectors: Range<u64>, calendar: &mut impl Schedule<Event<D::Event>>) {
         let striping = self.settings.striping;
         let rows_of_stripe = striping.chunk / striping.block;
@@ -119,7 +120,7 @@ impl<D: BlockDevice> Raid5<D> {
             && self.requests.waiting.iter().all(|want| want.row != row)
     }
 
-    /// Drops cached data and lost sectors of a discarded row.
+    /// Drops the cached data and the lost sectors of a discarded row.
     fn drop_row(&mut self, row: u64) {
         if let Some(id) = self.heads.find(row) {
             self.clear_stale(id);
@@ -146,7 +147,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Starts a flush: it waits for deferred parity, then goes to the members.
+    /// Starts a flush. It waits for deferred parity, and then goes to the members.
     fn begin_flush(&mut self, request: u32) {
         let mut rows = 0;
         if self.settings.file.parity == Parity::Cache {
@@ -162,9 +163,9 @@ impl<D: BlockDevice> Raid5<D> {
         self.requests.flushes.push(Flush { request, epoch, rows, sent: false });
     }
 
-    /// Sends flushes to the members that wait for no more parity. Returns whether it sent one.
+    /// Sends the flushes that wait for no more parity to the members. Returns whether it sent one.
     pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        // One at a time, as in md: each covers the writes before it.
+        // Flushes run one at a time, as in md. Each covers the writes before it.
         if self.durability.is_flushing() {
             return false;
         }
@@ -189,7 +190,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.end_covering_flush(failed);
     }
 
-    /// Completes a part of a host command, and with its last part the command.
+    /// Completes a part of a host command. The last part completes the command.
     pub(super) fn complete_part(&mut self, number: u32, failed: bool, now: Instant) {
         let Some(Request { command, submitted, failed, .. }) = self.requests.complete_part(number, failed)
         else {
@@ -221,7 +222,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.recorder.note(number, (answer, submitted), levels);
     }
 
-    /// Requests work on a row, which starts as soon as a head is available.
+    /// Requests work on a row. The work starts as soon as a stripe head is available.
     pub(super) fn request_row(&mut self, want: RowRequest, calendar: &mut impl Schedule<Event<D::Event>>) {
         if !self.requests.is_discarding(want.row) {
             let found = self.heads.find(want.row);
@@ -236,7 +237,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.requests.waiting.push_back(want);
     }
 
-    /// Gives the first waiting row a head. Returns whether anything was done.
+    /// Assigns a stripe head to the first waiting row. Returns whether anything was done.
     pub(super) fn serve_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(want) = self.requests.waiting.front().copied() else { return false };
         if self.requests.is_discarding(want.row) {
@@ -257,8 +258,9 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// A head for a row that is not cached: the next one to evict, once its parity is written. `waiting`
-    /// rows, this one included, wait for a head, and as many heads are evicted.
+    /// A stripe head for a row that is not cached: the next one to evict. If its parity is deferred, the
+    /// parity is written first and the result is `None`. `waiting`: rows that wait for a head, including this
+    /// one. Up to `waiting` heads are evicted this way.
     fn find_head(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
         let id = self.heads.next_to_evict()?;
         if self.heads.get(id).stale == 0 {
@@ -296,7 +298,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Unplugs: queues the heads that were written at this instant.
+    /// Unplugs: queues the stripe heads that were written at this instant.
     pub(super) fn unplug(&mut self) {
         for id in std::mem::take(&mut self.timers.plugged) {
             self.heads.queue(id);

@@ -1,8 +1,8 @@
-//! Contents of blocks in the stripe cache, for data verification. Nothing that the array does depends on
-//! them.
+//! Contents of blocks in the stripe cache, for data verification. They do not change the behaviour of the
+//! array.
 //!
-//! Parity is marked on the members, so that data from before the first write of the array are recognised: a
-//! preconditioned device holds [`FILLED`] in every sector, also where the parity of a filled row should be.
+//! Parity is stored on the members with a mark. The mark identifies data from before the first write of the
+//! array: a preconditioned device has [`FILLED`] in every sector, even where a filled row should have parity.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,15 +24,17 @@ pub struct TrackedContents {
     delta: Vec<Vec<Content>>,
     /// By row: the partial parity in the log.
     partials: BTreeMap<u64, Vec<Content>>,
-    /// Contents for the next command with a tag, and contents of accepted writes, by number.
+    /// By tag: contents for the next command with this tag.
     given: BTreeMap<u32, Vec<Content>>,
+    /// By number: contents of accepted writes.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// Contents that outstanding reads have found so far, by number, and contents of completed reads, by tag.
+    /// By number: contents that outstanding reads have found so far.
     found: BTreeMap<u32, Vec<Content>>,
+    /// By tag: contents of completed reads.
     answered: BTreeMap<u32, Vec<Content>>,
 }
 
-/// The parity that a sector of a member holds, in a row of `data` data blocks.
+/// The parity that a sector of a member stands for, in a row of `data` data blocks.
 fn from_member(content: Content, data: usize) -> Content {
     match content {
         ZEROES | NOTHING => content,
@@ -42,7 +44,7 @@ fn from_member(content: Content, data: usize) -> Content {
 }
 
 impl TrackedContents {
-    /// For a stripe cache with so many heads, and rows of `members` blocks of `block` sectors.
+    /// Contents for a stripe cache with `heads` heads, and rows of `members` blocks of `block` sectors.
     pub fn new(heads: u32, members: usize, block: u64) -> Self {
         let block = block as usize;
         let zeroes = vec![ZEROES; block];
@@ -141,7 +143,7 @@ impl TrackedContents {
         self.blocks[place].fill(ZEROES);
     }
 
-    /// Applies a write to a part of a block, and its change to the parity or the delta as `with` says.
+    /// Applies a write to a part of a block. Updates the parity or the delta, as `with` selects.
     pub fn write(
         &mut self,
         head: HeadId,
@@ -180,20 +182,21 @@ impl TrackedContents {
         self.blocks[place].iter_mut().zip(delta).for_each(|(held, delta)| *held = parity(*held, *delta));
     }
 
-    /// Takes over the partial parity log of another, as it survives a power cut.
+    /// Takes over the partial parity log of another value, because the log survives a power cut.
     #[must_use]
     pub fn with_partials(self, of: Self) -> Self {
         Self { partials: of.partials, ..self }
     }
 
-    /// Drops the partial parity of other rows.
+    /// Drops the partial parity of rows for which `keeps` is false.
     pub fn keep_partials(&mut self, keeps: impl Fn(u64) -> bool) {
         self.partials.retain(|row, _| keeps(*row));
     }
 
-    /// Logs the partial parity of a row before blocks `written` are written, after those of `before`: the
-    /// exclusive or of the untouched blocks. It follows from the parity block of `parity_member`, or else
-    /// from the `data` blocks, which are in memory.
+    /// Logs the partial parity of a row before the blocks `written` are written. `before`: blocks of the row
+    /// that were written and logged earlier. The partial parity is the exclusive or of the untouched blocks.
+    /// It is computed from the parity block of `parity_member`, or without that from the `data` blocks, which
+    /// are in memory.
     pub fn note_partial(
         &mut self,
         head: HeadId,
@@ -245,7 +248,7 @@ impl TrackedContents {
     }
 }
 
-/// The parity that a write updates.
+/// The parity that a write updates in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParityUpdate {
     /// None.

@@ -1,5 +1,5 @@
-//! Covering flushes ([`durability`](super::durability)): those of the host, and the array's own, which free
-//! space in the partial parity log or follow a resync or a replay of that log.
+//! Covering flushes ([`durability`](super::durability)) from the host and from the array itself. The array
+//! flushes to free space in the partial parity log, and after a resync or a replay of that log.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,15 @@ use super::{Event, Raid5};
 /// The array's own covering flush, while one is in progress.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct OwnFlush {
-    /// Members that have not completed it.
+    /// Members that have not completed the flush.
     pub left: u32,
-    /// Whether it failed on a member.
+    /// Whether the flush failed on a member.
     failed: bool,
 }
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Rows that a flush started now does not cover: they are being written, or their parity is deferred.
+    /// Rows that a flush started now does not cover, because they are being written or their parity is
+    /// deferred.
     pub(super) fn open_rows(&self) -> BTreeSet<u64> {
         let is_open = |head: &StripeHead| {
             head.stale != 0 || head.step == Step::Logging || head.step == Step::Storing && head.turns.changes
@@ -31,20 +32,18 @@ impl<D: BlockDevice> Raid5<D> {
         open.filter_map(|(_, head)| head.row).collect()
     }
 
-    /// Rows that wait for space in the log, and those in a batch with them.
+    /// Rows that wait for space in the log, and the rows in a batch with them.
     pub(super) fn rows_waiting(&self) -> BTreeSet<u64> {
         let heads =
             self.wait_for_log.iter().flat_map(|id| std::iter::once(id).chain(&self.heads.get(*id).batch));
         heads.filter_map(|id| self.heads.get(*id).row).collect()
     }
 
-    /// Starts a covering flush.
     pub(super) fn start_covering_flush(&mut self) {
         let (open, waiting) = (self.open_rows(), self.rows_waiting());
         self.durability.start_flush(&open, &waiting);
     }
 
-    /// Ends a covering flush.
     pub(super) fn end_covering_flush(&mut self, failed: bool) {
         self.durability.end_flush(failed);
         let Self { durability, followed, .. } = self;
@@ -53,7 +52,8 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Starts the array's own flush of all members; false while another covering flush is in progress.
+    /// Starts the array's own flush of all members. Returns false while another covering flush is in
+    /// progress.
     pub(super) fn flush_members(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.durability.is_flushing() {
             return false;

@@ -1,4 +1,4 @@
-//! Time between writes of a block, for data and for parity, where it is measured.
+//! Time between writes of a block, for data and for parity.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -22,7 +22,7 @@ pub enum Of {
 pub struct IntervalSum {
     /// Number of intervals.
     pub count: u64,
-    /// Their sum in microseconds.
+    /// Sum of the intervals in microseconds.
     pub us: u64,
 }
 
@@ -42,15 +42,15 @@ impl IntervalSum {
 /// The intervals of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// By block: one more than the picosecond of its last write; 0 for none. A page is allocated at the first
-    /// write to one of its blocks.
+    /// By block: the time of its last write in picoseconds, plus one; 0 for no write. A page of the table is
+    /// allocated at the first write to one of its blocks.
     last: Vec<Vec<u64>>,
-    /// Of data, and of parity.
+    /// Sums for data and for parity.
     sums: [IntervalSum; 2],
 }
 
 impl Intervals {
-    /// For `blocks` blocks, none of them written.
+    /// Intervals for `blocks` blocks without a write.
     pub fn new(blocks: u64) -> Self {
         Self { last: vec![Vec::new(); (blocks as usize).div_ceil(PAGE)], sums: [IntervalSum::default(); 2] }
     }

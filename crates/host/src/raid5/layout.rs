@@ -5,20 +5,20 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The order of data and parity over the members, by the names of md.
+/// The order of data and parity over the members, with md's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Raid5Layout")]
 pub enum Layout {
-    /// Parity rotates from the last member to the first; data start on the first member.
+    /// Parity rotates from the last member to the first. Data start on the first member.
     LeftAsymmetric,
-    /// Parity rotates from the first member to the last; data start on the first member.
+    /// Parity rotates from the first member to the last. Data start on the first member.
     RightAsymmetric,
-    /// Parity rotates from the last member to the first; data start after the parity, so that consecutive
+    /// Parity rotates from the last member to the first. Data start after the parity, so that consecutive
     /// chunks are on different members.
     #[default]
     LeftSymmetric,
-    /// Parity rotates from the first member to the last; data start after the parity.
+    /// Parity rotates from the first member to the last. Data start after the parity.
     RightSymmetric,
 }
 
@@ -37,14 +37,14 @@ pub struct Striping {
     pub members: u64,
     /// Chunk size.
     pub chunk: u64,
-    /// Size of the block of a member in a row; it divides the chunk. A row is the unit of the stripe cache.
+    /// Size of the block of a member in a row, a divisor of the chunk. A row is the unit of the stripe cache.
     pub block: u64,
     /// Chunks of each member.
     pub chunks: u64,
 }
 
 impl Striping {
-    /// Members that hold data in a stripe.
+    /// Number of data members of a stripe.
     pub fn data(&self) -> u64 {
         self.members - 1
     }
@@ -74,7 +74,7 @@ impl Striping {
         member as u16
     }
 
-    /// The member with data chunk number `index` of a stripe.
+    /// The member with the data chunk `index` of a stripe.
     pub fn data_of_stripe(&self, stripe: u64, index: u64) -> u16 {
         let parity = u64::from(self.parity_of_stripe(stripe));
         let member = match self.layout {
@@ -84,7 +84,7 @@ impl Striping {
         member as u16
     }
 
-    /// The member, and the sector on it, that hold a sector of the array.
+    /// The member of an array sector, and the sector on that member.
     pub fn locate(&self, sector: u64) -> (u16, u64) {
         let (chunk, within) = (sector / self.chunk, sector % self.chunk);
         let (stripe, index) = (chunk / self.data(), chunk % self.data());
@@ -101,7 +101,7 @@ impl Striping {
         self.parity_of_stripe(self.stripe_of(row))
     }
 
-    /// The data blocks of a row: each member with the first array sector of its block.
+    /// The data blocks of a row: for each block its member and its first array sector.
     pub fn blocks(&self, row: u64) -> impl Iterator<Item = (u16, u64)> + use<> {
         let (of, stripe) = (*self, self.stripe_of(row));
         let within = row * self.block % self.chunk;
@@ -109,8 +109,8 @@ impl Striping {
         (0..of.data()).map(move |index| (of.data_of_stripe(stripe, index), first(index)))
     }
 
-    /// The parts of a range of array sectors in a row: member, sectors within its block, and their offset in
-    /// the range.
+    /// The parts of a range of array sectors that are in a row. For each part: the member, the sectors within
+    /// its block, and the offset of the part in the range.
     pub fn parts(
         &self,
         row: u64,
@@ -123,8 +123,8 @@ impl Striping {
         })
     }
 
-    /// The pieces of a range of array sectors, one for each chunk: member, its sectors, and their offset in
-    /// the range.
+    /// The pieces of a range of array sectors, one for each chunk. For each piece: the member, the sectors on
+    /// it, and the offset of the piece in the range.
     pub fn pieces(&self, sectors: Range<u64>) -> impl Iterator<Item = (u16, Range<u64>, usize)> + use<> {
         let of = *self;
         let mut next = sectors.start;
@@ -155,8 +155,8 @@ pub struct RowsOfRange {
 }
 
 impl RowsOfRange {
-    /// Selects the candidate rows of one stripe of the range: all of its rows if the range touches several of
-    /// its chunks, else the rows touched. Rows without a part of the range are skipped by the iterator.
+    /// Selects the candidate rows of a stripe: all rows of the stripe if the range touches several of its
+    /// chunks, else only the touched rows. The iterator skips rows without a part of the range.
     fn enter(&mut self, stripe: u64) {
         let Striping { chunk, block, .. } = self.striping;
         let all = self.striping.stripe();
@@ -201,7 +201,7 @@ mod tests {
         Striping { layout, members, chunk: 8, block: 2, chunks: 2 * members }
     }
 
-    /// The stripes of an array as text: the chunks of each member, P being parity.
+    /// The stripes of an array as text: the chunks of each member. P is parity.
     fn drawn(layout: Layout, members: u64, stripes: u64) -> Vec<String> {
         let striping = striping(layout, members);
         let line = |stripe: u64| {
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn left_symmetric_is_that_of_md() {
-        // Worked out from md's rule: pd = d - stripe mod n, member of data dd = (pd + 1 + dd) mod n.
+        // From md's rule: pd = d - stripe mod n, and the member of data chunk dd is (pd + 1 + dd) mod n.
         let four = ["D0 D1 D2 P", "D4 D5 P D3", "D8 P D6 D7", "P D9 D10 D11", "D12 D13 D14 P"];
         assert_eq!(drawn(Layout::LeftSymmetric, 4, 5), four);
         let five =
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn the_other_layouts_are_those_of_md() {
-        // left: pd = d - stripe mod n; right: pd = stripe mod n; asymmetric: member of data dd = dd + (dd >=
-        // pd).
+        // From md's rule. Left: pd = d - stripe mod n. Right: pd = stripe mod n. Asymmetric: the member of
+        // data chunk dd is dd + (dd >= pd).
         let left = ["D0 D1 D2 P", "D3 D4 P D5", "D6 P D7 D8", "P D9 D10 D11", "D12 D13 D14 P"];
         assert_eq!(drawn(Layout::LeftAsymmetric, 4, 5), left);
         let right = ["P D0 D1 D2", "D3 P D4 D5", "D6 D7 P D8", "D9 D10 D11 P", "P D12 D13 D14"];

@@ -1,4 +1,5 @@
-//! Use of the partial parity log: written before a row, freed by flushes, and replayed after a power cut.
+//! Use of the partial parity log: it is written before a row, freed by flushes, and replayed after a power
+//! cut.
 
 use wordline_kernel::Schedule;
 use wordline_ssd::{BlockDevice, Command, Operation};
@@ -28,7 +29,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Stores blocks of a row, and of the rows in its batch, once its entry is in the log.
+    /// Stores blocks of a row, and of the rows in its batch, once the log entry of the row is written.
     pub(super) fn log_and_store(
         &mut self,
         id: HeadId,
@@ -46,10 +47,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Writes the entry of a row; false if the log has no space for it.
+    /// Writes the log entry of a row. Returns false if the log has no space for it.
     fn write_log(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let head = self.heads.get(id);
-        // A write of all blocks leaves none untouched: its entry is only a header.
+        // A write of all data blocks leaves no block untouched, so its entry is only a header.
         let covered = match head.whole == row.data() {
             true => 0,
             false => head.covered.iter().fold(0, |all, covered| all | covered),
@@ -66,7 +67,6 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Completes a log write.
     pub(super) fn complete_log_write(
         &mut self,
         id: HeadId,
@@ -84,7 +84,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.store(id, &row, blocks, calendar);
     }
 
-    /// Continues with rows that wait for log space, or frees space. Returns whether there was anything to do.
+    /// Continues rows that wait for log space, or frees log space. Returns whether there was anything to do.
     pub(super) fn advance_log(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(id) = self.wait_for_log.first().copied() else { return false };
         let row = self.row_of(id);
@@ -106,7 +106,7 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Whether the array accepts commands: after a power cut, once the parity from the log replay is
+    /// Whether the array accepts commands. After a power cut it does once the parity from the log replay is
     /// non-volatile.
     pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);

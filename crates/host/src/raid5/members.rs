@@ -18,36 +18,36 @@ use crate::slab::Slab;
 /// Purpose of a member command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// Host read of a piece, from sector `at` of the host's range.
+    /// Reads a piece for the host.
     Read {
         /// Number of the host command.
         request: u32,
         /// Offset in the host's range, in sectors.
         at: u32,
     },
-    /// Host flush or discard.
+    /// Flushes or discards for the host.
     Pass {
         /// Number of the host command.
         request: u32,
     },
     /// Reads a block of a row.
     Fetch {
-        /// The head that holds the row.
+        /// The stripe head of the row.
         head: HeadId,
     },
     /// Writes blocks of a row and of the rows in its batch.
     Store {
-        /// The head that holds the row.
+        /// The stripe head of the row.
         head: HeadId,
     },
     /// Writes the entry of a row to the partial parity log.
     Log {
-        /// The head that holds the row.
+        /// The stripe head of the row.
         head: HeadId,
     },
     /// The array's own flush of all members.
     Flush,
-    /// Flush at the end of the rebuild of this member.
+    /// Flushes the member at the end of its rebuild.
     Rebuilt,
 }
 
@@ -56,9 +56,9 @@ pub enum Purpose {
 pub struct MemberCommand {
     /// The member.
     pub member: u16,
-    /// The device of the member when the command was sent.
+    /// The device of the member when the command was submitted.
     device: u16,
-    /// The reason.
+    /// The purpose.
     pub why: Purpose,
     /// The command.
     pub command: Command,
@@ -69,11 +69,11 @@ pub struct MemberCommand {
 pub struct CompletedCommand {
     /// The command.
     pub sent: MemberCommand,
-    /// Whether it failed on a device that still serves its member.
+    /// Whether the command failed on a device that still serves the member.
     pub failed: bool,
-    /// Whether its device has been replaced, so that its result does not count.
+    /// Whether the device has been replaced. The result does not count then.
     pub gone: bool,
-    /// Contents found by a read, for data verification.
+    /// Contents that a read found, for data verification.
     pub found: Option<Vec<Content>>,
     /// Latency breakdown, if requested.
     pub explained: Option<Box<RequestBreakdown>>,
@@ -90,12 +90,12 @@ pub struct DeviceTraffic {
     pub writes: u64,
     /// Sectors written.
     pub written_sectors: u64,
-    /// Sectors of parity among those written.
+    /// Sectors of parity among the written ones.
     pub parity_sectors: u64,
 }
 
 impl DeviceTraffic {
-    /// The work since an earlier time.
+    /// The difference from an earlier value.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -145,7 +145,7 @@ state!(Members<D: State> {
 });
 
 impl<D: BlockDevice> Members<D> {
-    /// The first `count` devices are members, and the others spares.
+    /// Members from the first `count` devices. The other devices are spares.
     pub fn new(devices: Vec<D>, count: usize) -> Self {
         let all = devices.len() as u16;
         let count = count as u16;
@@ -180,13 +180,13 @@ impl<D: BlockDevice> Members<D> {
         &self.work
     }
 
-    /// Notes that so many sectors sent to a member are parity.
+    /// Notes that this number of sectors sent to a member is parity.
     pub fn note_parity(&mut self, member: u16, sectors: u64) {
         let device = self.members[usize::from(member)];
         self.work[usize::from(device)].parity_sectors += sectors;
     }
 
-    /// The role of a device in the array, as text, given the state of the members.
+    /// The role of a device in the array, as text. `held`: the state of the members.
     pub fn role(&self, device: u16, held: &MemberState) -> String {
         let Some(member) = self.members.iter().position(|of| *of == device) else {
             return if self.spares.contains(&device) { "spare" } else { "failed" }.into();
@@ -204,13 +204,13 @@ impl<D: BlockDevice> Members<D> {
         self.follows = true;
     }
 
-    /// Replaces the device of a member by a spare; false if there is none.
+    /// Replaces the device of a member by a spare. Returns false if there is none.
     pub fn replace(&mut self, member: u16) -> bool {
         let spare = self.spares.pop_front();
         spare.inspect(|device| self.members[usize::from(member)] = *device).is_some()
     }
 
-    /// Number of outstanding commands for some purposes.
+    /// Number of outstanding commands whose purpose matches `is_for`.
     pub fn count_outstanding(&self, is_for: impl Fn(Purpose) -> bool) -> u64 {
         self.sent.values().filter(|sent| is_for(sent.why)).count() as u64
     }
@@ -218,7 +218,7 @@ impl<D: BlockDevice> Members<D> {
     /// Checks a restored state.
     ///
     /// # Errors
-    /// The contradiction.
+    /// A description of the contradiction.
     pub fn check_loaded(&self) -> Result<(), String> {
         let count = self.devices.len();
         let devices = self.members.iter().chain(&self.spares);
@@ -235,7 +235,7 @@ impl<D: BlockDevice> Members<D> {
         Ok(())
     }
 
-    /// Sends a command to a member. Sets the tag of the command.
+    /// Sends a command to a member, with a tag that this function sets.
     pub fn send(
         &mut self,
         member: u16,
@@ -247,7 +247,7 @@ impl<D: BlockDevice> Members<D> {
         let device = self.members[usize::from(member)];
         let to = &mut self.devices[usize::from(device)];
         if to.invalid_decision().is_some() {
-            // The run ends with the invalid decision, and the device accepts no more commands.
+            // The run ends with the invalid decision. The device accepts no more commands.
             return;
         }
         self.work[usize::from(device)].count(&command);
@@ -298,8 +298,8 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// The next completed command, given the `failed` members. The completion before it may have made its
-    /// member fail.
+    /// The next completed command. `failed`: the failed members, which may include one that failed at the
+    /// previous completion.
     pub fn next_untimed_completion(&mut self, failed: MemberSet) -> Option<CompletedCommand> {
         let over = self.over.front_mut()?;
         let MemberCommand { member, device, .. } = over.sent;
@@ -317,7 +317,7 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// Lets the devices fail commands that can never complete. Returns whether one did.
+    /// Makes the devices fail commands that can never complete. Returns whether one did.
     pub fn give_up(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         for device in 0..self.devices.len() as u16 {
@@ -336,7 +336,7 @@ impl<D: BlockDevice> Members<D> {
 }
 
 impl<D: Ages> Members<D> {
-    /// With the clock off: completes the next flash command of a device; false if there is none.
+    /// Completes the next flash command of a device, with the clock off. Returns false if there is none.
     pub fn complete_next_flash_command(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
         (0..self.devices.len() as u16).any(|device| {
             let mut own = clock.within(|event| Event::Device { device, event });

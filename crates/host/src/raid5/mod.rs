@@ -1,16 +1,19 @@
 //! RAID-5 over three or more devices, modelled on the Linux driver `md`.
 //!
 //! Data chunks are striped over the members, and each stripe has a parity chunk ([`layout`]). Reads go
-//! directly to their member. Writes go through the *stripe cache* ([`stripe_cache`]), whose stripe heads each hold a
-//! *row*: one block of each member, at the same offset. The parity of a row is updated by read-modify-write
-//! or by reconstruct-write, as md's rule decides ([`write_method`]). With [`Parity::Md`] parity is written with the
-//! data; with [`Parity::Cache`] it is deferred until its row is evicted from the cache, until a flush, or for
-//! a configured time.
+//! directly to the member with the data. Writes go through the *stripe cache* ([`stripe_cache`]). Its entries
+//! are stripe heads. A stripe head has the state and the blocks of one *row*: one block of each member, at
+//! the same offset. The parity of a row is updated by read-modify-write or by reconstruct-write, as md's rule
+//! decides ([`write_method`]).
 //!
-//! A failed member is replaced by a spare and rebuilt at md's pace ([`sync`]). Blocks that cannot be read are
-//! computed from the others; sectors that cannot be computed are reported as lost. One model decides which
-//! writes survive a power cut ([`durability`]): rows whose parity a cut may leave inconsistent are known and
-//! resynchronised; a partial parity log (PPL) gives their parity, even with a missing member.
+//! With [`Parity::Md`] parity is written with the data. With [`Parity::Cache`] it is deferred until its row
+//! is evicted from the cache, until a flush, or for a configured time.
+//!
+//! A failed member is replaced by a spare, which is rebuilt at md's pace ([`sync`]). Blocks that cannot be
+//! read are computed from the other blocks of their row. Sectors that cannot be computed are reported as
+//! lost. [`durability`] decides which writes survive a power cut. The array knows the rows whose parity a cut
+//! may leave inconsistent, and resynchronises them. A partial parity log (PPL) recovers the parity of these
+//! rows even with a missing member.
 
 mod attribution;
 mod block_device;
@@ -58,22 +61,22 @@ use crate::recorder::Recorder;
 /// An event of an array whose devices have events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// An event of a device.
+    /// An event of one of its devices.
     Device {
-        /// Which device.
+        /// Number of the device.
         device: u16,
-        /// Its event.
+        /// The event of the device.
         event: E,
     },
-    /// Plug: all commands of an instant have arrived, and their writes are handled.
+    /// End of a plug: all commands of this instant have arrived, and their writes are handled.
     Unplug,
-    /// Deferred parity whose delay has expired is written.
+    /// Writes deferred parity whose delay has expired.
     Settle,
-    /// A rebuild, a resync or a scrub continues.
+    /// Continues a rebuild, a resync or a scrub.
     Sync,
-    /// A member fails: the number of the configured failure.
+    /// Fails a member. The value is the index of the configured failure.
     Fails(u16),
-    /// A scrub begins.
+    /// Begins a scrub.
     Scrub,
 }
 
@@ -135,14 +138,14 @@ pub const PARITY_INTERVAL: Metric = Metric::new(
     Unit::Ratio,
     "Mean microseconds between writes of a parity block; null unless `array.intervals` is set.",
 );
-/// Ratio of the two intervals.
+/// Ratio of the parity interval to the data interval.
 pub const INTERVAL_RATIO: Metric = Metric::new(
     "raid5.interval_ratio",
     Unit::Ratio,
     "Ratio of the parity interval to the data interval; null unless `array.intervals` is set.",
 );
 
-/// All metrics of an array, without those of its members.
+/// All metrics of an array, without the metrics of its members.
 pub fn metrics() -> Vec<&'static Metric> {
     Counts::METRICS.iter().chain(&OTHERS).collect()
 }
@@ -156,7 +159,7 @@ const OTHERS: [Metric; 7] =
 enum Power {
     #[default]
     On,
-    /// The devices recover.
+    /// The devices recover from a power cut.
     Recovering,
 }
 
@@ -176,11 +179,11 @@ pub struct Raid5<D> {
     own_flush: OwnFlush,
     /// Rows that wait for space in the partial parity log.
     wait_for_log: Vec<HeadId>,
-    /// The array label on each device: its superblock.
+    /// The label of the array on each device: its superblock.
     labels: Vec<u64>,
     /// Consecutive full stripes that are stored in one batch. Empty between events.
     batch: Vec<HeadId>,
-    /// `None` unless intervals are measured.
+    /// `None` unless the intervals between writes are measured.
     intervals: Option<Box<Intervals>>,
     /// `None` unless data verification is on.
     followed: Option<Box<TrackedContents>>,
@@ -206,7 +209,7 @@ pub struct Mark<M> {
 }
 
 impl<D: BlockDevice> Raid5<D> {
-    /// An array of these devices; those beyond the members are spares. `label` is written to all of them.
+    /// An array of these devices. Devices beyond the members are spares. `label` is written to all of them.
     ///
     /// # Panics
     /// If there are fewer devices than members, or a device is too small.
@@ -260,13 +263,13 @@ impl<D: BlockDevice> Raid5<D> {
         self.settings.striping
     }
 
-    /// Rows whose parity may be inconsistent.
-    pub fn dirty_rows(&self) -> impl Iterator<Item = u64> + use<'_, D> {
+    /// Dirty rows: rows whose parity may be inconsistent.
+    pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let rows = &self.durability.rows;
         std::iter::successors(rows.next_dirty(0), |row| rows.next_dirty(row + 1))
     }
 
-    /// Whether parity of a row is deferred.
+    /// Whether any row has deferred parity.
     pub fn has_parity_behind(&self) -> bool {
         self.heads.all().any(|(_, head)| head.stale != 0)
     }
@@ -281,13 +284,13 @@ impl<D: BlockDevice> Raid5<D> {
         self.durability.held.incomplete()
     }
 
-    /// Lost sectors, until they are rewritten; without those on two missing members.
+    /// Lost sectors that are not rewritten yet. Sectors on two missing members do not count.
     pub fn lost_sectors(&self) -> u64 {
         self.durability.lost.count()
     }
 
-    /// Whether a sector of the array is lost: recorded as lost, or on a missing member while another is
-    /// missing too.
+    /// Whether a sector of the array is lost. It is if it is recorded as lost, or if its member and another
+    /// one are missing.
     pub fn is_lost(&self, sector: u64) -> bool {
         let settings::Settings { striping, .. } = self.settings;
         let (member, of_member) = striping.locate(sector);
@@ -304,7 +307,7 @@ impl<D: BlockDevice> Raid5<D> {
             .for_each(|member| intervals.written(row * members + u64::from(member), of, now));
     }
 
-    /// Notes the end of a step of a head, with the member command that has just completed.
+    /// Notes the end of a step of a stripe head at the completion of a member command.
     fn end_step(&mut self, id: HeadId, why: Purpose) {
         if let Some(explainer) = &mut self.explainer {
             explainer.end_step(id, why);

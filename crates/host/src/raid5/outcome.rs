@@ -24,7 +24,7 @@ impl<D: BlockDevice> Raid5<D> {
                     self.durability.written(row.row, member, head.covered[usize::from(member)]);
                 }
                 if row.missing & head.written != 0 || head.turns.fua {
-                    // The writes complete once parity replaces the data that a failed member should hold.
+                    // The writes complete once parity includes the data that the failed member should have.
                     self.drop_stale(id, &row);
                     let is_behind = self.heads.get(id).stale != 0;
                     self.heads.get_mut(id).turns.settle = is_behind;
@@ -57,8 +57,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.schedule_parity_timer(calendar);
     }
 
-    /// Completes the current writes of a row. They fail if one of their blocks is neither on a member nor
-    /// covered by parity.
+    /// Completes the current writes of a row. They fail if two members are missing, or if they cover lost
+    /// sectors of a missing member.
     pub(super) fn complete_writes(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         head.turns.fua = false;
@@ -94,7 +94,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.set_cause(Cause::Array);
     }
 
-    /// Fails the work on a row with two missing members, except reads of blocks on the other members.
+    /// Fails the work on a row with two missing members, except reads of blocks on present members.
     pub(super) fn fail_row(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.heads.end_preread(id);
         self.heads.full(id, false);
@@ -119,7 +119,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Marks the block of a failed member as lost, if its parity update was deferred and its old contents are
+    /// Marks the block of a failed member as lost if its parity update was deferred and its old contents are
     /// unknown.
     pub(super) fn drop_stale(&mut self, id: HeadId, row: &Row) {
         let head = self.heads.get(id);
@@ -165,7 +165,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Continues a head with waiting work, or makes it idle.
+    /// Continues a stripe head that has more work, or makes it idle.
     pub(super) fn release(&mut self, id: HeadId) {
         let missing = self.heads.get(id).row.map_or(0, |row| self.durability.held.missing(row));
         let head = self.heads.get_mut(id);
@@ -175,7 +175,7 @@ impl<D: BlockDevice> Raid5<D> {
         if has_work || settles { self.heads.queue(id) } else { self.heads.make_idle(id) }
     }
 
-    /// The row's part in a synchronisation: the blocks to write.
+    /// The blocks of a row to write for the synchronisation in progress.
     pub(super) fn sync_row(&mut self, id: HeadId, row: &Row) -> MemberSet {
         let Some(Sync { task, number, .. }) = self.sync else { return 0 };
         self.heads.get_mut(id).sync = number;
@@ -184,8 +184,8 @@ impl<D: BlockDevice> Raid5<D> {
                 self.counts.rebuilt += 1;
                 1 << member
             }
-            // The log entry of the row was dropped, as a block was lost in the meantime; its parity is
-            // computed instead.
+            // The log entry of the row was dropped, because a block was lost in the meantime. The parity is
+            // computed from the blocks instead.
             Task::Replay if !row.has_parity() || self.durability.log.replays(row.row) == 0 => 0,
             Task::Replay => {
                 self.counts.ppl_recovered += 1;
@@ -221,7 +221,7 @@ impl<D: BlockDevice> Raid5<D> {
             return;
         };
         if self.heads.get(id).sync != sync.number {
-            // The work was for an earlier synchronisation; the row is still to be processed for this one.
+            // The work was for an earlier synchronisation. The current one still has to process the row.
             return;
         }
         self.heads.get_mut(id).turns.sync = false;

@@ -1,4 +1,4 @@
-//! Planning of the work on a row: which blocks it needs, and the next step. It only decides;
+//! Planning of the work on a row: the blocks that it needs, and the next step. This module only decides;
 //! [`stripe`](super::stripe) acts.
 
 use super::stripe_cache::{Job, StripeHead};
@@ -8,7 +8,7 @@ use super::write_method::{Blocks, MemberSet, ReadModifyWrite, WriteMethod};
 /// A row that is being worked on.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its number.
+    /// Number of the row.
     pub row: u64,
     /// The parity member.
     pub parity_member: u16,
@@ -16,11 +16,11 @@ pub struct Row {
     pub parity: MemberSet,
     /// All members.
     pub all: MemberSet,
-    /// Members that do not hold their block.
+    /// Members that lack their block of the row.
     pub missing: MemberSet,
     /// Whether parity may be wrong.
     pub untrusted: bool,
-    /// Members whose blocks give the parity in a log replay, if one is pending.
+    /// For a row with a pending log replay: the members whose blocks give the parity.
     pub logged: MemberSet,
 }
 
@@ -28,9 +28,9 @@ pub struct Row {
 pub enum NextStep {
     /// Blocks have to be read.
     Fetch(MemberSet),
-    /// Unreadable blocks have to be computed; all others are in memory.
+    /// Unreadable blocks have to be computed. All other blocks are in memory.
     Recover(MemberSet),
-    /// All that is needed is in memory.
+    /// All needed blocks are in memory.
     Act,
 }
 
@@ -59,13 +59,13 @@ impl Row {
         }
     }
 
-    /// The write method of a write with parity. It is decided anew at each step, as in md, since a block may
-    /// have become unreadable.
+    /// The write method of a write with parity. As in md, it is decided again at each step, because a block
+    /// may have become unreadable.
     pub fn way(&self, head: &StripeHead, level: ReadModifyWrite) -> WriteMethod {
         self.blocks(head).way(level, self.untrusted)
     }
 
-    /// The blocks that the work needs in memory, `task` being the synchronisation in progress.
+    /// The blocks that the work needs in memory. `task`: the synchronisation in progress.
     fn needs(&self, head: &StripeHead, level: ReadModifyWrite, task: Option<Task>) -> MemberSet {
         let needs = |way: WriteMethod| self.blocks(head).needs(way);
         match (head.job, head.way) {

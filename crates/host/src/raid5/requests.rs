@@ -1,4 +1,4 @@
-//! Outstanding host commands, and the rows that wait for a head of the stripe cache.
+//! Outstanding host commands, and the rows that wait for a stripe head.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub struct Request {
     pub submitted: Instant,
     /// Outstanding parts.
     pub left: u32,
-    /// Whether one of them failed.
+    /// Whether a part failed.
     pub failed: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct RowRequest {
 pub enum Requester {
     /// A host write, by number.
     Write(u32),
-    /// A host read that its member cannot serve, by number, and that member.
+    /// A host read that its member cannot serve: the number of the read, and the member.
     Read(u32, u16),
     /// A rebuild, a resync or a scrub.
     Sync,
@@ -44,20 +44,20 @@ pub enum Requester {
 /// A host flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flush {
-    /// Number of its command.
+    /// Number of the host command.
     pub request: u32,
-    /// The epoch that it ends: it waits for parity that was deferred until then.
+    /// The epoch that the flush ends. The flush waits for parity that was deferred in this epoch or before.
     pub epoch: u32,
     /// Rows whose deferred parity is still to be written.
     pub rows: u32,
-    /// Whether it has been sent to the members.
+    /// Whether the flush has been sent to the members.
     pub sent: bool,
 }
 
-/// A discard in progress: work on its rows, `from` to before `to`, has to wait.
+/// A discard in progress. Work on its rows has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discarding {
-    /// Number of its command.
+    /// Number of the host command.
     pub request: u32,
     /// The first row.
     pub from: u64,
@@ -69,20 +69,20 @@ pub struct Discarding {
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     all: Slab<Request>,
-    /// Requested work that waits for a head.
+    /// Requested work that waits for a stripe head.
     pub waiting: VecDeque<RowRequest>,
     /// Outstanding flushes.
     pub flushes: Vec<Flush>,
     /// Discards sent to the members.
     pub discarding: Vec<Discarding>,
-    /// The current epoch; each flush begins a new one.
+    /// The current epoch. Each flush begins a new one.
     pub epoch: u32,
 }
 
 state!(Requests { values { all, waiting, flushes, discarding, epoch } });
 
 impl Requests {
-    /// Adds a submitted command, with one part outstanding: its submission. Returns its number.
+    /// Adds a submitted command and returns its number. The submission counts as one outstanding part.
     pub fn add(&mut self, command: Command, submitted: Instant) -> u32 {
         self.all.add(Request { command, submitted, left: 1, failed: false })
     }
@@ -97,7 +97,7 @@ impl Requests {
         self.all.get_mut(number).left += 1;
     }
 
-    /// Completes a part of a command. Removes and returns the command if it was the last.
+    /// Completes a part of a command. Removes and returns the command after its last part.
     pub fn complete_part(&mut self, number: u32, failed: bool) -> Option<Request> {
         let request = self.all.get_mut(number);
         request.left -= 1;

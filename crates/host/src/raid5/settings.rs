@@ -12,14 +12,14 @@ use super::stripe_cache::MOST_SECTORS;
 use super::sync::Limits;
 use super::write_method::{MOST_MEMBERS, ReadModifyWrite};
 
-/// When parity is written.
+/// The time at which parity is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parity {
-    /// When its row is evicted from the stripe cache, on a flush, or after `parity_delay`; updates of it
-    /// coalesce until then. If a member fails before that, its data in the row may be lost.
+    /// Parity is written when its row is evicted from the stripe cache, on a flush, or after `parity_delay`.
+    /// Updates coalesce until then. If a member fails before, its data in the row may be lost.
     Cache,
-    /// With every data write, as md without a journal.
+    /// Parity is written with every data write, as in md without a journal.
     #[default]
     Md,
 }
@@ -46,19 +46,19 @@ pub struct ArrayFile {
     pub block: Bytes,
     /// Rows in the stripe cache.
     pub stripe_cache: u32,
-    /// When parity is written.
+    /// The time at which parity is written.
     pub parity: Parity,
     /// The longest time for which parity may be deferred with `parity = "cache"`. Left out: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_delay: Option<Duration>,
-    /// When to read the old data and parity instead of the other data.
+    /// The condition for reading the old data and parity (rmw) instead of the other data (rcw).
     pub read_modify_write: ReadModifyWrite,
     /// Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes of a member a second.
     pub sync_slowest: Bytes,
     /// Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second.
     pub sync_fastest: Bytes,
-    /// Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is
-    /// missing loses no block that was not being written. Left out: no log. An entry takes a header of 4 KiB
+    /// Size of the partial parity log on each member (md: PPL). With this log a power cut while a member is
+    /// missing loses only blocks that were being written. Left out: no log. An entry has a header of 4 KiB
     /// and its partial parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_log: Option<Bytes>,
@@ -74,7 +74,8 @@ pub struct ArrayFile {
 }
 
 impl Default for ArrayFile {
-    /// The values of md (Linux 6.1, `raid5.c` and `md.c`), except the block: a page of 16 KiB as in ReSSD.
+    /// The defaults of md (Linux 6.1, `raid5.c` and `md.c`), except for the block: a page of 16 KiB as in
+    /// ReSSD.
     fn default() -> Self {
         Self {
             layout: Layout::default(),
@@ -96,18 +97,18 @@ impl Default for ArrayFile {
 
 /// Bounds of the stripe cache, in rows, as in md.
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
-/// The smallest chunk: a page in md.
+/// The smallest chunk: a memory page, as in md.
 const LEAST_CHUNK: Bytes = Bytes::kib(4);
-/// Most rows synchronised concurrently. Chosen: enough to keep the dies of a small SSD busy.
+/// Most rows that are synchronised concurrently. Chosen: enough to keep the dies of a small SSD busy.
 const SYNC_ROWS: u32 = 32;
 
-/// The largest partial parity log. Chosen: eight times md's.
+/// The largest partial parity log. Chosen: eight times the size in md.
 const MOST_LOG: Bytes = Bytes::mib(1);
 
 /// A checked configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The configuration as written.
+    /// The configuration as given.
     pub file: ArrayFile,
     /// The geometry.
     pub striping: Striping,

@@ -18,7 +18,7 @@ use super::{Event, Raid5};
 const MOST_IN_BATCH: usize = 8;
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Adds a full stripe to the batch of the stripes just before it in the same chunk.
+    /// Adds a full stripe to the batch of the rows just before it in the same chunk.
     pub(super) fn add_to_batch(
         &mut self,
         id: HeadId,
@@ -52,8 +52,8 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Writes the sectors that the current writes cover, as contiguous runs, and whole blocks that could not
-    /// be read.
+    /// Writes the sectors that the current writes cover, as contiguous runs. Also writes whole blocks that
+    /// could not be read.
     pub(super) fn store_parts(
         &mut self,
         id: HeadId,
@@ -88,7 +88,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Writes whole blocks of a row and of the rows in its batch; ends the work if there is nothing to write.
+    /// Writes whole blocks of a row and of the rows in its batch. Ends the work if there is nothing to write.
     pub(super) fn store(
         &mut self,
         id: HeadId,
@@ -98,7 +98,7 @@ impl<D: BlockDevice> Raid5<D> {
     ) {
         let head = self.heads.get_mut(id);
         let (rewrite, was_lost) = (std::mem::take(&mut head.rewrite), std::mem::take(&mut head.turns.lost));
-        // A block written with its proper content, in a rebuild or a repair, leaves parity consistent. The
+        // A rebuild or a repair writes a block with its proper content, so parity stays consistent. The
         // replacement of a lost block does not: after a power cut it may be on the member without its parity.
         let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
         let changes =

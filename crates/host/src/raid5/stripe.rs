@@ -66,8 +66,8 @@ impl<D: BlockDevice> Raid5<D> {
             && !head.turns.sync
     }
 
-    /// Starts the next job of a head: deferred parity that has to be written, then reads, writes, and
-    /// synchronisation. Returns false if there is none.
+    /// Starts the next job of a stripe head. The order is: deferred parity that has to be written, reads,
+    /// writes, synchronisation. Returns false if there is no work.
     fn begin_job(&mut self, id: HeadId, row: &Row) -> bool {
         let stays_behind = self.settings.file.parity == Parity::Cache && row.missing == 0;
         let head = self.heads.get_mut(id);
@@ -102,7 +102,7 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Reconsiders a job that began before a member failed.
+    /// Revises a job that began before a member failed.
     fn revise_job(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         match head.job {
@@ -119,7 +119,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Makes the waiting writes of a row its current ones.
+    /// Makes the waiting writes of a row its current writes.
     fn take_writes(&mut self, id: HeadId, row: &Row) {
         let striping = self.settings.striping;
         let Self { heads, requests, .. } = self;
@@ -141,7 +141,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Reads blocks; a write waits for the end of other pre-reads first.
+    /// Reads blocks. A write first waits for the end of other pre-reads.
     fn fetch(
         &mut self,
         id: HeadId,
@@ -194,8 +194,8 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Recovers unreadable blocks: a single one is computed from the others; several are lost, and count as
-    /// zeroes from then on.
+    /// Recovers unreadable blocks. A single one is computed from the other blocks. Several are lost, and
+    /// count as zeroes from then on.
     fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: MemberSet) {
         let block = sectors(&(0..self.settings.striping.block));
         let one = unknown.count_ones() == 1;
@@ -225,13 +225,12 @@ impl<D: BlockDevice> Raid5<D> {
         }
         if row.untrusted {
             // From now on the other blocks and the parity define the content of the block, or the parity is
-            // recomputed.
+            // computed again.
             self.durability.rows.is_right(row.row);
         }
         let head = self.heads.get_mut(id);
         head.known |= data;
-        // Parity that was read is not valid if its update was deferred, or if blocks of the row are zeroes
-        // now.
+        // Parity that was read is invalid if its update was deferred, or if blocks of the row are zeroes now.
         if head.turns.raw || !one {
             head.known &= !row.parity;
             head.turns.raw = false;
@@ -252,7 +251,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Carries the job out once all needed blocks are in memory: computes parity and writes.
+    /// Executes the job: computes parity and writes. All needed blocks are in memory.
     fn act(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.heads.end_preread(id);
         let writes = match self.heads.get(id).job {

@@ -1,5 +1,5 @@
-//! The stripe cache: stripe heads, each of which holds a row while work on it is in progress, and afterwards
-//! until it is reused for another row.
+//! The stripe cache: stripe heads. A stripe head keeps a row while work on it is in progress, and afterwards
+//! until the head is reused for another row.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub type SectorSet = u64;
 /// Most sectors of a block: the bits of [`SectorSet`].
 pub const MOST_SECTORS: u64 = 64;
 
-/// No head; the end of a list.
+/// No head: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// The sectors of a part of a block, as a bitmap.
@@ -29,17 +29,17 @@ pub fn sectors(part: &Range<u64>) -> SectorSet {
     to(part.end) & !to(part.start)
 }
 
-/// The work on a row in progress.
+/// The work in progress on a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Job {
     /// None.
     #[default]
     None,
-    /// Host writes, with parity.
+    /// Host writes with parity.
     Write,
-    /// Host writes without parity, which is deferred.
+    /// Host writes of data only. Their parity is deferred.
     WriteData,
-    /// Deferred parity.
+    /// The write of deferred parity.
     Settle,
     /// Reads of blocks that the host could not read from their member.
     Read,
@@ -47,23 +47,23 @@ pub enum Job {
     Sync,
 }
 
-/// The condition that a head waits for.
+/// The condition that a stripe head waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// Nothing.
     #[default]
     Idle,
-    /// The end of the instant, as more writes of the row may arrive until then.
+    /// The end of the instant. More writes of the row may arrive until then.
     Plugged,
-    /// Being handled; it is queued.
+    /// The turn of the head in the queue of heads to handle.
     Queued,
     /// The end of other pre-reads.
     Delayed,
-    /// Permission to read, after stripes that need no reads.
+    /// Permission to read. Stripes without reads are handled first.
     Held,
     /// Reads of blocks.
     Fetching,
-    /// Its entry in the partial parity log, or space for it.
+    /// The write of the log entry of the row, or log space for it.
     Logging,
     /// Writes of blocks.
     Storing,
@@ -76,70 +76,70 @@ pub struct StripeHead {
     pub row: Option<u64>,
     /// The work in progress.
     pub job: Job,
-    /// The condition that it waits for.
+    /// The condition that the work waits for.
     pub step: Step,
-    /// Write method: how parity is updated.
+    /// Write method: how the parity is updated.
     pub way: Option<WriteMethod>,
-    /// Members whose block the current writes touch, and those whose block they cover entirely.
+    /// Members whose block the current writes touch.
     pub written: MemberSet,
-    /// See there.
+    /// Members whose block the current writes cover entirely.
     pub whole: MemberSet,
     /// Number of blocks read for the job.
     pub fetched: u32,
-    /// Host writes that wait, host writes in progress, and host reads.
+    /// Host writes that wait.
     pub pending: Vec<u32>,
-    /// See there.
+    /// Host writes in progress.
     pub current: Vec<u32>,
-    /// See there; each with the member of the requested block.
+    /// Host reads, each with the member of the requested block.
     pub reads: Vec<(u32, u16)>,
     /// Members whose block is in memory.
     pub known: MemberSet,
     /// Members whose block could not be read.
     pub bad: MemberSet,
-    /// Members to which the block is written in addition to those of the job.
+    /// Members whose block is written in addition to the writes of the job.
     pub rewrite: MemberSet,
     /// Sectors whose parity is deferred.
     pub stale: SectorSet,
     /// Whether the delta of the deferred parity is in memory.
     pub has_delta: bool,
-    /// Time and flush epoch since which parity is deferred.
+    /// Time and flush epoch at which the deferral of parity began.
     pub since: (Instant, u32),
     /// Blocks to store once the row's entry is in the partial parity log.
     pub logged: MemberSet,
     /// Outstanding member commands.
     pub left: u32,
-    /// Further work for the row.
+    /// Flags for further work on the row.
     pub turns: RowFlags,
-    /// The synchronisation, by number, for which the row is worked on.
+    /// Number of the synchronisation for which the row is worked on.
     pub sync: u32,
-    /// By member: the sectors of its block that the current writes cover.
+    /// By member: the sectors of the block that the current writes cover.
     pub covered: Vec<SectorSet>,
-    /// The heads of the rows after it that are in the same batch.
+    /// The heads of the following rows in the same batch.
     pub batch: Vec<HeadId>,
-    /// Neighbours in the LRU list, [`NONE`] at its ends, and the next head in the same hash bucket.
+    /// Neighbours in the LRU list ([`NONE`] at its ends), and the next head in the same hash bucket.
     links: Links,
 }
 
-/// Flags for a row beside the host's work.
+/// Flags of a row, besides the host's work on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowFlags {
-    /// Deferred parity is to be written.
+    /// Deferred parity has to be written.
     pub settle: bool,
-    /// A rebuild, a resync or a scrub has reached it.
+    /// A rebuild, a resync or a scrub has reached the row.
     pub sync: bool,
-    /// It counts among the stripes with pre-reads.
+    /// The row counts among the stripes with pre-reads.
     pub preread: bool,
-    /// It counts among the full stripes being written.
+    /// The row counts among the full stripes being written.
     pub full: bool,
-    /// One of its writes is FUA.
+    /// A write of the row is FUA.
     pub fua: bool,
-    /// It is evicted once its parity is written.
+    /// The head is evicted once its parity is written.
     pub leave: bool,
-    /// The parity in memory is the member's old one, as the update is deferred.
+    /// The parity in memory is the old one from the member: its update is deferred.
     pub raw: bool,
     /// The writes in progress change data or parity.
     pub changes: bool,
-    /// Blocks were lost and replaced, so that the parity on its member does not match them.
+    /// Blocks were lost and replaced, so the parity on the member does not match them.
     pub lost: bool,
 }
 
@@ -162,12 +162,13 @@ pub struct StripeCache {
     heads: Column<HeadId, StripeHead>,
     /// First head of each hash bucket.
     buckets: Vec<u32>,
-    /// LRU list of idle heads: least and most recently used.
+    /// The least recently used idle head: the first of the LRU list.
     oldest: u32,
+    /// The most recently used idle head: the last of the LRU list.
     newest: u32,
     /// Number of heads with work.
     pub active: u32,
-    /// Whether a row had to wait for a head, and at least three quarters have been active since.
+    /// Whether a row had to wait for a head, and at least three quarters of the heads have been active since.
     pub blocked: bool,
     /// Heads to be evicted once their parity is written.
     pub leaving: u32,
@@ -177,23 +178,23 @@ pub struct StripeCache {
 /// Queues of heads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct HeadQueues {
-    /// To be handled: md's `handle_list`.
+    /// Heads to handle: md's `handle_list`.
     queued: VecDeque<HeadId>,
-    /// To read, once other pre-reads are done: `delayed_list`.
+    /// Heads that read once other pre-reads are done: `delayed_list`.
     delayed: VecDeque<HeadId>,
-    /// To read: `hold_list`.
+    /// Heads that may read: `hold_list`.
     held: VecDeque<HeadId>,
     /// Stripes with pre-reads in progress: `preread_active_stripes`.
     prereads: u32,
     /// Full stripes being written: `pending_full_writes`.
     full: u32,
-    /// How often stripes that wait to read were bypassed: `bypass_count`.
+    /// Number of bypasses of stripes that wait to read: `bypass_count`.
     passed_over: u32,
 }
 
-/// Stripes with pre-reads in progress below which others may start to read: `IO_THRESHOLD` of md.
+/// Limit of stripes with pre-reads in progress: below it, others may start to read. `IO_THRESHOLD` of md.
 const IO_THRESHOLD: u32 = 1;
-/// How often stripes that wait to read are bypassed while full stripes are written: `BYPASS_THRESHOLD` of md.
+/// Bypasses of stripes that wait to read, while full stripes are written: `BYPASS_THRESHOLD` of md.
 const BYPASS_THRESHOLD: u32 = 1;
 
 state!(StripeCache { values { heads, buckets, oldest, newest, active, blocked, leaving, lists } });
@@ -270,8 +271,8 @@ impl StripeCache {
         self.active += 1;
     }
 
-    /// Makes a head idle: it becomes the most recently used, or the least recently used if it is to be
-    /// evicted.
+    /// Makes a head idle. It becomes the most recently used head, or the least recently used one if it is to
+    /// be evicted.
     pub fn make_idle(&mut self, id: HeadId) {
         self.active -= 1;
         let head = &mut self.heads[id];
@@ -303,14 +304,14 @@ impl StripeCache {
         (self.oldest != NONE).then_some(HeadId(self.oldest))
     }
 
-    /// Whether a row that is not cached may get a head: after one had to wait, only while fewer than three
-    /// quarters are active.
+    /// Whether a row that is not cached may get a head. After a row had to wait for one, this is true only
+    /// while fewer than three quarters are active.
     pub fn has_room(&self) -> bool {
         let most = if self.blocked { self.count() * 3 / 4 } else { self.count() };
         self.active < most
     }
 
-    /// Assigns a head, whose old contents are not needed, to a row.
+    /// Assigns a head to a row. The old contents of the head are dropped.
     pub fn assign(&mut self, id: HeadId, row: u64) {
         self.forget(id);
         let bucket = self.bucket(row);
@@ -350,9 +351,11 @@ impl StripeCache {
         self.lists.delayed.push_back(id);
     }
 
-    /// The next head to handle, in md's order: those that need no reads first; while full stripes are
-    /// written, the others only after they have been bypassed. When no other stripe reads, all delayed ones
-    /// may start to read.
+    /// The next head to handle, in md's order:
+    /// 1. Heads that need no reads.
+    /// 2. The other heads. While full stripes are written, they come only after they have been bypassed.
+    ///
+    /// When no other stripe reads, all delayed heads may start to read.
     pub fn next_to_handle(&mut self) -> Option<HeadId> {
         let HeadQueues { queued, delayed, held, prereads, full, passed_over } = &mut self.lists;
         if let Some(id) = queued.pop_front() {

@@ -3,26 +3,26 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
-/// Purpose of a synchronisation.
+/// Kind of a synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// Writes a device that replaced a failed one.
+    /// Writes the data of a replaced member to its new device.
     Rebuild {
         /// The member.
         member: u16,
     },
-    /// Recovers parity from the log after a power cut.
+    /// Recovers parity from the partial parity log after a power cut.
     Replay,
     /// Rewrites parity that may be wrong after a power cut.
     Resync,
-    /// Reads and compares everything.
+    /// Reads and compares all rows.
     Scrub,
 }
 
 /// Rate limits of a synchronisation, as in md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Rate, in bytes of a member a second, below which host requests are ignored.
+    /// Rate below which host requests are ignored, in bytes of a member a second.
     pub slowest: Bytes,
     /// Highest rate, in bytes of a member a second.
     pub fastest: Bytes,
@@ -30,43 +30,46 @@ pub struct Limits {
     pub rows: u32,
 }
 
-/// Pause of a synchronisation above its highest rate, as in md.
+/// Pause of a synchronisation that exceeds its highest rate, as in md.
 const PAUSE: Duration = Duration::from_ms(500);
-/// The rate is measured over up to ten steps of three seconds: `SYNC_MARKS` and `SYNC_MARK_STEP` of md.
+/// Number of times from which the rate is measured: `SYNC_MARKS` of md.
 const MARKS: usize = 10;
+/// Least time between two of these times: `SYNC_MARK_STEP` of md.
 const STEP: Duration = Duration::from_ms(3_000);
 const SECOND: u64 = Duration::from_ms(1_000).ps();
 
-/// Whether the next row may start.
+/// The decision whether the next row may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaceDecision {
-    /// At once.
+    /// It may start now.
     Start,
-    /// When a row in progress is done.
+    /// It may start when a row in progress is done.
     Wait,
-    /// After a pause.
+    /// It may start after this pause.
     Pause(Duration),
 }
 
 /// A synchronisation in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sync {
-    /// Its purpose.
+    /// Kind of the synchronisation.
     pub task: Task,
-    /// Its sequence number in the array.
+    /// Sequence number in the array.
     pub number: u32,
     /// The first row not started.
     pub next: u64,
     /// Rows in progress.
     pub rows: Vec<u64>,
-    /// Whether it is paused.
+    /// Whether the synchronisation is paused.
     pub pauses: bool,
-    /// Whether the flush that makes its rows non-volatile has started.
+    /// Whether the flush that makes the rows non-volatile has started.
     pub flushes: bool,
     /// Rows done.
     pub done: u64,
-    /// Times with the rows done by then; the latest, and the one from which the rate is measured.
+    /// Ring of times, each with the number of rows done by then.
     marks: [(Instant, u64); MARKS],
+    /// Index of the latest time in `marks`. The rate is measured from the oldest one, which is the next in
+    /// the ring.
     latest: usize,
 }
 
@@ -86,8 +89,8 @@ impl Sync {
         }
     }
 
-    /// Whether the next row may start. `is_busy`: the host has commands outstanding; `row`: bytes of a row on
-    /// each member.
+    /// Whether the next row may start. `is_busy`: whether the host has commands outstanding. `row`: bytes of
+    /// a row on each member.
     pub fn check_pace(&mut self, now: Instant, is_busy: bool, row: Bytes, limits: &Limits) -> PaceDecision {
         if self.rows.len() >= limits.rows as usize {
             return PaceDecision::Wait;
@@ -129,7 +132,8 @@ mod tests {
         Limits { slowest: Bytes::kib(640), fastest: Bytes::kib(6400), rows: 4 }
     }
 
-    /// Starts rows at an instant as long as that is allowed. Returns how many, and the final decision.
+    /// Starts rows at an instant while the pace allows it. Returns the number of rows started, and the final
+    /// decision.
     fn begin(sync: &mut Sync, now: Instant, is_busy: bool) -> (u64, PaceDecision) {
         let mut begun = 0;
         loop {
@@ -162,7 +166,7 @@ mod tests {
         (0..4).for_each(|row| sync.end_row(row));
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, PaceDecision::Wait));
         (4..8).for_each(|row| sync.end_row(row));
-        // Two more rows reach the lowest rate, ten rows a second; a third starts once they are done.
+        // Two more rows reach the lowest rate, ten rows a second. A third one starts once those are done.
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (2, PaceDecision::Wait));
         sync.end_row(8);
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (0, PaceDecision::Wait));

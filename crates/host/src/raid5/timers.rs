@@ -5,16 +5,16 @@ use wordline_kernel::{Duration, Instant};
 
 use super::stripe_cache::HeadId;
 
-/// Pending timers, and actions that an event defers to its end.
+/// Pending timers, and actions that an event defers to the end of its instant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Timers {
     /// Whether the first command of the run has arrived.
     pub started: bool,
     /// Whether the clock of the flash is off.
     pub untimed: bool,
-    /// Times of pending member failures and of the scrub.
+    /// Times of pending member failures, each with the index of the configured failure.
     pub failures: Vec<(Instant, u16)>,
-    /// See there.
+    /// Time of the pending scrub.
     pub scrub: Option<Instant>,
     /// Heads to be handled at the end of the instant.
     pub plugged: Vec<HeadId>,
@@ -22,9 +22,9 @@ pub struct Timers {
     pub settle: bool,
     /// Sequence number of the last synchronisation.
     pub syncs: u32,
-    /// Since when the array has been degraded, and for how long it was before.
+    /// Time since which the array has been degraded.
     pub degraded_since: Option<Instant>,
-    /// See there.
+    /// Time spent degraded before that.
     pub degraded: Duration,
 }
 

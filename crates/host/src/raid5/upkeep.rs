@@ -1,4 +1,4 @@
-//! Control of the array as a whole: order of activities, member failures, synchronisations, and power cuts.
+//! Control of the whole array: order of activities, member failures, synchronisations, and power cuts.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::block_device::PowerCut;
@@ -14,7 +14,7 @@ use super::sync::{PaceDecision, Sync, Task};
 use super::{Cause, Event, Power, Raid5, durability};
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Runs every activity that the last event made possible, to the end.
+    /// Runs every activity that the last event made possible, until none makes progress.
     pub(super) fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             if let Some(over) = self.members.next_untimed_completion(self.durability.held.failed()) {
@@ -94,7 +94,6 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Handles a timer.
     pub(super) fn handle_timer(
         &mut self,
         event: Event<D::Event>,
@@ -144,7 +143,7 @@ impl<D: BlockDevice> Raid5<D> {
         let waits = self.heads.all().filter(|(_, head)| head.stale != 0 && !head.turns.settle);
         if let Some(first) = waits.map(|(_, head)| head.since.0).min() {
             self.timers.settle = true;
-            // Data writes may take longer than parity may be deferred.
+            // Data writes may take longer than the limit of the deferral.
             calendar.at((first + delay).max(calendar.now()), Event::Settle);
         }
     }
@@ -155,7 +154,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.make_progress(calendar);
     }
 
-    /// Fails a member, whose data are gone, and replaces it by a spare if there is one.
+    /// Fails a member, whose data are lost. Replaces it by a spare if there is one.
     pub(super) fn drop_member(&mut self, member: u16, now: Instant) {
         if !self.durability.held.fail(member) {
             return;
@@ -175,7 +174,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync_next(now);
     }
 
-    /// Starts a scrub, unless another synchronisation is in progress. Returns whether it did.
+    /// Starts a scrub, unless another synchronisation is in progress. Returns whether it started.
     pub fn scrub(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let begins = self.begin_scrub(calendar.now());
         self.make_progress(calendar);
@@ -232,10 +231,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Ends a synchronisation whose rows were all started, once they are done and non-volatile. After a
-    /// resync or a replay a flush covers the parity written: without it a later power cut would put the same
-    /// rows in doubt, and a member failing before it could bring back the old content of a block that had
-    /// been read as new.
+    /// Ends a synchronisation when all its rows have been started, done and made non-volatile. After a resync
+    /// or a replay a flush has to cover the parity that it wrote. Without the flush a later power cut would
+    /// put the same rows in doubt, and a member failure before that could bring back the old content of a
+    /// block that had been read as new.
     fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if !sync.rows.is_empty() {

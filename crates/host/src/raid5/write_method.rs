@@ -1,4 +1,4 @@
-//! Write methods: how the parity of a row is updated, and md's rule for the choice between them.
+//! Write methods: how the parity of a row is updated. md's rule selects the method.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,20 +21,20 @@ pub fn each(set: MemberSet) -> impl Iterator<Item = u16> {
     })
 }
 
-/// When to read the old data and parity instead of the other data: md's `rmw_level`.
+/// When read-modify-write is used instead of reconstruct-write: md's `rmw_level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadModifyWrite {
     /// Never (level 0).
     Never,
-    /// When it takes fewer reads (level 1).
+    /// When it needs fewer reads (level 1).
     #[default]
     Fewer,
-    /// When it does not take more reads (level 2).
+    /// When it does not need more reads (level 2).
     Preferred,
 }
 
-/// Write method: what the new parity is computed from.
+/// Write method: the blocks from which the new parity is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteMethod {
     /// Read-modify-write (rmw): the old parity, the old data and the new data.
@@ -60,7 +60,7 @@ pub struct Blocks {
     pub readable: MemberSet,
 }
 
-/// Reads that each write method takes.
+/// Number of reads that each write method needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reads {
     /// For read-modify-write.
@@ -70,7 +70,7 @@ pub struct Reads {
 }
 
 impl Blocks {
-    /// Blocks that a write method needs and that are not in memory.
+    /// Blocks that a write method needs but that are not in memory.
     pub fn needs(&self, way: WriteMethod) -> MemberSet {
         let needed = match way {
             WriteMethod::Modify => self.written | self.parity,
@@ -79,7 +79,7 @@ impl Blocks {
         needed & !self.known
     }
 
-    /// The reads of each write method, as md counts them: an unreadable block counts as twice the number of
+    /// The reads of each write method, as md counts them. An unreadable block counts as twice the number of
     /// members.
     pub fn reads(&self) -> Reads {
         let of = |way| {
@@ -90,8 +90,9 @@ impl Blocks {
         Reads { modify: of(WriteMethod::Modify), reconstruct: of(WriteMethod::Reconstruct) }
     }
 
-    /// The write method by md's rule: a method without reads is taken at once, reconstruct-write first; else
-    /// the one with fewer reads. The parity of an `untrusted` row may be wrong, and is reconstructed.
+    /// The write method by md's rule: reconstruct-write if it needs no reads, otherwise the method with fewer
+    /// reads. `level` decides between equal ones. The parity of an `untrusted` row may be wrong, so it is
+    /// always reconstructed.
     pub fn way(&self, level: ReadModifyWrite, untrusted: bool) -> WriteMethod {
         let Reads { modify, reconstruct } = self.reads();
         if untrusted || level == ReadModifyWrite::Never || reconstruct == 0 {
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_cold_cache_takes_the_ways_of_md() {
-        // By md's rule: `k` written blocks take k + 1 reads to modify and n - 1 - k to reconstruct.
+        // By md's rule `k` written blocks need k + 1 reads for rmw, and n - 1 - k reads for rcw.
         let cases = [
             (4, 1, (2, 2), WriteMethod::Reconstruct),
             (4, 2, (3, 1), WriteMethod::Reconstruct),
@@ -166,9 +167,9 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_read_counts_as_twice_the_members() {
         let without = |member: u32, row: Blocks| Blocks { readable: row.all & !(1 << member), ..row };
-        // Of four members the second is missing, and the first is written: parity can only be modified.
+        // Of four members the second is missing and the first is written. The parity can only be modified.
         assert_eq!(without(1, cold(4, 1)).reads(), Reads { modify: 2, reconstruct: 9 });
-        // The missing block itself is written: its old content is not needed if the others are read.
+        // The missing block itself is written. Its old content is not needed if the other blocks are read.
         assert_eq!(without(0, cold(4, 1)).reads(), Reads { modify: 9, reconstruct: 2 });
     }
 

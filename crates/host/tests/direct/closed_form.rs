@@ -9,10 +9,11 @@ use wordline_ssd::physical_device::PhysicalDevice;
 use super::{build, file};
 use crate::pblk::rig::{Host, Kind};
 
-/// Pages of 4 KiB and their spare bytes take some 10.6 us at 400 MT/s, interface waits less than one.
+/// Upper bound of the transfer of a page. A page of 4 KiB and its spare bytes take some 10.6 us at 400 MT/s.
+/// Interface waits take less than 1 us.
 const TRANSFER: Duration = Duration::from_us(12);
 
-/// The time of a write of so many pages on an idle device, and the time of a program.
+/// The time of a write of this many pages on an idle device, and the time of a program.
 fn time_of(kind: Kind, programs: u64, spread: Spread, pages: u32) -> [Duration; 2] {
     let mut file = file([12, 32, 1, 2, 2], kind, programs);
     file.spread = spread;

@@ -1,4 +1,4 @@
-//! A host without an FTL returns the data that it took, and measures the device's latency.
+//! A host without an FTL: it returns the data that were written, and shows the latency of the device.
 
 mod closed_form;
 mod random;
@@ -9,7 +9,7 @@ use wordline_ssd::OpenChannel;
 
 use crate::pblk::rig::{self, Chips, Kind};
 
-/// A host on chips like those of the other tests, over a device of a kind.
+/// A host over a device of a kind, with chips as in the other tests.
 pub fn file(chips: Chips, kind: Kind, programs: u64) -> DirectFile {
     DirectFile {
         over_provisioning: 0.3,

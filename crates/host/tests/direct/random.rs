@@ -25,7 +25,7 @@ fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = DirectFile> {
     )
 }
 
-/// A host that may run out of chunks: it relocates nothing.
+/// A host that may run out of chunks, because it relocates nothing.
 fn host_of(file: DirectFile) -> Host<wordline_host::direct::Direct<OpenChannel>> {
     Host::of(build(file, 1), true)
 }
@@ -90,7 +90,7 @@ proptest! {
             device.audit(calendar.now() - Instant::ZERO);
         }
         prop_assert_eq!(host.device.digest(), again.digest());
-        // A single wrong byte gives an error or another state, and no panic.
+        // A single wrong byte gives an error or another state, but no panic.
         let place = byte.0.index(bytes.len());
         bytes[place] = byte.1;
         let _ = build(file, 9).load(&mut bytes.as_slice()).is_ok();

@@ -1,5 +1,5 @@
-//! Devices with a volatile write cache: what the FTL does for durability, and what is lost where failures are
-//! not recovered.
+//! Devices with a volatile write cache: the flushes of the FTL, and the losses on a device that does not
+//! recover program failures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, Operation};
 
 use super::rig::{Host, Kind, medium, tiny, with};
 
-/// Writes, flushes and reads, with GC; then cuts the power and reads everything.
+/// Writes, flushes and reads, with GC. Then cuts the power and reads everything.
 fn use_and_cut(host: &mut Host) {
     host.fill();
     for n in 0..3 * host.pages() {
@@ -45,7 +45,7 @@ fn a_flush_waits_until_the_data_are_in_flash() {
         host.submit(Operation::Flush, false, 0, 0);
         host.run_down_to(0);
         let program = host.device.device().geometry().times.write[0];
-        // Smeta and the page go to two parallel units: a device with a volatile cache programs them
+        // Smeta and the page go to two parallel units. A device with a volatile cache programs them
         // concurrently.
         let programs = if kind == Kind::Shift { 1 } else { 2 };
         let took = host.calendar.now().ps();
@@ -68,7 +68,7 @@ fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it()
         use_and_cut(&mut host);
     }));
     assert!(caught.is_err(), "answered writes were lost");
-    // The same run, with failing commands allowed by the oracle: the losses are counted.
+    // The same run with an oracle that allows failed commands. The losses are counted.
     let mut host = failing(Kind::Unreliable, 0.02);
     for n in 0..200 {
         host.run_down_to(5);
@@ -115,7 +115,7 @@ fn devices_with_a_manager_lose_nothing_in_the_same_run() {
 
 #[test]
 fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
-    // One block beside the journal recovers the first of them.
+    // Each die has one block besides the journal, which recovers only the first failure.
     let rule =
         |nth| FaultFile { nth: Some(nth), die: Some(NumberRange::from(0)), ..FaultFile::new(Fails::Program) };
     for kind in [Kind::Shift, Kind::Copies] {
@@ -135,7 +135,7 @@ fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
         assert_eq!(host.failed, 0, "{kind:?}: enough chunks are left");
         assert_eq!(host.device.device().counts().blocks_lost, 0, "{kind:?}");
         host.read_all();
-        // Everything that the flush covers is in flash.
+        // Everything that the flush covered is in flash.
         host.cut_power();
         host.read_all();
         assert_eq!(host.device.recovery().expect("it is over").lost, 0, "{kind:?}");

@@ -19,8 +19,8 @@ fn a_write_takes_the_time_of_the_host_and_a_flush_that_of_smeta_and_a_program() 
     let program = host.device.device().geometry().times.write[0];
     let took = host.calendar.now() - at;
     let both = program + program;
-    // The transfers of two pages of 4 KiB and their spare bytes take some 21 us at 400 MT/s, interface waits
-    // less than one.
+    // The transfers of two pages of 4 KiB and their spare bytes take some 21 us at 400 MT/s. Interface waits
+    // take less than 1 us.
     assert!((both..both + Duration::from_us(25)).contains(&took), "{took}, two programs take {both}");
 }
 
@@ -48,7 +48,7 @@ fn pages_are_read_from_the_ring_until_others_need_their_room() {
     host.submit(Operation::Read, false, 0, 1);
     host.run_down_to(0);
     assert_eq!((host.device.counts().read_from_ring, host.device.counts().read_from_flash), (1, 0));
-    // 32 entries, one of which stays empty; padding is not an entry.
+    // The ring has 32 entries, and one of them stays empty. Padding takes no entry.
     (1..31).for_each(|page| host.write(page));
     host.run_down_to(0);
     host.submit(Operation::Read, false, 0, 1);
@@ -68,8 +68,8 @@ fn a_line_holds_smeta_data_and_emeta() {
     host.run_down_to(0);
     host.submit(Operation::Flush, false, 0, 0);
     host.run_down_to(0);
-    // Lines with 12 data pages: two are full, the third is open; emeta of the second is written at the latest
-    // with the fourth.
+    // Lines have 12 data pages. Two lines are full, and the third is open. Emeta of the second line is
+    // written at the latest with the fourth line.
     let counts = host.device.counts();
     assert_eq!((counts.host_pages, counts.smeta_blocks, counts.padding), (25, 3, 0));
     assert!((3..=6).contains(&counts.emeta_blocks), "{}", counts.emeta_blocks);
@@ -94,7 +94,7 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
 
 #[test]
 fn a_failed_write_is_made_again_and_its_line_is_collected_first() {
-    // The second program in the second parallel unit.
+    // The second program in the second parallel unit fails.
     let rule = FaultFile {
         page: Some(NumberRange::from(1)),
         die: Some(NumberRange::from(1)),
@@ -108,7 +108,7 @@ fn a_failed_write_is_made_again_and_its_line_is_collected_first() {
     let counts = host.device.counts();
     assert!(counts.resubmitted >= 1 && host.failed == 0, "{counts:?}");
     assert_eq!(counts.host_pages, 6 + counts.resubmitted);
-    // 15 more pages close the line, which has one chunk left, and one more page.
+    // 15 more pages close the line, which has one chunk left, and take one page of the next line.
     (0..15).for_each(|page| host.write(page));
     host.run_down_to(0);
     host.submit(Operation::Flush, false, 0, 0);

@@ -6,8 +6,8 @@ use wordline_ssd::{BlockDevice, Operation};
 
 use super::rig::{Host, Kind, medium, tiny, with};
 
-/// All kinds of writes, some of them flushed, over all pages of a tiny device; enough for GC. False once so
-/// many events have been handled.
+/// Writes of all kinds over all pages of a tiny device, some of them flushed, and enough for GC. Returns
+/// false once this many events have been handled.
 fn run(host: &mut Host, mut events: usize) -> bool {
     for n in 0..60 {
         let page = n * 7;
@@ -83,7 +83,7 @@ fn it_outlives_a_cut_at_every_event_where_devices_with_a_buffer_make_good_for_fa
 
 #[test]
 fn it_outlives_a_cut_at_every_event_where_chunks_go_offline() {
-    // Two blocks beside the journal are soon used up.
+    // The two blocks besides the journal are soon used up.
     for kind in [Kind::Shift, Kind::Copies] {
         let rule = FaultFile { every: Some(37), ..FaultFile::new(Fails::Program) };
         cut_everywhere(5, || {
@@ -135,7 +135,7 @@ fn a_recovery_that_is_cut_off_begins_again() {
         let mut host = new();
         is_over |= host.cut_power_in_recovery(events);
         host.cut_power();
-        // Losses are counted relative to the contents before the first cut.
+        // Losses are relative to the contents before the first cut.
         assert!(is_over || found(&host) == found(&once), "{:?}, wanted {:?}", found(&host), found(&once));
         host.read_all();
         if is_over {
@@ -153,7 +153,7 @@ fn a_recovery_reads_smeta_and_emeta_and_of_open_lines_the_pages() {
     let recovered = host.device.recovery().expect("it is over");
     let counts = host.device.counts().clone();
     let (smeta, emeta) = (counts.smeta_blocks, counts.emeta_blocks);
-    // The pages of at most two lines: the open one, and one without emeta.
+    // At most the pages of two lines: the open line, and one line without emeta.
     let least = smeta + emeta;
     assert!((least..least + 2 * 128).contains(&recovered.pages_read), "{recovered:?}, {least} of metadata");
     assert_eq!((recovered.lost, recovered.returned), (0, 0));

@@ -1,4 +1,4 @@
-//! Directly preconditioned devices, compared with devices that were written for long.
+//! Directly preconditioned devices, compared with devices after many writes.
 
 use wordline_host::pblk::PblkFile;
 use wordline_kernel::{Duration, Instant, Seed, Stream};
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 use super::rig::{Host, Kind, SECTORS, build, file, medium, with};
 use crate::zones;
 
-/// A device with 640 lines of 64 pages, of which the host has filled a first part.
+/// A device with 640 lines of 64 pages. The host has filled a fraction of its pages.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     ring: u64,
@@ -18,8 +18,8 @@ struct Size {
     filled: f64,
 }
 
-/// Sizes at which free lines settle where the host loses its last window, where the shares of the ring are
-/// steady, and where GC stops.
+/// Sizes at which the number of free lines settles in different ranges of the rate limiter: where the host
+/// loses its last window, where the shares of the ring are steady, and where GC stops.
 const SIZES: [Size; 3] = [
     Size { ring: 16, over_provisioning: 0.25, filled: 1.0 },
     Size { ring: 64, over_provisioning: 0.3, filled: 1.0 },
@@ -46,8 +46,8 @@ fn age(host: &mut Host, pages: u64, times: u64, random: &mut Stream) {
     assert!(host.device.age(next, Some(16)).is_some());
 }
 
-/// Overwrites random ones of the first `pages` pages, `count` times, with the clock on. Returns programs for
-/// each host page.
+/// Overwrites the first `pages` pages at random, `count` pages in all, with the clock on. Returns the
+/// programs for each host page.
 fn run(host: &mut Host, pages: u64, count: u64, random: &mut Stream) -> f64 {
     let before = host.device.programmed();
     for _ in 0..count {
@@ -69,8 +69,7 @@ fn distance(one: &[u32], other: &[u32]) -> f64 {
     one.iter().chain(other).map(differs).fold(0.0, f64::max)
 }
 
-/// Takes some two seconds: three drive writes of each of three devices, which direct preconditioning
-/// replaces.
+/// Compares with three drive writes on each of three devices. This takes some two seconds.
 #[test]
 fn what_is_laid_is_what_writing_for_long_leaves() {
     for size in SIZES {
@@ -83,11 +82,12 @@ fn what_is_laid_is_what_writing_for_long_leaves() {
         let steady = laid.fill_steady(size.filled);
         assert!(steady.overwritten < pages / 2, "{size:?}: {steady:?}");
         let [valid, wanted] = [&laid, &long].map(|host| host.device.valid_in_closed_lines());
-        // Two samples of these sizes from one distribution differ by more with probability 0.01.
+        // The distance of two samples of these sizes from one distribution exceeds this limit with
+        // probability 0.01.
         let limit = 1.63 * (1.0 / valid.len() as f64 + 1.0 / wanted.len() as f64).sqrt();
         let distance = distance(&valid, &wanted);
         assert!(distance < limit, "{size:?}: the lines differ by {distance}, at most {limit}");
-        // GC works on four lines at a time, and one is open.
+        // GC collects four lines concurrently, and one line is open.
         let [free, wanted] = [&laid, &long].map(|host| host.device.free_chunks());
         assert!(free.abs_diff(wanted) <= 5 * 4, "{size:?}: {free} free chunks, {wanted} after long writing");
         let [found, wanted] = [&mut laid, &mut long].map(|host| run(host, pages, pages / 2, random));
@@ -106,7 +106,7 @@ fn a_cut_finds_all_that_was_laid_by_the_lists_of_its_lines() {
         host.cut_power();
         let recovered = host.device.recovery().expect("it is over");
         assert_eq!((recovered.lost, recovered.returned), (0, 0), "{kind:?}");
-        // Smeta and emeta of each line, and the pages of lines without them: the open one, and those that
+        // Smeta and emeta of each line, and the pages of lines without them: the open line, and lines that
         // wait for emeta.
         let lists = u64::from((layout.smeta + layout.emeta) * layout.strip * layout.lines);
         let most = lists + 5 * u64::from(layout.per_line());

@@ -1,5 +1,5 @@
-//! The host FTL returns the data that it took, through GC, failures, power cuts and snapshots; and its costs
-//! match theory.
+//! The host FTL: it returns the data that were written, through GC, failures, power cuts and snapshots. Its
+//! costs match theory.
 
 mod amplification;
 mod buffered;

@@ -10,13 +10,13 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::rig::{Host, Kind, SECTORS, build, file, medium, play, steps, tiny, with};
 
-/// Kinds of devices, with a buffer for so many programs of a die, and so many reserve blocks.
+/// Kinds of devices, each with a buffer for a number of programs of a die, and a number of reserve blocks.
 fn kinds(of: &'static [Kind]) -> impl Strategy<Value = (Kind, u64, u32)> {
     (prop::sample::select(of), 1u64..12, 3u32..9)
 }
 
-/// Devices of all shapes: lines, pages of a block, planes, channels and dies; over-provisioning; the ring;
-/// unreadable logical blocks of open chunks; and these kinds.
+/// Devices of these kinds with all shapes: lines, pages of a block, planes, channels, dies,
+/// over-provisioning, ring size, and unreadable logical blocks of open chunks.
 fn devices() -> impl Strategy<Value = PblkFile> {
     let chips = (12u32..40, prop::sample::select(vec![8u32, 16, 32]), 1u32..3, 1u32..4, 1u32..3);
     (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9, kinds(&Kind::ALL))

@@ -18,10 +18,10 @@ use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;
 
-/// Lines, pages of a block, planes, channels, and dies of a channel.
+/// Numbers of lines, pages of a block, planes, channels, and dies of a channel.
 pub type Chips = [u32; 5];
 
-/// An FTL over SLC chips with pages of 4 KiB, for which a ring of this many pages is enough.
+/// An FTL over SLC chips with pages of 4 KiB. A ring of `ring` pages must be enough for it.
 pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provisioning: f64) -> PblkFile {
     let us = Duration::from_us;
     let part = PartFile {
@@ -73,8 +73,8 @@ pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provi
     }
 }
 
-/// Two parallel units, strips of one page, twelve lines of 16 pages with 12 data pages each: 24 pages for the
-/// host.
+/// Two parallel units, strips of one page, and twelve lines of 16 pages. 12 pages of a line are for data. The
+/// host has 24 pages.
 pub fn tiny() -> PblkFile {
     file([12, 8, 1, 2, 1], 8, 0.6)
 }
@@ -84,19 +84,20 @@ pub fn medium() -> PblkFile {
     file([24, 16, 2, 2, 2], 32, 0.4)
 }
 
-/// Kinds of devices below an FTL: when a write completes, and how program failures are recovered.
+/// Kinds of devices below an FTL. They differ in the time of write completion and the recovery of program
+/// failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Write-through completion without a limit on outstanding writes.
     Synchronous,
     /// Write-through completion with a buffer.
     WriteThrough,
-    /// Write-back completion; a failed program continues in another block.
+    /// Write-back completion. After a failed program the writes continue in another block.
     Shift,
-    /// Write-back completion; a failed program continues in another block after the preceding pages have been
-    /// copied.
+    /// Write-back completion. After a failed program the writes continue in another block, to which the
+    /// preceding pages are copied first.
     Copies,
-    /// Write-back completion; a write whose program fails is lost.
+    /// Write-back completion. A write whose program fails is lost.
     Unreliable,
 }
 
@@ -107,8 +108,9 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Synchronous, Self::WriteThrough, Self::Shift, Self::Copies, Self::Unreliable];
 
-    /// An FTL over a device of this kind, with a buffer for so many programs of a die, and as many chunks as
-    /// before. A failure manager has `reserve` additional blocks on each die, two of which are its journal.
+    /// An FTL over a device of this kind, with as many chunks as `file`. `programs`: size of the buffer, in
+    /// programs of a die. `reserve`: additional blocks on each die for the recovery of program failures. Two
+    /// of them are the journal.
     pub fn below(self, mut file: PblkFile, programs: u64, reserve: u32) -> PblkFile {
         let device = &mut file.open_channel;
         let geometry = &mut device.part.geometry;
@@ -126,7 +128,7 @@ impl Kind {
             device.failures = Some(FailuresFile {
                 block_map: true,
                 shift: self == Self::Shift,
-                // Half a block more, as the number is rounded down.
+                // Half a block is added, because the number is rounded down.
                 reserve: (f64::from(reserve) + 0.5) / f64::from(geometry.blocks_per_plane),
                 early_close: EarlyClose::Pad,
                 volatile_tables: false,
@@ -149,14 +151,15 @@ pub fn build(file: PblkFile, seed: u64) -> Pblk<OpenChannel> {
 /// A page in the host's model.
 #[derive(Clone)]
 struct Known {
-    /// The content of the last completed write, and its tag.
+    /// The tag and the content of the last completed write.
     settled: (u32, Content),
     /// Writes in flight.
     pending: Vec<u32>,
-    /// Contents possible after a power cut: at the last flush, and written since.
+    /// Contents possible after a power cut: those at the last flush.
     durable: Vec<Content>,
+    /// Contents possible after a power cut: those written since the last flush.
     written: Vec<(u32, Content)>,
-    /// All contents that it ever had: a discard may bring them back.
+    /// All contents that the page ever had. A discard may bring them back.
     ever: Vec<Content>,
 }
 
@@ -203,7 +206,7 @@ pub struct Host<D: BlockDevice = Pblk<OpenChannel>> {
     /// Whether commands may fail.
     pub may_fail: bool,
     pub failed: u32,
-    /// Possible contents of pages whose state a power cut left unknown, by page.
+    /// By page: possible contents after a power cut that left the page unknown.
     unknown: BTreeMap<usize, Vec<Content>>,
 }
 
@@ -215,7 +218,7 @@ impl Host {
 }
 
 impl<D: BlockDevice> Host<D> {
-    /// The host of an unwritten device with pages of 4 KiB; `may_fail` tells whether commands may fail.
+    /// The host of an unwritten device with pages of 4 KiB. `may_fail`: whether commands may fail.
     pub fn of(mut device: D, may_fail: bool) -> Self {
         device.follow_contents();
         let pages = (device.shape().namespaces[0] / SECTORS) as usize;
@@ -280,7 +283,7 @@ impl<D: BlockDevice> Host<D> {
                     known.written.push((tag, Content::of(tag)));
                     known.ever.push(Content::of(tag));
                 }
-                // It completes at once, if nothing else is in flight.
+                // A discard completes at once if nothing else is in flight.
                 Operation::Discard => {
                     known.settled = (tag, ZEROES);
                     known.flushed(0, ZEROES);
@@ -351,7 +354,7 @@ impl<D: BlockDevice> Host<D> {
         }
         if command.tag > known.settled.0 {
             known.settled = (command.tag, content);
-            // A later write that failed before this one completed may be there nevertheless.
+            // A later write that failed before this completion may nevertheless be on the device.
             let later: Vec<Content> = (command.tag + 1..=self.tag).map(Content::of).collect();
             self.unknown.entry(page).or_default().retain(|content| later.contains(content));
             self.unknown.retain(|_, contents| !contents.is_empty());
@@ -375,7 +378,7 @@ impl<D: BlockDevice> Host<D> {
         }
     }
 
-    /// Handles so many events. Returns whether there were as many.
+    /// Handles this many events. Returns false if there were fewer.
     pub fn go_on(&mut self, events: usize) -> bool {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return false };
@@ -385,7 +388,7 @@ impl<D: BlockDevice> Host<D> {
         true
     }
 
-    /// Cuts the power; each page then holds its content at the last flush, or one written since.
+    /// Cuts the power. Each page then has its content at the last flush, or one written since.
     pub fn cut_power(&mut self) {
         self.cut();
         while !self.device.is_ready() {
@@ -394,7 +397,7 @@ impl<D: BlockDevice> Host<D> {
         }
     }
 
-    /// Cuts the power and handles only so many events of the recovery. Returns whether it completed.
+    /// Cuts the power, and handles only this many events of the recovery. Returns whether it completed.
     pub fn cut_power_in_recovery(&mut self, events: usize) -> bool {
         self.cut();
         for _ in 0..events {

@@ -1,4 +1,5 @@
-//! Times of commands on an array of devices with a fixed latency, to the picosecond, and the member commands.
+//! Times and member commands of operations on an array of devices with a fixed latency. Times are exact to
+//! the picosecond.
 
 use wordline_host::raid5::{ArrayFile, Layout};
 use wordline_kernel::{Bytes, Duration, Schedule};
@@ -8,11 +9,11 @@ use wordline_ssd::{BlockDevice, Command, FixedLatency};
 
 use super::{Bench, LATENCY, PAGE, cached, md, null};
 
-/// 64 KiB.
+/// 64 KiB in sectors.
 const CHUNK: u64 = 128;
 const SIZE: Bytes = Bytes::mib(2);
 
-/// Cost of an operation: member commands, pre-reads, data blocks and parity blocks written.
+/// Cost of an operation: member commands, pre-reads, data blocks written, and parity blocks written.
 fn sent(bench: &mut Bench<FixedLatency>, act: impl FnOnce(&mut Bench<FixedLatency>)) -> [u64; 4] {
     let of = |bench: &Bench<FixedLatency>| {
         let counts = bench.array.counts();
@@ -45,15 +46,15 @@ fn a_full_stripe_is_written_at_once_in_batches_of_eight_rows() {
 
 #[test]
 fn a_block_is_written_with_parity_after_the_reads_of_md() {
-    // With four members the two other data blocks are read, with five the old block and the old parity; then
-    // two blocks are written.
+    // Four members: the two other data blocks are read. Five members: the old block and the old parity are
+    // read. Then two blocks are written.
     for (members, reconstructed, modified) in [(4, 1, 0), (5, 0, 1)] {
         let mut bench = null(members, 0, SIZE, md());
         let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY * 2));
         assert_eq!(took, [4, 2, 1, 1], "{members} members");
         let counts = bench.array.counts();
-        assert_eq!((counts.reconstruct_writes, counts.read_modify_writes), (reconstructed, modified));
-        // All that is needed is cached now.
+        assert_eq!((counts.reconstructed, counts.modified), (reconstructed, modified));
+        // All needed blocks are cached now.
         let again = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY));
         assert_eq!(again, [2, 0, 1, 1], "{members} members");
     }
@@ -62,7 +63,7 @@ fn a_block_is_written_with_parity_after_the_reads_of_md() {
 #[test]
 fn a_part_of_a_block_is_read_before_it_is_written() {
     let mut bench = null(4, 0, SIZE, md());
-    // Two reads for read-modify-write, three for reconstruct-write.
+    // Read-modify-write needs two reads, and reconstruct-write three.
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 3, 1), LATENCY * 2)), [4, 2, 1, 1]);
     assert_eq!(bench.array.counts().read_modify_writes, 1);
 }
@@ -98,7 +99,7 @@ fn writes_of_an_instant_make_a_full_stripe() {
 #[test]
 fn parity_stays_behind_in_the_cache_until_a_flush() {
     let mut bench = null(4, 0, SIZE, cached());
-    // A block of 16 KiB is written in parts: its old data are read before the first.
+    // A block of 16 KiB is written in parts. Its old data are read before the first part.
     for part in 0..4 {
         let took = sent(&mut bench, |bench| {
             assert_eq!(bench.time(Write, part * PAGE, PAGE), LATENCY * (1 + u64::from(part == 0)));
@@ -143,7 +144,7 @@ fn parity_is_written_when_its_row_leaves_the_cache() {
     }
     assert_eq!(bench.array.counts().parity_writes, 0);
     let row = 20;
-    // Two blocks are read, parity is written, and only then the new row gets a head.
+    // Two blocks are read, and parity is written. Only then does the new row get a stripe head.
     assert_eq!(bench.time(Write, row / 4 * 3 * CHUNK, 32), LATENCY * 3);
     assert_eq!(bench.array.counts().parity_writes, 1);
 }
@@ -159,10 +160,10 @@ fn a_log_takes_a_write_before_each_row_and_a_flush_of_all_members_when_it_is_ful
         assert_eq!(took, [5, 2, 1, 1]);
     }
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 2 * PAGE, PAGE), LATENCY * 4));
-    assert_eq!((took, bench.array.counts().ppl_flushes), ([9, 2, 1, 1], 1));
-    // Parity of another stripe is on another member, with a log of its own.
+    assert_eq!((took, bench.array.counts().log_flushes), ([9, 2, 1, 1], 1));
+    // Parity of another stripe is on another member, which has a log area of its own.
     assert_eq!(bench.time(Write, 3 * CHUNK, PAGE), LATENCY * 3);
-    // A full stripe leaves no block untouched: a header for eight rows.
+    // A full stripe leaves no block untouched. Its entry is one header for eight rows.
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 6 * CHUNK, 3 * CHUNK), LATENCY * 2));
     assert_eq!(took, [2 + 8, 0, 48, 16]);
 }
@@ -192,9 +193,9 @@ fn a_lost_block_costs_as_many_reads_as_there_are_other_members() {
 fn a_degraded_write_keeps_the_missing_block_in_parity() {
     let mut bench = null(4, 0, SIZE, md());
     bench.fail(0);
-    // The missing block is written: the two others are read, and only parity is written.
+    // The missing block is written. The two other data blocks are read, and only parity is written.
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY * 2)), [3, 2, 1, 1]);
-    // Another block of a row is written: read-modify-write.
+    // Another block of a row is written, by read-modify-write.
     let other = CHUNK + PAGE;
     assert_eq!(
         sent(&mut bench, |bench| assert_eq!(bench.time(Write, other, PAGE), LATENCY * 2)),
@@ -212,7 +213,7 @@ fn a_rebuild_reads_and_writes_a_row_in_two_latencies() {
     let begin = bench.calendar.now();
     bench.fail(2);
     bench.run();
-    // 512 rows, 32 concurrently; then the spare is flushed.
+    // 512 rows are rebuilt, 32 concurrently. Then the spare is flushed.
     let rows = SIZE.0 / 4096;
     assert_eq!(bench.calendar.now() - begin, LATENCY * (rows / 32 * 2 + 1));
     assert_eq!((bench.array.counts().rebuilt, bench.array.degraded()), (rows, 0));
@@ -227,7 +228,7 @@ fn a_rebuild_takes_its_bytes_divided_by_the_fastest_pace() {
     bench.fail(1);
     bench.run();
     let seconds = (bench.calendar.now() - begin).seconds();
-    // md measures over started seconds, and pauses for half a second.
+    // md measures over seconds that have started, and pauses for half a second.
     let expected = 16.0 * 1024.0 / 1000.0;
     assert!((expected - 1.5..=expected + 0.5).contains(&seconds), "{seconds} s, by the rate {expected} s");
 }

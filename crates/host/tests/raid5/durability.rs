@@ -1,4 +1,4 @@
-//! Durability of an array: by device, after a covering flush, and never for data that another device held.
+//! Durability of an array: by device, after a covering flush, and never for data on a replaced device.
 
 use wordline_host::raid5::members::{Members, Purpose};
 use wordline_host::raid5::{ArrayFile, Event, Parity};
@@ -15,13 +15,13 @@ fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_du
     let mut bench = null(4, 0, SIZE, md());
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
-    // Three rows: a block of each.
+    // Three rows with one block each.
     bench.time(Operation::Write, 0, 24);
     bench.cut_and_recover();
     assert_eq!(bench.array.dirty_rows().collect::<Vec<_>>(), [0, 1, 2]);
     bench.run();
-    assert_eq!((bench.array.counts().resynced, bench.array.dirty_rows().count()), (3, 0));
-    // No write since: after a member failure and another power cut parity is consistent.
+    assert_eq!((bench.array.counts().resynced, bench.array.unsure().count()), (3, 0));
+    // Nothing was written since. Parity is consistent after a member failure and another power cut.
     bench.fail(0);
     bench.cut_and_recover();
     bench.run();
@@ -70,7 +70,7 @@ fn a_spare_does_not_fail_by_a_command_that_the_device_before_it_had() {
         let write = Command { operation: Operation::Write, sector, sectors: 8, ..Command::default() };
         members.send(1, Purpose::Flush, write, None, &mut calendar);
     }
-    // Both fail, before the array processes the first failure.
+    // Both members fail before the array processes the first failure.
     while let Some(Event::Device { device, event }) = calendar.advance() {
         members.devices_mut()[1].fail_next(Operation::Write);
         members.handle(device, event, &mut calendar);
@@ -122,14 +122,15 @@ fn a_member_that_fails_takes_nothing_with_it_by_default() {
     assert_eq!(bench.array.lost_sectors(), 0);
 }
 
-/// Writes two blocks of a row while a third member is missing, and cuts the power after so many events.
+/// Writes two blocks of a row while the member `missing` is missing, and cuts the power after this many
+/// events.
 fn cut_beside(missing: u16, events: u32) -> (bool, u64) {
     let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
     let mut bench = null(4, 0, SIZE, file);
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
     bench.fail(missing);
-    // The blocks of members 0 and 1; parity is on member 3.
+    // The write covers the blocks of members 0 and 1. Parity is on member 3.
     bench.submit(Operation::Write, 0, 8);
     bench.submit(Operation::Write, 128, 8);
     for _ in 0..events {
@@ -145,8 +146,8 @@ fn the_log_gives_back_a_missing_block_that_was_not_written_and_reports_one_that_
     for events in 0..12 {
         assert_eq!(cut_beside(2, events), (true, 0), "after {events} events");
     }
-    // If a missing block is written together with another block of its row, no log covers it: it is reported
-    // as lost, and no wrong data are read.
+    // No log covers a missing block that is written together with another block of its row. The missing block
+    // is reported as lost, and no wrong data are read.
     let lost: Vec<u64> = (0..12).map(|events| cut_beside(0, events).1).collect();
     assert!(lost.contains(&8) && lost.iter().all(|lost| [0, 8].contains(lost)), "{lost:?}");
 }

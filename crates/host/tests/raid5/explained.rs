@@ -1,4 +1,4 @@
-//! Does the latency breakdown of an array command add up?
+//! Latency breakdown of array commands: does it add up to the latency?
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::ageing::Ages;
@@ -8,7 +8,7 @@ use wordline_ssd::{BlockDevice, Device, Operation, contract};
 use super::{Bench, PAGE, md, null};
 use wordline_host::raid5::ArrayFile;
 
-/// An array of four filled SSDs, with commands explained.
+/// An array of four filled SSDs, with attribution on.
 fn ssds(file: ArrayFile) -> Bench<Device> {
     let config = contract::small().check().expect("it is sound");
     let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
@@ -22,8 +22,8 @@ fn sum(parts: &[Duration]) -> Duration {
     parts.iter().copied().sum()
 }
 
-/// Checks that the breakdown of each of the slowest commands adds up to its latency. Returns how many there
-/// are.
+/// Checks that the breakdown of each of the slowest commands adds up to its latency. Returns the number of
+/// these commands.
 pub fn check<D: Ages>(bench: &Bench<D>) -> usize {
     let slowest = bench.array.tail().expect("its members explain their commands").slowest();
     for slow in &slowest {
@@ -53,7 +53,7 @@ fn a_small_write_reads_before_it_writes() {
     let mut bench = ssds(md());
     let latency = bench.time(Operation::Write, 0, PAGE);
     let write = only(&bench);
-    // The same device from the same state: the old data and the old parity are read concurrently.
+    // The old data and the old parity are read concurrently, each in the time of this read on an equal array.
     let read = ssds(md()).time(Operation::Read, 0, PAGE);
     assert_eq!(write.above[UpperStage::Reads as usize], read);
     assert_eq!(write.above[UpperStage::Wait as usize], Duration::ZERO, "nothing else is going on");

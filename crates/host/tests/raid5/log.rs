@@ -1,4 +1,4 @@
-//! The partial parity log: what it preserves when the power is cut while a member is missing.
+//! The partial parity log: the data that it preserves in a power cut while a member is missing.
 
 use wordline_host::raid5::ArrayFile;
 use wordline_kernel::Bytes;
@@ -8,7 +8,7 @@ use super::oracle::Trouble;
 use super::trials::{files, over_null_with, over_ssds_with};
 use super::{Bench, md};
 
-/// Arrays with a partial parity log: of md's size, and so small that every row waits for a flush.
+/// Arrays with a partial parity log: one of md's size, and one so small that every row waits for a flush.
 fn logged() -> [(u16, ArrayFile); 2] {
     let [(four, md), (five, other), ..] = files();
     [
@@ -35,8 +35,8 @@ fn with_a_log_power_cuts_beside_failures_lose_only_missing_blocks_that_were_writ
     over_ssds_with(&logged(), trouble, 60);
 }
 
-/// An array of four members that holds data, `events` events after the start of a write to the block at
-/// `sector`, with member `failed` missing.
+/// An array of four members with data, in the middle of a write: `events` events after the write to the block
+/// at `sector` started. The member `failed` is missing.
 fn amid_a_write(spares: u16, file: ArrayFile, failed: u16, sector: u64, events: u32) -> Bench<FixedLatency> {
     let mut bench = super::null(4, spares, Bytes::kib(512), file);
     bench.time(Operation::Write, 0, 3 * 128);
@@ -49,8 +49,8 @@ fn amid_a_write(spares: u16, file: ArrayFile, failed: u16, sector: u64, events: 
     bench
 }
 
-/// Writes a block beside a missing one, and cuts the power after so many events. Returns the lost sectors,
-/// and whether the missing block is unchanged.
+/// Writes a block of a row with a missing block, and cuts the power after this many events. Returns the lost
+/// sectors, and whether the missing block is unchanged.
 fn cut_in_a_write(log: Option<Bytes>, events: u32) -> (u64, bool) {
     let mut bench = amid_a_write(0, ArrayFile { parity_log: log, ..md() }, 0, 128, events);
     bench.cut_and_recover();
@@ -73,7 +73,7 @@ fn a_replay_that_loses_two_blocks_leaves_the_parity_of_what_stands_in_for_them()
     for events in (0..400).step_by(20) {
         let mut bench = amid_a_write(1, file.clone(), 2, 0, events);
         bench.cut();
-        // The written block, from which the log would recover the parity of its row.
+        // Makes the written block unreadable. The log would need it to recover the parity of its row.
         bench.array.devices_mut()[0].spoil(0..1);
         bench.array.recover(&mut bench.calendar);
         bench.run();

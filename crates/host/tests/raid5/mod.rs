@@ -15,17 +15,17 @@ use wordline_ssd::ageing::Ages;
 use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Completion, FixedLatency, Operation};
 
-/// Latency of a null device.
+/// Latency of a device in these tests.
 pub const LATENCY: Duration = Duration::from_us(100);
 /// 4 KiB in sectors.
 pub const PAGE: u64 = 8;
 
-/// As in md: blocks of 4 KiB, parity with the data.
+/// The settings of md: blocks of 4 KiB, and parity written with the data.
 pub fn md() -> ArrayFile {
     ArrayFile { parity: Parity::Md, block: Bytes::kib(4), ..ArrayFile::default() }
 }
 
-/// As in ReSSD: parity is deferred in the stripe cache.
+/// The settings of ReSSD: parity is deferred in the stripe cache.
 pub fn cached() -> ArrayFile {
     ArrayFile { parity: Parity::Cache, ..ArrayFile::default() }
 }
@@ -61,7 +61,7 @@ impl<D: Ages> Bench<D> {
         self.tag
     }
 
-    /// Handles one event; false if there is none.
+    /// Handles one event. Returns false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(event) = self.calendar.advance() else { return false };
         self.array.handle(event, &mut self.calendar);
@@ -100,7 +100,7 @@ impl<D: Ages> Bench<D> {
         answer.latency
     }
 
-    /// Cuts the power: outstanding commands never complete.
+    /// Cuts the power. Outstanding commands never complete.
     pub fn cut(&mut self) {
         self.array.power_cut(self.calendar.now());
         self.array.clear_completions();
@@ -113,7 +113,7 @@ impl<D: Ages> Bench<D> {
         self.array.recover(&mut self.calendar);
     }
 
-    /// Whether sectors can be read and hold the content of the command with this tag.
+    /// Whether sectors can be read and have the content that the command with this tag wrote.
     pub fn reads_as(&mut self, sector: u64, sectors: u64, written: u32) -> bool {
         let tag = self.submit(Operation::Read, sector, sectors);
         self.run();

@@ -1,7 +1,7 @@
-//! A reference model for arrays: what a host that sends random commands may read, while members fail, devices
-//! are rebuilt, the power is cut and sectors become unreadable. Completed writes are read back, flushed data
-//! survive power cuts, and what RAID-5 cannot keep is reported as lost. `trials.rs` has the arrays that it is
-//! compared with.
+//! A reference model for arrays: the contents that a host with random commands may read, while members fail,
+//! devices are rebuilt, the power is cut and sectors become unreadable. Completed writes are read back.
+//! Flushed data survive power cuts. Data that RAID-5 cannot keep are reported as lost. `trials.rs` compares
+//! arrays with this model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,15 @@ use super::Bench;
 /// The host's model of a sector.
 #[derive(Clone, Debug)]
 struct Sector {
-    /// Contents that a read may find: one, unless the device had a choice.
+    /// Contents that a read may find. One, unless the device may choose between several.
     now: Vec<Content>,
-    /// Further contents possible after a power cut, and how many older ones are not possible any more.
+    /// Further contents that are possible after a power cut.
     older: Vec<Content>,
+    /// Number of older contents that are no longer possible.
     dropped: usize,
-    /// Whether it was discarded, so that a power cut may bring any older content back.
+    /// Whether the sector was discarded. A power cut may then bring any older content back.
     discarded: bool,
-    /// All contents that it ever had.
+    /// All contents that the sector ever had.
     history: Vec<Content>,
 }
 
@@ -31,27 +32,29 @@ struct Sector {
 pub(super) struct Trouble {
     pub(super) fails: bool,
     pub(super) cuts: bool,
-    /// Power cuts also while a member is missing.
+    /// Power cuts happen also while a member is missing.
     pub(super) cuts_degraded: bool,
     pub(super) scrubs: bool,
     /// Pages become unreadable.
     pub(super) spoils: bool,
     /// Members fail while others are missing.
     pub(super) more_fail: bool,
-    /// Flushes concurrent with other commands.
+    /// Flushes run concurrently with other commands.
     pub(super) flushes: bool,
 }
 
 /// An outstanding flush, with the state at its submission.
 struct Flush {
     tag: u32,
-    /// By sector, the number of older contents that it makes impossible: all until then.
+    /// By sector: the number of older contents that the flush makes impossible. These are all contents until
+    /// its submission.
     older: Vec<usize>,
-    /// The number of commands submitted until then, and the rows of those outstanding.
+    /// Number of commands submitted before the flush.
     submitted: u64,
+    /// Rows of the commands that were outstanding at its submission.
     outstanding: BTreeSet<u64>,
-    /// Rows whose parity was to be rewritten, which it does not cover.
-    dirty_rows: BTreeSet<u64>,
+    /// Rows whose parity was to be rewritten at its submission. The flush does not cover them.
+    unsure: BTreeSet<u64>,
 }
 
 /// Makes sectors of a device unreadable.
@@ -61,16 +64,17 @@ pub(super) struct Host<D: BlockDevice> {
     pub(super) bench: Bench<D>,
     random: Stream,
     sectors: Vec<Sector>,
-    /// Rows with unflushed writes, each with the number of its last write command, and rows that may have
-    /// losses.
+    /// Rows with unflushed writes, each with the number of its last write command.
     unflushed: BTreeMap<u64, u64>,
+    /// Rows that may have losses.
     excused: BTreeSet<u64>,
     flushes: Vec<Flush>,
     submitted: u64,
-    /// For unflushed rows: the data members whose blocks were written, if the array has a partial parity log.
+    /// By unflushed row: the data members whose blocks were written. Only for an array with a partial parity
+    /// log.
     modified: BTreeMap<u64, u64>,
-    /// Unflushed rows without a log entry: in doubt after a power cut, or written while their parity member
-    /// was missing.
+    /// Unflushed rows without a log entry. They are in doubt after a power cut, or were written while their
+    /// parity member was missing.
     bare: BTreeSet<u64>,
     pub(super) has_log: bool,
     /// Rows with a block that became unreadable.
@@ -144,7 +148,7 @@ impl<D: Ages> Host<D> {
                 let parts = striping.parts(*row, sector..sector + sectors);
                 let members = parts.fold(0, |all, (member, ..)| all | 1 << member);
                 let modified = self.modified.entry(*row).or_default();
-                // Discarded blocks leave the log.
+                // A discard drops the log entry.
                 *modified = if operation == Operation::Discard { 0 } else { *modified | members };
                 if self.bench.array.missing() >> striping.parity(*row) & 1 == 1 {
                     self.bare.insert(*row);
@@ -168,7 +172,7 @@ impl<D: Ages> Host<D> {
         self.take_completions();
     }
 
-    /// Completes a flush: everything that completed before its submission is final.
+    /// Completes a flush. Everything that completed before its submission is final.
     fn flushed(&mut self, tag: u32) {
         let at = self.flushes.iter().position(|flush| flush.tag == tag);
         let flush = self.flushes.remove(at.expect("each flush completes once"));
@@ -210,11 +214,12 @@ impl<D: Ages> Host<D> {
                         let sector = &mut self.sectors[sector as usize];
                         sector.history.push(new);
                         if command.operation == Operation::Discard {
-                            // Only those of whole stripes, and of rows not in use.
+                            // Only whole stripes without a row in use are discarded. So the old content is
+                            // possible too.
                             sector.now.push(new);
                             sector.discarded = true;
                         } else if answer.failed {
-                            // Whether it was applied or not, a power cut may change that.
+                            // The write may or may not have been applied, and a power cut may change that.
                             sector.now.push(new);
                             sector.older.extend_from_slice(&sector.now);
                         } else {
@@ -328,8 +333,8 @@ impl<D: Ages> Host<D> {
             }
             self.excused.extend(0..self.bench.array.striping().rows());
         }
-        // With deferred parity the parity may be missing; otherwise only rows left in doubt by a power cut
-        // are at risk.
+        // With deferred parity, rows with unflushed writes may lack parity. Otherwise only rows that a power
+        // cut left in doubt are at risk.
         if self.bench.array.has_parity_behind() {
             self.excused.extend(self.unflushed.keys());
         }
@@ -341,7 +346,7 @@ impl<D: Ages> Host<D> {
         self.take_completions();
     }
 
-    /// Makes a page of a device unreadable. With consistent parity nothing is lost by that.
+    /// Makes a page of a device unreadable. With consistent parity this loses nothing.
     fn spoil(&mut self) {
         let Some(spoil) = self.spoil else { return };
         let devices = u64::from(self.members) + self.bench.array.counts().failures;
@@ -356,17 +361,17 @@ impl<D: Ages> Host<D> {
         spoil(&mut self.bench.array.devices_mut()[device], sector..sector + 1);
     }
 
-    /// Whether the power may be cut now; rows that are at risk then are excused.
+    /// Whether the power may be cut now. Rows that a cut puts at risk are excused.
     fn may_cut(&mut self) -> bool {
         if self.bench.array.degraded() > 0 {
             if !self.trouble.cuts_degraded {
                 return false;
             }
-            // With a log, only rows are at risk whose missing block was written together with another.
+            // With a log, only rows whose missing block was written together with another block are at risk.
             let missing = self.bench.array.missing();
             let is_safe = |row: &u64| {
                 let modified = self.modified.get(row).copied().unwrap_or(0);
-                // A row that was discarded before another power cut is in no log, and holds no data.
+                // A row that was discarded before another power cut is in no log, and has no data.
                 self.has_log
                     && modified != 0
                     && !self.bare.contains(row)
@@ -430,11 +435,11 @@ impl<D: Ages> Host<D> {
             sector.discarded = false;
         }
         self.recover();
-        // Discarded rows are still in doubt, and in no log.
-        let dirty_rows: Vec<u64> = self.bench.array.dirty_rows().collect();
-        self.modified.extend(dirty_rows.iter().map(|row| (*row, 0)));
-        self.bare.extend(&dirty_rows);
-        self.unflushed.extend(dirty_rows.into_iter().map(|row| (row, self.submitted)));
+        // Discarded rows are still in doubt, and have no log entry.
+        let unsure: Vec<u64> = self.bench.array.unsure().collect();
+        self.modified.extend(unsure.iter().map(|row| (*row, 0)));
+        self.bare.extend(&unsure);
+        self.unflushed.extend(unsure.into_iter().map(|row| (row, self.submitted)));
         self.read_all();
     }
 

@@ -1,6 +1,6 @@
-//! A reference model for [`durability`](wordline_host::raid5::durability), small and slow: it keeps the
-//! history since the last power cut and searches it to find the effect of the next. It uses times where the
-//! array uses flush numbers.
+//! A small and slow reference model for [`durability`](wordline_host::raid5::durability). It keeps the
+//! history since the last power cut, and searches the history to find the effect of the next cut. It uses
+//! times where the array uses flush numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ const ROWS: u64 = 12;
 /// Sectors of each member's log.
 const LOG: u64 = 32;
 
-/// A flush of all members: its start, and the rows that were being written or waited for log space.
+/// A flush of all members: its start, the rows that were being written, and the rows that waited for log
+/// space.
 #[derive(Clone, Debug, Default)]
 struct Flush {
     began: u64,
@@ -24,29 +25,30 @@ struct Flush {
     wait: BTreeSet<u64>,
 }
 
-/// A write of a row that has not failed: its start and, unless in progress, its end.
+/// A write of a row that has not failed: its start, and its end unless it is in progress.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     row: u64,
     over: Option<u64>,
     /// Members whose blocks a log entry covers; `None` for a write without an entry.
     logged: Option<MemberSet>,
-    /// Whether it has been sent to the members, not only to the log.
+    /// Whether the write has been sent to the members, not only to the log.
     sent: bool,
 }
 
-/// Lost sectors of a block that were rewritten at a time, or discarded.
+/// Lost sectors of a block that were rewritten at a time; `None` for discarded sectors.
 type Regained = (u64, u16, u64, Option<u64>);
 
 #[derive(Clone, Debug, Default)]
 struct Reference {
     now: u64,
-    /// Flushes that completed without a failure, and the one in progress.
+    /// Flushes that completed without a failure.
     flushes: Vec<Flush>,
     under_way: Option<Flush>,
     writes: Vec<Write>,
-    /// The writes that the log entry of a row covers; the allocated log space, with the time of allocation.
+    /// By row: the writes that its log entry covers.
     entries: BTreeMap<u64, Vec<Write>>,
+    /// Allocated log space, with the time of the allocation.
     rooms: Vec<(u64, u64, u64)>,
     waiting: BTreeSet<u64>,
     discarded: BTreeSet<u64>,
@@ -186,8 +188,8 @@ impl Reference {
         CutOutcome { in_doubt, lost: self.lose() }
     }
 
-    /// Resolves rows in doubt: the log gives the parity, or the missing block is lost, unless only parity was
-    /// written.
+    /// Resolves rows in doubt. The log gives the parity, or only parity was written. Otherwise the missing
+    /// block is lost.
     fn lose(&mut self) -> u64 {
         self.replay.clear();
         let mut lost = 0;
@@ -214,7 +216,7 @@ impl Reference {
     }
 }
 
-/// Model and array, and the random stream.
+/// The model and the array that are compared, and a random stream.
 struct Pair {
     reference: Reference,
     array: Durability,
@@ -226,7 +228,7 @@ impl Pair {
         self.random.below(most)
     }
 
-    /// Starts a write, or continues the one of the row.
+    /// Starts a write of a row, or continues the write in progress.
     fn write(&mut self, row: u64) {
         let Self { reference, array, .. } = self;
         let under_way = reference.writes.iter_mut().find(|write| write.row == row && write.over.is_none());
@@ -296,7 +298,7 @@ impl Pair {
         }
     }
 
-    /// Continues the synchronisation that comes first.
+    /// Continues the synchronisation that is next.
     fn sync(&mut self, ahead: u64) {
         let Self { reference, array, .. } = self;
         let Some((task, from)) = array.next_sync() else { return };

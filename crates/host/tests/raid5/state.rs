@@ -1,4 +1,4 @@
-//! Snapshots of arrays: a saved array continues, and invalid states are rejected.
+//! Snapshots of arrays: a restored array continues, and invalid states are rejected.
 
 use wordline_host::raid5::{ArrayFile, Raid5};
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};

@@ -19,7 +19,7 @@ pub(super) fn files() -> [(u16, ArrayFile); 4] {
     ]
 }
 
-/// Trials of each array: more in long runs.
+/// Trials of each array. Long runs have more.
 fn seeds() -> u64 {
     if std::env::var_os("WORDLINE_LONG").is_some() { 100 } else { 3 }
 }
@@ -34,7 +34,7 @@ pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
     let has_log = files.iter().any(|(_, file)| file.parity_log.is_some());
     for (number, (members, file)) in (0..).zip(files.iter().cloned()) {
         for seed in 0..seeds() {
-            // Shown if the test fails.
+            // The output appears only if the test fails.
             println!("array {number}, seed {seed}");
             let device = |device| {
                 let one = FixedLatency::new(Bytes::kib(256), LATENCY);
@@ -56,7 +56,7 @@ pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
             cuts_in_recovery += host.cuts_in_recovery;
         }
     }
-    // Null devices recover at once: only the log makes a recovery that can be interrupted.
+    // Null devices recover at once. Only log replay makes a recovery that can be interrupted.
     assert_eq!(cuts_in_recovery > 0, trouble.cuts && has_log);
     lost
 }
@@ -149,7 +149,7 @@ fn an_array_of_ssds_outlives_power_cuts_and_failures() {
     );
 }
 
-/// An array with a row of which a page on each of these members is unreadable.
+/// An array with a row that has an unreadable page on each of these members.
 fn spoilt(members: &[usize], file: ArrayFile) -> Bench<FixedLatency> {
     let mut bench = super::null(4, 0, Bytes::kib(256), file);
     bench.time(Operation::Write, 0, 3 * 128);
@@ -175,8 +175,8 @@ fn a_page_that_cannot_be_read_is_computed_and_written_again() {
             assert!(bench.completions().iter().all(|answer| !answer.failed));
             let found = bench.array.take_contents(tag).expect("contents are followed");
             assert!(found.iter().all(|content| *content == Content::of(1)));
-            let repaired = bench.array.counts().corrected;
-            // The last member holds the parity, which is not read.
+            let repaired = bench.array.counts().repaired;
+            // The last member has the parity, which is not read.
             assert_eq!(repaired, u64::from(member < 3), "member {member}, time {again}");
         }
         assert_eq!(bench.array.lost_sectors(), 0);
@@ -222,7 +222,8 @@ fn an_array_without_two_members_answers_what_is_on_the_others_and_refuses_writes
     }
 }
 
-/// Arrays over members with volatile caches, in addition to [`files`]: with logs, and with delayed parity.
+/// Arrays for members with volatile caches: three of [`files`], one of them with a small log, one with a log
+/// of md's size, and one with delayed parity.
 fn volatile_files() -> Vec<(u16, ArrayFile)> {
     let [(four, md), (five, other), (three, cache), ..] = files();
     let logged = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md.clone() };

@@ -1,4 +1,4 @@
-//! The zoned FTL returns the data that it took, whatever fails and whenever the power is cut.
+//! The zoned FTL: it returns the data that were written, through failures and power cuts at any time.
 
 mod random;
 
@@ -10,7 +10,7 @@ use wordline_ssd::{OpenChannel, Zoned};
 
 use crate::pblk::rig::{self, Chips, Host, Kind};
 
-/// An FTL over zones of so many chunks of these chips, over a device of a kind with a buffer for so many
+/// An FTL over zones of `width` of these chips' chunks, over a device of a kind with a buffer for this many
 /// programs. A zone has `spare` strips less than its chunks.
 pub fn file(chips: Chips, kind: Kind, programs: u64, width: u32, spare: u32) -> ZonedFile {
     let below = kind.below(rig::file(chips, 8, 0.5), programs, 6).open_channel;

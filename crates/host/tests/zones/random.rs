@@ -18,7 +18,8 @@ fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = ZonedFile> {
         |((lines, pages, planes, channels, dies), (kind, programs, width, spare), protected, open)| {
             let chips = [lines, pages, planes, channels, dies];
             let mut file = file(chips, kind, programs, width, spare);
-            // Without a failure manager a power cut loses the data behind an interrupted program.
+            // On a device without recovery of program failures, a power cut loses the data after an
+            // interrupted program.
             let is_managed = matches!(kind, Kind::Shift | Kind::Copies);
             let buffer = file.open_channel.buffer.iter_mut();
             buffer.for_each(|buffer| buffer.protected = protected && is_managed);

@@ -1,4 +1,4 @@
-//! Garbage collection: which line is collected, and how.
+//! Garbage collection: the selection of a victim line, its relocation and its reset.
 
 use wordline_kernel::Schedule;
 use wordline_ssd::PhysicalDevice;
@@ -7,8 +7,8 @@ use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 use super::{Ftl, InFlightCommand, NONE, Purpose, RESERVE};
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// Reads valid pages of the victim line, or resets the line when none is left. Returns whether anything
-    /// was done.
+    /// Reads valid pages of the victim line, or resets the line when it has no valid pages. Returns whether
+    /// it did anything.
     pub(super) fn collect_garbage(&mut self, calendar: &mut impl Schedule<D::Event>) -> bool {
         if self.victim.is_none() && self.scanning.is_none() && self.free.len() + self.resetting <= RESERVE + 1
         {
@@ -54,7 +54,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.chunks_of(line).filter(is_written).collect()
     }
 
-    /// The closed line with the fewest valid pages, if collecting it gains space.
+    /// The closed line with the fewest valid pages. `None` if collecting it gains no space.
     fn select_victim(&self) -> Option<u32> {
         let is_open = |line: u32| self.open.is_some_and(|(open, _)| open == line);
         let lines =

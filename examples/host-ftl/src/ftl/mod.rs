@@ -1,11 +1,13 @@
 //! The FTL: a page-level L2P map in host memory, a write buffer, and greedy GC.
 //!
-//! The chunks with one number, one of each parallel unit, form a *line*, as in pblk. One line is open: pages
-//! are written to it one program unit at a time, rotating over the parallel units. GC reads the valid pages
-//! of a line into the buffer, from where they are written like others, and resets the line when none of its
-//! pages is valid or in flight. A page stays in the buffer until it is programmed, so that a failed write is
-//! repeated elsewhere. After a power cut the out-of-band data of all pages are read, and the newest version
-//! of each page counts.
+//! - *Lines*: the chunks with the same number in all parallel units form a line, as in pblk.
+//! - *Writes*: one line is open. Pages are written to it one program unit at a time, rotating over the
+//!   parallel units. A page stays in the buffer until it is programmed, so that a failed write can be
+//!   repeated at another location.
+//! - *GC* reads the valid pages of a victim line into the buffer, and they are written like other pages. It
+//!   resets the line when none of its pages is valid or in flight.
+//! - *Recovery* reads the out-of-band data of all pages after a power cut. The newest version of each page
+//!   counts.
 
 mod checks;
 mod gc;
@@ -20,10 +22,10 @@ use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Completion, LogicalBlock, MOST_BLOCKS};
 
-/// No location, no page.
+/// No location, or no page.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Free lines reserved for GC. Chosen: one takes the pages of a victim, the other padding.
+/// Free lines reserved for GC. Chosen: one for the pages of a victim, and one for padding.
 pub(crate) const RESERVE: usize = 2;
 
 counters! {
@@ -41,7 +43,7 @@ counters! {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Page {
     version: u32,
-    /// Whether it waits; otherwise it is being programmed.
+    /// Whether the page waits. Otherwise it is being programmed.
     waits: bool,
     is_moved: bool,
 }
@@ -63,31 +65,35 @@ struct InFlightCommand {
     stamps: Vec<DataTag>,
 }
 
-/// An FTL over a device. A location is a logical block, numbered over the device.
+/// An FTL over a device. A location is a logical block, numbered over the whole device.
 pub struct Ftl<D> {
     pub(crate) device: D,
-    /// Locations of logical pages, and their newest versions.
+    /// By logical page: its location.
     pub(crate) map: Vec<u32>,
+    /// By logical page: its newest version.
     pub(crate) versions: Vec<u32>,
     lost: BTreeSet<u32>,
-    /// The pages written to each location; valid pages and commands in flight of each line.
+    /// By location: the page written to it.
     owners: Vec<u32>,
+    /// By line: its valid pages.
     valid: Vec<u32>,
+    /// By line: locations of the commands in flight.
     busy: Vec<u32>,
     buffer: BTreeMap<u32, Page>,
     queue: VecDeque<u32>,
     capacity: usize,
     free: VecDeque<u32>,
-    /// The open line, and its next unit.
+    /// The open line, and the next unit of it.
     open: Option<(u32, u32)>,
-    /// The victim line, and its next location to examine.
+    /// The victim line, and the next location of it to examine.
     victim: Option<(u32, u32)>,
-    /// GC reads in flight, and lines being reset.
+    /// GC reads in flight.
     cleaning: u32,
+    /// Lines that are being reset.
     resetting: usize,
     sent: BTreeMap<u32, InFlightCommand>,
     tag: u32,
-    /// Completed host reads: the request, and whether one failed.
+    /// Completed host reads: the number of the request, and whether the read failed.
     pub(crate) reads: Vec<(u32, bool)>,
     pub(crate) is_flushing: bool,
     pub(crate) scanning: Option<u64>,
@@ -149,7 +155,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.device.geometry().number(chunk) * self.device.geometry().blocks_per_chunk + block
     }
 
-    /// The version of a buffered page; `None` if it is not in the buffer.
+    /// The version of a page in the buffer; `None` if the page is not there.
     pub(crate) fn buffered(&self, page: u32) -> Option<u32> {
         self.buffer.get(&page).map(|page| page.version)
     }
@@ -163,7 +169,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.buffer.is_empty()
     }
 
-    /// Whether a page may be written: GC has to keep space.
+    /// Whether the host may write a page. Lines reserved for GC do not count as space.
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.len() < self.capacity && self.free.len() > RESERVE && !self.is_flushing
     }
@@ -207,7 +213,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Reads locations for a request. Returns the number of device commands that it waits for.
+    /// Reads locations for a request. Returns the number of device commands that the request waits for.
     pub(crate) fn read(
         &mut self,
         request: u32,
@@ -217,7 +223,8 @@ impl<D: PhysicalDevice> Ftl<D> {
         let commands = places.chunks(MOST_BLOCKS);
         let count = commands.len() as u32;
         for places in commands {
-            // A mapped location holds the newest version of its page, or the page would be in the buffer.
+            // A mapped location has the newest version of its page. Otherwise the page would be in the
+            // buffer.
             let stamp = |place: &u32| {
                 let logical = self.owners[*place as usize];
                 DataTag { logical, version: self.versions[logical as usize] }
@@ -285,7 +292,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         !answers.is_empty()
     }
 
-    /// The locations of the next unit of the open line; opens a free line if needed.
+    /// The locations of the next unit of the open line. Opens a free line if needed.
     fn next_unit(&mut self) -> Option<Vec<u32>> {
         loop {
             let (line, unit) = match self.open {
@@ -310,7 +317,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Writes a unit, padded if a flush or GC waits for the last pages. Returns whether it did.
+    /// Writes a unit, with padding if a flush or GC waits for the last pages. Returns whether it wrote one.
     fn write_out(&mut self, calendar: &mut impl Schedule<D::Event>) -> bool {
         let unit = self.device.geometry().ws_min as usize;
         if self.queue.is_empty() || self.queue.len() < unit && !self.is_flushing && !self.is_last_of_victim()
@@ -335,7 +342,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         true
     }
 
-    /// Whether the reset of the victim waits for a buffered page, which waits for others to fill its unit.
+    /// Whether the reset of the victim waits for a buffered page that would wait for others to fill its unit.
     fn is_last_of_victim(&self) -> bool {
         let Some((line, next)) = self.victim else { return false };
         let size = self.device.geometry().units() * self.device.geometry().blocks_per_chunk;

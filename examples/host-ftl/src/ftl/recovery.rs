@@ -23,7 +23,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.reads.clear();
     }
 
-    /// Reads everything readable, to rebuild the map.
+    /// Reads all readable pages, to rebuild the L2P map.
     pub(crate) fn scan(&mut self, calendar: &mut impl Schedule<D::Event>) {
         let chunks: Vec<Chunk> = self.device.geometry().all_chunks().collect();
         let mut read = 0;
@@ -56,7 +56,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Finds the writable lines, those that the power cut left unfinished first.
+    /// Finds the writable lines. Lines that the power cut left unfinished are first.
     pub(crate) fn find_free_lines(&mut self) {
         for line in 0..self.valid.len() as u32 {
             let states: Vec<ChunkState> =

@@ -1,4 +1,4 @@
-//! A host of the FTL that models its writes and checks every completion.
+//! A host for the tests, which models its writes and checks every completion.
 
 #![allow(missing_docs)]
 
@@ -35,12 +35,12 @@ pub fn preset(set: &[&str]) -> HostFtlType {
     device.configured.as_any().downcast_ref::<HostFtlType>().expect("it is one").clone()
 }
 
-/// Possible contents of a page, by tags: of the last completed write, and of writes in flight.
+/// Possible contents of a page: the content of the last completed write, and the tags of writes in flight.
 #[derive(Clone)]
 struct Known {
     settled: Vec<Content>,
     pending: Vec<u32>,
-    /// Contents written since the last flush, and those at the flush.
+    /// Possible contents after a power cut: those at the last flush, and those written since.
     since_flush: Vec<Content>,
 }
 
@@ -110,7 +110,7 @@ impl Host {
                     known.pending.push(self.tag);
                     known.since_flush.push(Content::of(self.tag));
                 }
-                // It completes at once, if no other command is outstanding.
+                // A discard completes at once if no other command is outstanding.
                 Operation::Discard => known.settled = vec![ZEROES],
                 _ => {}
             }
@@ -184,7 +184,7 @@ impl Host {
         }
     }
 
-    /// Cuts the power; a page then holds its content at the last flush, or one written since.
+    /// Cuts the power. A page then has its content at the last flush, or one written since.
     pub fn cut_power(&mut self) {
         self.device.power_cut(self.calendar.now());
         self.sent.clear();

@@ -1,5 +1,5 @@
-//! The commands and outputs of docs/EXTENDING.md for the program of an example: every command works in a
-//! clone, and every output is what the program prints.
+//! The commands and outputs of docs/EXTENDING.md for the program of an example. Every command works in a
+//! clone, and every output is equal to that of the program.
 
 use std::process::{Command, Output};
 
@@ -24,7 +24,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Calls the program in a folder with the contents of a clone and the files that the page writes.
+/// Calls the program in a folder with the contents of a clone and the files of the page.
 fn call(program: &str, words: &[String]) -> Output {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).expect("a link");
@@ -38,7 +38,7 @@ fn call(program: &str, words: &[String]) -> Output {
     command.output().expect("the program was built with this test")
 }
 
-/// Limits runs to a few requests, unless the command gives their number.
+/// Limits a run to a few requests, unless the command sets their number.
 fn small(mut words: Vec<String>) -> Vec<String> {
     let is_run = matches!(words.first().map(String::as_str), Some("run" | "compare"));
     if is_run && !words.iter().any(|word| word == "--requests") {
@@ -47,7 +47,8 @@ fn small(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Checks what the page says of an example's program, which has at least so many commands and outputs there.
+/// Checks the commands and outputs of an example's program on the page. The page must have at least
+/// `least_commands` commands and `least_outputs` outputs.
 pub fn check(package: &str, program: &str, [least_commands, least_outputs]: [usize; 2]) {
     let call_of = format!("cargo run --release -p {package} -- ");
     let (mut commands, mut outputs) = (0, 0);

@@ -3,7 +3,7 @@
 use super::Draw;
 
 impl Draw {
-    /// cubeFTL over cells in a device with one pool, beside its streams or its SLC cache.
+    /// cubeFTL over cells in a device with one pool, with the streams or the SLC cache of the device.
     pub(super) fn cubeftl(&mut self) {
         let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
         let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
@@ -13,14 +13,14 @@ impl Draw {
         if !layered || !fits || taken.iter().any(|key| begins(self, key)) {
             return;
         }
-        // The design replaces these policies, and its cells determine the read levels.
+        // The design replaces these policies. Its cells determine the read levels.
         let replaced =
             ["ftl.frontier", "ftl.tuner", "ftl.read_retry", "ftl.gc.start_below", "ftl.gc.stop_at"];
         self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
         let (order, blocks) =
             (self.pick(&["adaptive", "adaptive", "horizontal", "vertical"]), self.from(1, 3));
         let (victims, full) = (self.pick(&["adaptive", "leaders"]), self.random.unit());
-        // Each host and GC stream may have so many open blocks.
+        // Each host stream and GC stream may have this many open blocks.
         let start = 4 + 4 * if order == "adaptive" { blocks } else { 1 };
         self.set("ftl.gc.start_below_free_blocks", start);
         self.set("ftl.gc.stop_at_free_blocks", start);

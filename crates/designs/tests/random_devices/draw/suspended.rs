@@ -3,7 +3,8 @@
 use super::Draw;
 
 impl Draw {
-    /// Suspends blocks where word lines are programmed in one shot and no other design decides.
+    /// Adds the design that suspends blocks, if word lines are programmed in one shot and no other design
+    /// decides.
     pub(super) fn suspended(&mut self) {
         let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
         let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
@@ -12,7 +13,7 @@ impl Draw {
         if !fits || taken.iter().any(|key| begins(self, key)) {
             return;
         }
-        // The design replaces these policies, and needs blocks.
+        // The design replaces these policies, and needs more blocks.
         let replaced = [
             "ftl.frontier",
             "ftl.router",
@@ -26,7 +27,7 @@ impl Draw {
         self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
         let (limit, open, streams) = (self.from(1, 4), self.from(1, 3), self.from(1, 2));
         let blocks = 36 + 2 * streams * (limit + open) + self.from(0, 8);
-        // The second stream is in MLC mode where the chips support it.
+        // The second stream is in MLC mode if the chips support it.
         let bits = ["part.geometry.bits_per_cell=3", "part.geometry.bits_per_cell=4"];
         let again = match streams == 2 && bits.iter().any(|bits| has(self, bits)) && self.unit_fits() {
             true => self.from(0, 2),

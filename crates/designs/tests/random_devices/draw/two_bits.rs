@@ -1,10 +1,10 @@
-//! A design that sends pages to blocks with two bits a cell, whose word lines may be reprogrammed, in devices
-//! with one pool.
+//! A design that sends pages to blocks with two bits a cell, in devices with one pool. The word lines of
+//! these blocks may be reprogrammed.
 
 use super::Draw;
 
 impl Draw {
-    /// Adds the design where the chips support the mode and no other design decides.
+    /// Adds the design if the chips support the mode and no other design decides.
     pub(super) fn two_bits(&mut self) {
         let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
         let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
@@ -14,7 +14,7 @@ impl Draw {
         if !fits || taken.iter().any(|key| begins(self, key)) || !self.unit_fits() {
             return;
         }
-        // The design replaces these policies, and needs blocks.
+        // The design replaces these policies, and needs more blocks.
         let replaced = ["ftl.router", "ftl.gc.relocator", "ftl.gc.start_below", "ftl.gc.stop_at"];
         self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
         let start = 5 + self.from(0, 2);
@@ -22,7 +22,7 @@ impl Draw {
         self.set("ftl.gc.start_below_free_blocks", start);
         self.set("ftl.gc.stop_at_free_blocks", stop);
         let (blocks, spare) = (self.from(1, 3), 2.0 * self.random.unit());
-        // If most blocks could be in the mode, there is no limit.
+        // There is no limit if most blocks could be in the mode.
         let limit = if spare < 1.5 { format!(", spare = {spare:.2}") } else { String::new() };
         self.set("ftl.two_bit", format!("{{ blocks = {blocks}{limit} }}"));
         self.set("part.timing.reprogram", "'200us'");

@@ -3,25 +3,25 @@
 use super::{LineState, Lines};
 use crate::pblk::layout::LineId;
 
-/// A list of closed lines; GC takes them in this order, except the last. Named as in pblk.
+/// A list of closed lines. GC takes the lists in this order, except the last. The names are pblk's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::pblk) enum List {
-    /// No page is valid: freed at once.
+    /// No page is valid: the line is freed at once.
     Full,
-    /// A write failed.
+    /// A write to the line failed.
     Failed,
-    /// Less than a quarter is valid.
+    /// Less than a quarter of the pages is valid.
     High,
-    /// Less than half is valid.
+    /// Less than half of the pages is valid.
     Mid,
-    /// Not everything is valid.
+    /// Some pages are invalid.
     Low,
-    /// Everything is valid: collecting it gains nothing.
+    /// All pages are valid: collecting the line gains nothing.
     Empty,
 }
 
 impl Lines {
-    /// The list of a closed line. A quarter and a half refer to all locations of the line, as in pblk.
+    /// The list of a closed line. As in pblk, a quarter and a half refer to all locations of the line.
     pub(in crate::pblk) fn list_of(&self, line: LineId) -> List {
         let entry = self.get(line);
         let all = self.layout.per_line();
@@ -35,8 +35,8 @@ impl Lines {
         }
     }
 
-    /// Selects the next victim: in the first non-empty list, the line with the fewest valid pages, the oldest
-    /// of equals. With `only_failed`, only lines with a write error are candidates.
+    /// Selects the next victim: the line with the fewest valid pages in the first non-empty list. Among equal
+    /// lines it is the oldest. With `only_failed`, only lines with a write error are candidates.
     pub(in crate::pblk) fn victim(&mut self, only_failed: bool) -> Option<LineId> {
         if self.is_settled || only_failed && self.failed_lines == 0 {
             return None;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::pblk::layout::{Layout, Ppa};
 
-    /// Closed lines of two chunks of 64 logical blocks, with so many valid blocks each.
+    /// Closed lines of two chunks of 64 logical blocks. `valid`: valid blocks of each line.
     fn closed(valid: &[u32]) -> Lines {
         let geometry = Geometry {
             groups: 1,
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn lines_are_listed_by_the_part_of_them_that_is_valid() {
-        // Of 128 locations one is smeta and three are emeta: header, list and counts.
+        // Of 128 locations one is smeta. Three are emeta: header, list and counts.
         let lines = closed(&[0, 1, 31, 32, 63, 64, 123, 124]);
         let lists: Vec<List> = lines.ids().map(|line| lines.list_of(line)).collect();
         use List::{Empty, Full, High, Low, Mid};

@@ -1,7 +1,8 @@
-//! The partial parity log of an array (md: PPL). Each member has an area for the rows whose parity it holds.
+//! The partial parity log of an array (md: PPL). Each member has an area for the rows whose parity is on that
+//! member.
 //!
-//! Before a row is written, the exclusive or of its untouched blocks is logged. After a power cut that and
-//! the blocks being written give the parity, whichever of the writes reached the members. An entry is needed
+//! Before a row is written, the exclusive or of its untouched blocks is logged. After a power cut this value
+//! and the written blocks give the parity, whichever of the writes reached the members. An entry is needed
 //! until a covering flush makes its row non-volatile.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,14 +20,14 @@ pub const HEADER: u64 = 8;
 /// A logged row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// The member whose area holds it.
+    /// The member whose area has the entry.
     member: u16,
-    /// Members whose blocks were written since the row was non-volatile.
+    /// Members whose blocks were written since the row was last non-volatile.
     modified: MemberSet,
     stamp: Stamp,
 }
 
-/// Space of an entry in an area. A row that was logged repeatedly has several.
+/// Space of an entry in an area. A row that was logged repeatedly has several extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LogExtent {
     row: u64,
@@ -49,8 +50,8 @@ pub struct PartialParityLog {
     size: u64,
     entries: BTreeMap<u64, Entry>,
     areas: Vec<Area>,
-    /// Rows written without an entry, as their parity member is missing, and not yet non-volatile. A later
-    /// entry does not cover those writes.
+    /// Rows that were written without an entry, because their parity member is missing, and that are not yet
+    /// non-volatile. A later entry does not cover those writes.
     bare: BTreeMap<u64, Stamp>,
     /// Rows whose parity has to be recovered from the log before the array accepts commands.
     replay: BTreeSet<u64>,
@@ -72,13 +73,13 @@ impl PartialParityLog {
         self.size > 0
     }
 
-    /// How many areas it has.
+    /// Number of areas.
     pub fn areas(&self) -> usize {
         self.areas.len()
     }
 
-    /// Adds or extends the entry of a row before these blocks are written. Returns the members written since
-    /// the row was non-volatile, if it had an entry.
+    /// Adds or extends the entry of a row before these blocks are written. If the row had an entry, returns
+    /// the members written since the row was last non-volatile.
     pub(super) fn write(
         &mut self,
         row: u64,
@@ -91,8 +92,8 @@ impl PartialParityLog {
         before
     }
 
-    /// Allocates space for the entry of a row. Returns its first sector within the area, or `None` if the
-    /// area is full.
+    /// Allocates space for the entry of a row. Returns the first sector of the space within the area, or
+    /// `None` if the area is full.
     pub(super) fn take(&mut self, row: u64, sectors: u64, stamp: Stamp) -> Option<u64> {
         let area = &mut self.areas[usize::from(self.entries.get(&row)?.member)];
         let used: u64 = area.taken.iter().map(|room| room.sectors).sum();
@@ -108,8 +109,8 @@ impl PartialParityLog {
         Some(at)
     }
 
-    /// The members of a logged row whose blocks were written since it was non-volatile; `None` without an
-    /// entry.
+    /// The members of a logged row whose blocks were written since the row was last non-volatile; `None`
+    /// without an entry.
     pub fn modified(&self, row: u64) -> Option<MemberSet> {
         self.entries.get(&row).map(|entry| entry.modified)
     }
@@ -119,29 +120,30 @@ impl PartialParityLog {
         self.entries.contains_key(&row)
     }
 
-    /// Notes a write of a row without an entry, as the member of its parity is missing.
+    /// Notes a write of a row without an entry, because the parity member of the row is missing.
     pub(super) fn note_unlogged_write(&mut self, row: u64, stamp: Stamp) {
         self.forget(row);
         self.bare.insert(row, stamp);
     }
 
-    /// Drops the entry of a row, whose blocks no longer match it: a part of the row was lost, or all of it
-    /// discarded.
+    /// Drops the entry of a row whose blocks no longer match it, after a loss in the row or a discard of the
+    /// row.
     pub fn forget(&mut self, row: u64) {
         if let Some(entry) = self.entries.remove(&row) {
             self.areas[usize::from(entry.member)].taken.retain(|room| room.row != row);
         }
     }
 
-    /// Whether a covering flush would free space in the log: whether it holds an entry of a row that is fully
-    /// written. `open` rows are being written; those of them that `wait` for space are not yet.
+    /// Whether a covering flush would free log space: the log has an entry of a row that is fully written.
+    /// `open` rows are being written. Those of them that `wait` for log space have only earlier entries,
+    /// which a flush covers.
     pub fn can_free_space(&self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) -> bool {
         let mut taken = self.areas.iter().flat_map(|area| &area.taken);
         taken.any(|LogExtent { row, .. }| !open.contains(row) || wait.contains(row))
     }
 
-    /// Notes the start of a covering flush: `open` rows get the number `after`. For rows that `wait` for
-    /// space, their earlier entries are covered.
+    /// Notes the start of a covering flush. Stamps of `open` rows become `after`. For rows that `wait` for
+    /// log space the flush covers their earlier entries.
     pub(super) fn start_flush(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>, after: Stamp) {
         let entries = self.entries.iter_mut().map(|(row, entry)| (row, &mut entry.stamp));
         let of_rows = entries.chain(&mut self.bare).filter(|(row, _)| open.contains(row));
@@ -151,15 +153,15 @@ impl PartialParityLog {
         open.for_each(|room| room.stamp = after);
     }
 
-    /// Notes the end of flush `done`: the entries that it covers are dropped.
+    /// Notes the end of flush `done`. Drops the entries that it covers.
     pub(super) fn end_flush(&mut self, done: Stamp) {
         self.bare.retain(|_, stamp| *stamp > done);
         self.entries.retain(|_, entry| entry.stamp > done);
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| room.stamp > done));
     }
 
-    /// Applies a power cut: drops entries of rows that do not `need` one, and entries that do not cover every
-    /// write.
+    /// Applies a power cut: drops entries of rows without a `need` for one, and entries that do not cover
+    /// every write of their row.
     pub(super) fn cut(&mut self, needs: impl Fn(u64) -> bool) {
         let bare = std::mem::take(&mut self.bare);
         let keeps = |row: &u64| needs(*row) && !bare.contains_key(row);
@@ -167,8 +169,8 @@ impl PartialParityLog {
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| keeps(&room.row)));
     }
 
-    /// After a power cut: selects the rows for replay, for which `is_replayed` holds, given the row and the
-    /// members written.
+    /// Selects the rows for replay after a power cut. `is_replayed` decides from the row and the members
+    /// written.
     pub(super) fn plan_replay(&mut self, mut is_replayed: impl FnMut(u64, MemberSet) -> bool) {
         let rows = self.entries.iter().filter(|(row, entry)| is_replayed(**row, entry.modified));
         self.replay = rows.map(|(row, _)| *row).collect();

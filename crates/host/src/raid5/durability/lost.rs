@@ -1,4 +1,4 @@
-//! Lost sectors of an array: reads of them fail until they are rewritten.
+//! Lost sectors of an array. Reads of a lost sector fail until it is rewritten.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,15 +11,16 @@ use super::Stamp;
 /// A block: its row and its member.
 type Place = (u64, u16);
 
-/// The lost sectors of an array, kept on the members like md's bad block log, so that they survive a power
-/// cut.
+/// The lost sectors of an array. They are stored on the members, like md's bad block log, so that they
+/// survive a power cut.
 #[derive(Clone, Debug, Default)]
 pub struct LostSectors {
     lost: BTreeMap<Place, SectorSet>,
-    /// Lost sectors that were discarded. A flush does not make a discard non-volatile, so that a power cut
-    /// may undo it until they are written.
+    /// Lost sectors that were discarded. A flush does not make a discard non-volatile, so a power cut may
+    /// undo the discard until the sectors are written.
     discarded: BTreeMap<Place, SectorSet>,
-    /// Lost sectors that were rewritten, in order: a power cut may undo those writes.
+    /// Lost sectors that were rewritten, in order. A power cut may undo these writes until a flush covers
+    /// them.
     written: Vec<(Stamp, Place, SectorSet)>,
 }
 
@@ -56,7 +57,7 @@ impl LostSectors {
         if self.lost.is_empty() { 0 } else { self.lost.get(&(row, member)).copied().unwrap_or(0) }
     }
 
-    /// Whether a range of sectors of a member contains a lost one, with `block` sectors in a block.
+    /// Whether a range of sectors of a member contains a lost sector. `block`: sectors of a block.
     pub fn touches(&self, member: u16, part: &Range<u64>, block: u64) -> bool {
         if self.lost.is_empty() {
             return false;
@@ -78,7 +79,7 @@ impl LostSectors {
         self.written.drain(..covered);
     }
 
-    /// Applies a power cut: sectors rewritten and not flushed, or discarded, are lost again.
+    /// Applies a power cut. Sectors that were rewritten without a later flush, or discarded, are lost again.
     pub(super) fn cut(&mut self) {
         let written = self.written.drain(..).map(|(_, place, which)| (place, which));
         for (place, which) in written.chain(std::mem::take(&mut self.discarded)) {
@@ -86,14 +87,14 @@ impl LostSectors {
         }
     }
 
-    /// All blocks with an entry, some of them repeatedly.
+    /// All blocks with an entry. A block may occur repeatedly.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> {
         let written = self.written.iter().map(|(_, place, _)| place);
         self.lost.keys().chain(self.discarded.keys()).chain(written).copied()
     }
 }
 
-/// Removes some sectors of a block from a map. Returns those that were in it.
+/// Removes sectors of a block from a map. Returns those that were in the map.
 fn take(held: &mut BTreeMap<Place, SectorSet>, place: Place, which: SectorSet) -> SectorSet {
     let Some(of_block) = held.get_mut(&place) else { return 0 };
     let taken = *of_block & which;

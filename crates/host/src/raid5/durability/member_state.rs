@@ -1,21 +1,22 @@
-//! State of the members: which have failed, and how far the replacement of a failed one is rebuilt.
+//! State of the members: which members have failed, and how far the replacement of a failed member is
+//! rebuilt.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
 use super::super::write_method::MemberSet;
 
-/// A member whose device is a replacement. It holds the rows below its position.
+/// A member whose device is a replacement. The device has the data of the rows below `row`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Rebuild {
     member: u16,
-    /// The position: the first row not rebuilt.
+    /// The rebuild position: the first row that is not rebuilt.
     row: u64,
-    /// Rebuilt rows beyond the position; rows are rebuilt concurrently.
+    /// Rebuilt rows beyond the rebuild position. Rows are rebuilt concurrently.
     ahead: Vec<u64>,
-    /// The position at the start of the last covering flush.
+    /// The rebuild position at the start of the last covering flush.
     covered: u64,
-    /// The position that survives a power cut.
+    /// The rebuild position that survives a power cut.
     durable: u64,
 }
 
@@ -25,20 +26,20 @@ impl Rebuild {
     }
 }
 
-/// State of the members; all are complete except these.
+/// State of the members. Members that are not listed here are complete.
 #[derive(Clone, Debug)]
 pub struct MemberState {
     all: MemberSet,
     /// Failed members without a replacement.
     failed: MemberSet,
-    /// The member being rebuilt. Only one is rebuilt at a time, and only while no other has failed.
+    /// The member being rebuilt. Rebuilds run one at a time, and only while no other member has failed.
     rebuild: Option<Rebuild>,
 }
 
 state!(MemberState { values { failed, rebuild } fixed { all } });
 
 impl MemberState {
-    /// So many complete members.
+    /// The state with all members complete.
     pub(super) fn new(members: u64) -> Self {
         Self { all: MemberSet::MAX >> (64 - members), failed: 0, rebuild: None }
     }
@@ -68,12 +69,12 @@ impl MemberState {
         self.all & !self.failed
     }
 
-    /// The member being rebuilt, and its first row not rebuilt.
+    /// The member being rebuilt, and its first row that is not rebuilt.
     pub fn rebuild(&self) -> Option<(u16, u64)> {
         self.rebuild.as_ref().map(|rebuild| (rebuild.member, rebuild.row))
     }
 
-    /// Fails a member: its data are gone. Returns whether it had not failed before.
+    /// Fails a member, whose data are lost. Returns false if it had failed before.
     pub fn fail(&mut self, member: u16) -> bool {
         let holds = self.failed >> member & 1 == 0;
         self.failed |= 1 << member;
@@ -87,7 +88,6 @@ impl MemberState {
         self.rebuild = Some(Rebuild::of(member));
     }
 
-    /// Notes a rebuilt row.
     pub(super) fn note_row_rebuilt(&mut self, member: u16, done: u64) {
         let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.member == member) else { return };
         let Rebuild { row, ahead, .. } = rebuild;
@@ -100,7 +100,7 @@ impl MemberState {
         }
     }
 
-    /// Ends a rebuild after the flush of its member. If that failed, the rebuild starts over.
+    /// Ends a rebuild after the flush of its member. If the flush failed, the rebuild starts again.
     pub fn rebuilt(&mut self, failed: bool) {
         self.rebuild = self.rebuild.take().filter(|_| failed).map(|rebuild| Rebuild::of(rebuild.member));
     }
@@ -112,14 +112,15 @@ impl MemberState {
         }
     }
 
-    /// Notes the end of a covering flush. A device that was replaced since has nothing that it covers.
+    /// Notes the end of a covering flush. A device that replaced another after the start of the flush has no
+    /// data that the flush covers.
     pub(super) fn end_flush(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
             rebuild.durable = rebuild.durable.max(rebuild.covered);
         }
     }
 
-    /// Applies a power cut: of a rebuild only flushed rows count.
+    /// Applies a power cut: only flushed rows of a rebuild count as rebuilt.
     pub(super) fn cut(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
             (rebuild.row, rebuild.covered) = (rebuild.durable, rebuild.durable);
@@ -127,7 +128,7 @@ impl MemberState {
         }
     }
 
-    /// Checks a restored state against an array of so many rows.
+    /// Checks a restored state against an array of `rows` rows.
     pub(super) fn is_sound(&self, rows: u64) -> bool {
         let is_sound = |rebuild: &Rebuild| {
             rebuild.member < 64

@@ -1,18 +1,18 @@
 //! Durability: which data of an array survive a power cut, and what the array knows about it.
 //!
-//! A *covering flush* is a flush of all members; covering flushes are numbered and run one at a time. A write
-//! carries a [`Stamp`]: the number of the flush that makes it non-volatile, which is the next one to start. A
-//! row that is being written when a flush starts is not covered by it and gets the number after it. When
-//! flush n has completed, everything stamped n or less is non-volatile; a failed flush changes nothing, and
-//! the next one covers the same writes.
+//! A *covering flush* is a flush of all members. Covering flushes are numbered and run one at a time. Each
+//! write carries a [`Stamp`]: the number of the flush that makes it non-volatile, which is the next flush to
+//! start. If a row is being written when a flush starts, the flush does not cover it, and the row gets the
+//! stamp of the flush after that. When flush n has completed, everything with a stamp of n or less is
+//! non-volatile. A failed flush changes nothing, and the next flush covers the same writes.
 //!
-//! | stamped item | effect of a power cut until it is non-volatile |
+//! | stamped item | effect of a power cut before it is non-volatile |
 //! |---|---|
-//! | written rows ([`rows`]) | their parity is in doubt |
-//! | discarded rows ([`rows`]) | the same, whatever is flushed: a device may restore discarded data |
-//! | entries of the partial parity log, and their space ([`log`]) | they give the parity of rows in doubt |
-//! | rewritten lost sectors ([`lost`]) | they are lost again |
-//! | the position of a rebuild ([`member_state`]) | it continues from the last non-volatile position |
+//! | written row ([`rows`]) | its parity is in doubt |
+//! | discarded row ([`rows`]) | its parity is in doubt, even after a flush: devices may restore the data |
+//! | log entry and its space ([`log`]) | the entry gives the parity of a row in doubt |
+//! | rewritten lost sector ([`lost`]) | the sector is lost again |
+//! | position of a rebuild ([`member_state`]) | the rebuild continues from the last non-volatile position |
 
 pub mod log;
 pub mod lost;
@@ -32,20 +32,21 @@ use lost::LostSectors;
 use member_state::MemberState;
 use rows::DirtyRows;
 
-/// Number of the covering flush that makes something non-volatile.
+/// Number of the covering flush that makes a write or a log entry non-volatile.
 pub type Stamp = u64;
 
 /// The durability of the data of an array.
 #[derive(Clone, Debug)]
 pub struct Durability {
     striping: Striping,
-    /// Covering flushes started (a write now is covered by the next one), and the last that completed without
-    /// failure.
+    /// Covering flushes started. The next one covers a write that starts now.
     begun: Stamp,
+    /// The last covering flush that completed without failure.
     done: Stamp,
     /// Whether a covering flush is in progress.
     is_flushing: bool,
-    /// Rows whose parity a power cut may leave inconsistent, and rows where it has.
+    /// Rows that a power cut now may leave with inconsistent parity, and rows that an earlier cut has left
+    /// so.
     pub rows: DirtyRows,
     /// The state of the members.
     pub held: MemberState,
@@ -66,12 +67,12 @@ state!(Durability {
 pub struct CutOutcome {
     /// Rows whose parity may be inconsistent.
     pub in_doubt: u64,
-    /// Sectors lost because a member lacks them in such a row.
+    /// Sectors lost because a member is missing in a row in doubt.
     pub lost: u64,
 }
 
 impl Durability {
-    /// For an array with log areas of so many sectors for each member; 0 for no log.
+    /// The durability of an array with `log_sectors` of log area on each member; 0 for no log.
     pub fn new(striping: Striping, log_sectors: u64) -> Self {
         Self {
             striping,
@@ -95,19 +96,19 @@ impl Durability {
         self.rows.write(row, self.begun + 1);
     }
 
-    /// Logs a row before these blocks are written. Returns the members written since the row was
-    /// non-volatile, if it had an entry.
+    /// Logs a row before these blocks are written. If the row had an entry, returns the members written since
+    /// the row was last non-volatile.
     pub fn write_in_log(&mut self, row: u64, written: MemberSet) -> Option<MemberSet> {
         self.log.write(row, self.striping.parity(row), written, self.begun + 1)
     }
 
-    /// Notes a write of a row without a log entry, as the member of its parity is missing.
+    /// Notes a write of a row without a log entry, because the parity member of the row is missing.
     pub fn note_unlogged_write(&mut self, row: u64) {
         self.log.note_unlogged_write(row, self.begun + 1);
     }
 
-    /// Allocates log space for the entry of a row. Returns its first sector within the area, or `None` if the
-    /// area is full.
+    /// Allocates log space for the entry of a row. Returns the first sector of the space within the area, or
+    /// `None` if the area is full.
     pub fn allocate_log(&mut self, row: u64, sectors: u64) -> Option<u64> {
         self.log.take(row, sectors, self.begun + 1)
     }
@@ -124,11 +125,11 @@ impl Durability {
         (0..self.striping.members as u16).for_each(|member| self.lost.discarded(row, member));
     }
 
-    /// Starts a covering flush. `open` rows are being written; for those that `wait` for log space, entries
-    /// of earlier writes are covered.
+    /// Starts a covering flush. `open` rows are being written. For those that `wait` for log space the flush
+    /// covers the log entries of earlier writes.
     ///
     /// # Panics
-    /// If another is in progress.
+    /// If another covering flush is in progress.
     pub fn start_flush(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) {
         assert!(!self.is_flushing, "a covering flush begins when the one before is over");
         self.is_flushing = true;
@@ -150,7 +151,7 @@ impl Durability {
         self.held.end_flush();
     }
 
-    /// Applies a power cut, at which parity of the rows `behind` was deferred.
+    /// Applies a power cut. `behind`: rows with deferred parity.
     pub fn cut(&mut self, behind: impl Iterator<Item = u64>) -> CutOutcome {
         behind.for_each(|row| self.note_write_start(row));
         self.is_flushing = false;
@@ -163,14 +164,14 @@ impl Durability {
         CutOutcome { in_doubt, lost: self.mark_lost_in_doubt() }
     }
 
-    /// Selects the rows for log replay, and clears rows whose missing block the interrupted write did not
-    /// touch.
+    /// Selects the rows for log replay. Clears rows whose missing block is the only one that the interrupted
+    /// write modified.
     fn plan_replay(&mut self) {
         let Self { striping, rows, held, log, .. } = self;
         log.plan_replay(|row, modified| {
             let (parity, missing) = (1 << striping.parity(row), held.missing(row));
             if missing == modified && missing.count_ones() == 1 {
-                // Only parity was written, and it gives the missing block in its old or new state.
+                // Only parity was written. It gives the missing block in its old or its new state.
                 rows.is_right(row);
                 return false;
             }
@@ -178,8 +179,8 @@ impl Durability {
         });
     }
 
-    /// In degraded rows with inconsistent parity, marks the blocks of missing members as lost. Returns how
-    /// many sectors.
+    /// Marks the blocks of missing members as lost in rows with inconsistent parity. Returns the number of
+    /// sectors.
     fn mark_lost_in_doubt(&mut self) -> u64 {
         let mut lost = 0;
         if self.held.incomplete() == 0 {
@@ -193,7 +194,7 @@ impl Durability {
                 for member in each(missing & !(1 << self.striping.parity(row))) {
                     lost += self.lost.add(row, member, block);
                 }
-                // From now on the other blocks and the parity define the content of the block.
+                // From now on the other blocks and the parity define the content of the missing block.
                 self.rows.is_right(row);
             }
             next = self.rows.next_dirty(row + 1);
@@ -201,8 +202,8 @@ impl Durability {
         lost
     }
 
-    /// The next synchronisation needed, and its first row: log replay, then the rebuild of a replaced member,
-    /// then the resync of parity.
+    /// The next synchronisation that is needed, and its first row. Log replay is first, then the rebuild of a
+    /// replaced member, then the resync of parity.
     pub fn next_sync(&self) -> Option<(Task, u64)> {
         if self.log.has_pending_replay() {
             return Some((Task::Replay, 0));
@@ -223,7 +224,7 @@ impl Durability {
         }
     }
 
-    /// Notes a row processed by a synchronisation. A row with two missing members could not be processed.
+    /// Notes a row that a synchronisation has processed. A row with two missing members stays unprocessed.
     pub fn note_row_synced(&mut self, task: Task, row: u64) {
         let missing = self.held.missing(row).count_ones();
         match task {
@@ -243,12 +244,12 @@ impl Durability {
     /// Checks a restored state.
     ///
     /// # Errors
-    /// The contradiction.
+    /// A description of the contradiction.
     pub fn check_loaded(&self) -> Result<(), String> {
         let Self { striping, begun, done, is_flushing, rows, held, lost, log } = self;
         let (all, members) = (striping.rows(), striping.members as u16);
         let is_place = |row: u64, member: u16| row < all && member < members;
-        // No array reaches half of all flush numbers.
+        // The number of flushes in an array never reaches half of the range of stamps.
         let holds = *begun < Stamp::MAX / 2
             && done <= begun
             && (!is_flushing || done < begun)

@@ -1,5 +1,5 @@
-//! The rows whose parity a power cut may leave inconsistent, and those where it has: a write-intent bitmap
-//! that survives power cuts and takes no time.
+//! A write-intent bitmap: rows that a power cut now may leave with inconsistent parity, and rows that an
+//! earlier cut has left so. The bitmap survives power cuts, and its updates take no time.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +7,18 @@ use wordline_kernel::state;
 
 use super::Stamp;
 
-/// Stamp of a row that was discarded since the last power cut; no flush makes that non-volatile.
+/// Stamp of a row that was discarded since the last power cut. No flush makes a discard non-volatile.
 const DISCARDED: u8 = u8::MAX;
 
 /// The rows of an array that may be inconsistent.
 #[derive(Clone, Debug)]
 pub struct DirtyRows {
-    /// By row: the stamp of its last write, relative to `base` so that it fits a byte; 0 without one.
+    /// By row: the stamp of its last write, relative to `base` so that it fits into a byte; 0 for no write.
     stamps: Vec<u8>,
     base: Stamp,
     /// Bitmap of rows whose parity may be wrong.
     untrusted: Vec<u64>,
-    /// Number of set bits.
+    /// Number of set bits in `untrusted`.
     wrong: u64,
 }
 
@@ -28,7 +28,7 @@ state!(DirtyRows {
 });
 
 impl DirtyRows {
-    /// So many consistent rows.
+    /// The bitmap of `rows` consistent rows.
     pub(super) fn new(rows: u64) -> Self {
         let untrusted = vec![0; rows.div_ceil(64) as usize];
         Self { stamps: vec![0; rows as usize], base: 0, untrusted, wrong: 0 }
@@ -50,11 +50,12 @@ impl DirtyRows {
         done.saturating_sub(self.base) as u8
     }
 
-    /// Notes the start of the flush after `begun`, when `done` completed last: `open` rows that are
-    /// still volatile get the number after it.
+    /// Notes the start of flush `begun + 1`. `done`: the last flush that completed. `open` rows that are
+    /// still volatile get the stamp `begun + 2`.
     pub(super) fn start_flush(&mut self, open: &BTreeSet<u64>, begun: Stamp, done: Stamp) {
         if begun + 2 - self.base >= Stamp::from(DISCARDED) {
-            // Rebases the stamps: with no flush in progress, everything still volatile waits for this flush.
+            // Rebases the stamps. No other flush is in progress, so everything that is still volatile waits
+            // for this flush.
             let durable = self.durable(done);
             let written = self.stamps.iter_mut().filter(|stamp| **stamp != DISCARDED);
             written.for_each(|stamp| *stamp = u8::from(*stamp > durable));
@@ -68,8 +69,9 @@ impl DirtyRows {
         }
     }
 
-    /// Whether a power cut now would put a row in doubt that its log entry can resolve. After a discard each
-    /// member may hold either content, so that an entry says nothing about the untouched blocks.
+    /// Whether a power cut now would leave a row in doubt, and a log entry can resolve the doubt. After a
+    /// discard it cannot: each member may have its old or its new content, also the members that the entry
+    /// takes as untouched.
     pub(super) fn needs_log(&self, row: u64, done: Stamp) -> bool {
         let stamp = self.stamps[row as usize];
         stamp != DISCARDED && (stamp > self.durable(done) || self.is_dirty(row))

@@ -1,8 +1,8 @@
 use super::super::layout::Layout;
 use super::*;
 
-/// Four members with 300 rows, the parity of the first on the last member, and a log of 32 sectors for each
-/// member.
+/// Four members with 300 rows, and a log of 32 sectors on each member. The parity of the first row is on the
+/// last member.
 fn durability() -> Durability {
     let striping = Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 8, block: 8, chunks: 300 };
     Durability::new(striping, 32)
@@ -17,7 +17,7 @@ fn flush(of: &mut Durability, open: &[u64]) {
     of.end_flush(false);
 }
 
-/// Cuts the power. Returns the rows whose parity may be wrong then.
+/// Cuts the power. Returns the rows whose parity may be wrong after the cut.
 fn cut(of: &mut Durability) -> Vec<u64> {
     let in_doubt = of.cut(std::iter::empty()).in_doubt;
     let next = |row: &u64| of.rows.next_dirty(row + 1);
@@ -188,7 +188,7 @@ fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
     let mut of = durability();
     assert!(of.held.fail(0));
     [0, 1].iter().for_each(|row| of.note_write_start(*row));
-    // Without its parity member a row is consistent.
+    // A row without its parity member is consistent.
     assert_eq!(of.striping.parity(3), 0);
     assert_eq!(of.cut([3].into_iter()), CutOutcome { in_doubt: 3, lost: 16 });
     assert_eq!([0, 1, 3].map(|row| of.lost.of(row, 0)), [0xff, 0xff, 0]);
