@@ -105,7 +105,7 @@ pub struct Counts {
     /// Word lines chosen while the write buffer was not full, and while it was full.
     pub chosen: [u64; 2],
     /// Rejected followers.
-    pub refused: u64,
+    pub rejected: u64,
     /// Most layers of one block that had kept parameters.
     pub most_kept: u64,
 }

@@ -264,7 +264,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Dirty rows: rows whose parity may be inconsistent.
-    pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
+    pub fn dirty_rows(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let rows = &self.durability.rows;
         std::iter::successors(rows.next_dirty(0), |row| rows.next_dirty(row + 1))
     }

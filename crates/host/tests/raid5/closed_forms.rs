@@ -53,7 +53,7 @@ fn a_block_is_written_with_parity_after_the_reads_of_md() {
         let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY * 2));
         assert_eq!(took, [4, 2, 1, 1], "{members} members");
         let counts = bench.array.counts();
-        assert_eq!((counts.reconstructed, counts.modified), (reconstructed, modified));
+        assert_eq!((counts.reconstruct_writes, counts.read_modify_writes), (reconstructed, modified));
         // All needed blocks are cached now.
         let again = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY));
         assert_eq!(again, [2, 0, 1, 1], "{members} members");
@@ -160,7 +160,7 @@ fn a_log_takes_a_write_before_each_row_and_a_flush_of_all_members_when_it_is_ful
         assert_eq!(took, [5, 2, 1, 1]);
     }
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 2 * PAGE, PAGE), LATENCY * 4));
-    assert_eq!((took, bench.array.counts().log_flushes), ([9, 2, 1, 1], 1));
+    assert_eq!((took, bench.array.counts().ppl_flushes), ([9, 2, 1, 1], 1));
     // Parity of another stripe is on another member, which has a log area of its own.
     assert_eq!(bench.time(Write, 3 * CHUNK, PAGE), LATENCY * 3);
     // A full stripe leaves no block untouched. Its entry is one header for eight rows.

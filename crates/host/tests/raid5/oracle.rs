@@ -54,7 +54,7 @@ struct Flush {
     /// Rows of the commands that were outstanding at its submission.
     outstanding: BTreeSet<u64>,
     /// Rows whose parity was to be rewritten at its submission. The flush does not cover them.
-    unsure: BTreeSet<u64>,
+    dirty_rows: BTreeSet<u64>,
 }
 
 /// Makes sectors of a device unreadable.
@@ -436,10 +436,10 @@ impl<D: Ages> Host<D> {
         }
         self.recover();
         // Discarded rows are still in doubt, and have no log entry.
-        let unsure: Vec<u64> = self.bench.array.unsure().collect();
-        self.modified.extend(unsure.iter().map(|row| (*row, 0)));
-        self.bare.extend(&unsure);
-        self.unflushed.extend(unsure.into_iter().map(|row| (row, self.submitted)));
+        let dirty_rows: Vec<u64> = self.bench.array.dirty_rows().collect();
+        self.modified.extend(dirty_rows.iter().map(|row| (*row, 0)));
+        self.bare.extend(&dirty_rows);
+        self.unflushed.extend(dirty_rows.into_iter().map(|row| (row, self.submitted)));
         self.read_all();
     }
 

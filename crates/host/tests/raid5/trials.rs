@@ -175,7 +175,7 @@ fn a_page_that_cannot_be_read_is_computed_and_written_again() {
             assert!(bench.completions().iter().all(|answer| !answer.failed));
             let found = bench.array.take_contents(tag).expect("contents are followed");
             assert!(found.iter().all(|content| *content == Content::of(1)));
-            let repaired = bench.array.counts().repaired;
+            let repaired = bench.array.counts().corrected;
             // The last member has the parity, which is not read.
             assert_eq!(repaired, u64::from(member < 3), "member {member}, time {again}");
         }

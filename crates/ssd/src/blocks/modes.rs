@@ -74,7 +74,7 @@ pub(super) struct ModeBlocks {
     /// Blocks of each plane group in the mode.
     used: Vec<u32>,
     /// Blocks in the mode that are victims.
-    cleaning: Vec<u32>,
+    collecting: Vec<u32>,
     /// Closed blocks in the mode, oldest first. Blocks that were collected since are skipped.
     closed: Vec<VecDeque<BlockSetId>>,
     /// Number of blocks of each plane group ever opened in the mode.

@@ -55,7 +55,7 @@ struct Decoding {
     first: TaskId,
     since: Instant,
     /// GC time of the command's die when the data arrived, in picoseconds.
-    cleaned: u64,
+    gc_ps: u64,
 }
 
 /// A decoder and its commands, oldest first.

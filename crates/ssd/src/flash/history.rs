@@ -35,9 +35,9 @@ pub enum DieWork {
     /// A program of the L2P map.
     MapProgram,
     /// A read of GC that gains free blocks.
-    CleaningRead,
+    GcRead,
     /// A program or copyback of GC that gains free blocks.
-    CleaningProgram,
+    GcProgram,
     /// A read of an SLC-cache block that is folded.
     FoldingRead,
     /// A program of folded data.
@@ -47,7 +47,7 @@ pub enum DieWork {
     /// A program or copyback for wear levelling.
     LevellingProgram,
     /// A read of pages that must leave a failed or reclaimed block, or their pool.
-    VacatingRead,
+    ReclaimRead,
     /// A program or copyback of such pages.
     ReclaimProgram,
     /// An erase.

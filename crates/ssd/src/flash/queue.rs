@@ -32,8 +32,8 @@ struct DieQueue {
     current: TaskId,
     suspended: TaskId,
     /// GC time of the die, in picoseconds. The next field is the start of its current GC command.
-    cleaned_ps: u64,
-    cleaning_since: Option<Instant>,
+    gc_ps: u64,
+    gc_since: Option<Instant>,
     /// Number of background reads, waiting or not.
     behind: u32,
 }
@@ -73,7 +73,13 @@ impl DieQueue {
 
     /// Rank of the next task, if tasks other than prioritised reads may wait. `overdue` counts tasks that go
     /// first because they have reached their age limit.
-    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant, overdue: &mut u64) -> Option<usize> {
+    fn choose(
+        &mut self,
+        pool: &[Task],
+        rules: &Rules,
+        now: Instant,
+        deadline_promotions: &mut u64,
+    ) -> Option<usize> {
         let (rank, waits) = match self.suspended {
             NO_TASK => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
@@ -213,7 +219,7 @@ impl Queues {
     /// Queues a task for `die`, and returns it for further settings.
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
-        let cleaning_before = self.gc_time(die, now);
+        let gc_before = self.gc_time(die, now);
         // If reads have the rank of programs, background reads count as host reads.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
@@ -448,7 +454,7 @@ impl Queues {
             let task = &mut self.pool[at.index()];
             task.decoding += time;
             // The tasks did not wait for GC in that time.
-            task.cleaning_before += meanwhile;
+            task.gc_before += meanwhile;
             at = task.next;
         }
     }

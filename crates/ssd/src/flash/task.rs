@@ -51,7 +51,7 @@ pub struct Task {
     /// Time when the task was queued.
     pub(super) queued: Instant,
     /// GC time of the die when the task was queued, in picoseconds.
-    pub(super) cleaning_before: u64,
+    pub(super) gc_before: u64,
     /// Time that the data of all commands of the task spent in decoders, with the waits for them.
     pub(super) decoding: Duration,
     /// Time of earlier tries and of the waits between them.

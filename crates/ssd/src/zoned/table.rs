@@ -124,7 +124,7 @@ pub(super) struct Tracked {
     /// Implicitly open zones, oldest first.
     implicit: VecDeque<ZoneId>,
     /// Implicitly open zones that the device closed to open another one.
-    closed_for_others: u64,
+    closed_by_device: u64,
 }
 
 wordline_kernel::state!(Table { values { tracked } fixed { capacity, limits } });

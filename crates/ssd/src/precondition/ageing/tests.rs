@@ -180,7 +180,7 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() 
         free(&rested)
     );
     // A write starts GC, which in an open loop reaches its goal.
-    let cleaned = |device: &mut Device| {
+    let collected = |device: &mut Device| {
         let before = BlockDevice::programmed(device).other;
         overwrite_pages(device, 1, None, &mut Seed(5).stream("test.age", 0));
         BlockDevice::programmed(device).other - before

@@ -97,7 +97,7 @@ pub struct Counts {
     /// Host bytes in the sub-requests of `sent`.
     pub sent_bytes: [u64; 2],
     /// Sub-requests sent to the first pool because the pool that the router selected was full.
-    pub turned_away: u64,
+    pub redirected: u64,
     /// Sub-requests that another pool stole from the first pool's queue.
     pub stolen: u64,
     /// Units migrated to the first pool because a victim of another pool had some of their pages.
