@@ -164,5 +164,5 @@ fn a_report_of_an_array_has_its_members_and_a_power_cut_what_it_lost() {
         std::fs::read_to_string(std::path::Path::new(&out).join("summary.json")).expect("it was written");
     let run: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
     assert!(run["power_cuts"][0]["lost_requests"].as_u64() > Some(0), "{}", run["power_cuts"]);
-    assert!(run["raid5"]["unsure"].as_u64() > Some(0), "{}", run["raid5"]);
+    assert!(run["raid5"]["dirty_rows"].as_u64() > Some(0), "{}", run["raid5"]);
 }
