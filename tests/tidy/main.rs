@@ -10,6 +10,7 @@ mod engines;
 mod features;
 mod length;
 mod mutations;
+mod names;
 mod nightly;
 mod pages;
 mod programs;

@@ -55,7 +55,7 @@ impl Design for PatientFifo {
 
 impl DesignType for PatientFifo {
     const NAME: &'static str = "patient-fifo";
-    const DESCRIPTION: &'static str = "The oldest block is cleaned, unless it is still mostly valid.";
+    const DESCRIPTION: &'static str = "The oldest block is collected, unless it is still mostly valid.";
 
     type File = File;
 

@@ -65,7 +65,7 @@ pub struct OpenChannelFile {
     /// used again after its erase.
     #[serde(default)]
     pub failure: FailureKind,
-    /// What a power loss does to programs and erases in progress.
+    /// Effect of a power loss on programs and erases in progress.
     #[serde(default)]
     pub programs_at_cut: ProgramsAtCut,
     /// Read retry of unreadable pages.
@@ -101,7 +101,7 @@ pub struct FailuresFile {
     #[serde(default = "reserve")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub reserve: f64,
-    /// What happens to a chunk that the host closes early while its pages are in several blocks.
+    /// Treatment of a chunk that the host closes early while its pages are in several blocks.
     #[serde(default)]
     pub early_close: EarlyClose,
     /// Keeps no journal of the tables. After a power loss a page of each block is read instead.

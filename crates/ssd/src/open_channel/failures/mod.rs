@@ -59,7 +59,7 @@ pub enum Step {
     Finish,
 }
 
-/// What happens to a chunk that the host closes early while its pages are in several blocks.
+/// Treatment of a chunk that the host closes early while its pages are in several blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EarlyClose {
