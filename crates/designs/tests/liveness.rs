@@ -39,7 +39,7 @@ fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
 type Suspended = (BlockSetId, u64, Vec<Option<u8>>);
 
 fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
-    let space = &rig.device.base().space;
+    let space = &rig.device.base().blocks;
     let all = space.pools().all_blocks().filter(|block| space.state(*block) == State::Suspended);
     all.map(|block| {
         let lines = space.pools().of_block(block).part.pages().word_lines();

@@ -41,7 +41,7 @@ fn write(rig: &mut Rig, pages: &[u64]) {
 
 /// The hot blocks in the order in which they were opened.
 fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
-    let space = &rig.device.base().space;
+    let space = &rig.device.base().blocks;
     let all = space.pools().all_blocks().filter(|block| space.mode(*block) == CellMode::Mlc);
     let mut all: Vec<BlockSetId> = all.filter(|block| space.state(*block) != State::Free).collect();
     all.sort_by_key(|block| space.opening_number(*block));
@@ -52,7 +52,7 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
 /// the word line.
 fn word_line(rig: &Rig, block: BlockSetId, line: u32) -> ([Option<u32>; 2], u8) {
     let base = rig.device.base();
-    let (space, chips) = (&base.space, base.flash.chips());
+    let (space, chips) = (&base.blocks, base.flash.chips());
     let at = |page| space.pools().at(block, line * 2 + page);
     let held = [0, 1].map(|page| space.is_valid(at(page)).then(|| chips.stamp(at(page)).logical));
     (held, chips.reprograms(space.pools().page_of(at(0))))
@@ -126,7 +126,7 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
     // All pages are valid, and word lines have reprogram passes left. So the block becomes a candidate, and
     // another block is written.
     write(&mut rig, &[9, 10]);
-    let space = &rig.device.base().space;
+    let space = &rig.device.base().blocks;
     assert_eq!((space.state(block), rig.measured("ressd.suspended")), (State::Suspended, 1.0));
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
@@ -210,7 +210,7 @@ fn nothing_is_left_in_earlier_super_layers_of_a_candidate_that_was_reclaimed() {
     let (mut before, mut seen) = (None, 0);
     for n in 0..4_000_u64 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
-        let space = &rig.device.base().space;
+        let space = &rig.device.base().blocks;
         let vacated = space.vacated(PlaneGroupId(0)).map(|block| (block, space.opening_number(block)));
         if let Some((block, opening)) = before.filter(|before| Some(*before) != vacated)
             && (space.opening_number(block), space.mode(block)) == (opening, CellMode::Mlc)
@@ -254,7 +254,7 @@ fn a_full_candidate_without_rewrites_is_closed() {
     for n in 0..400 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
         for block in hot_blocks(&rig) {
-            let state = rig.device.base().space.state(block);
+            let state = rig.device.base().blocks.state(block);
             assert!(state != State::Suspended || !is_spent(&rig, block), "{block:?} after {n} writes");
             suspended |= state == State::Suspended;
             closed |= state == State::Closed && is_spent(&rig, block);

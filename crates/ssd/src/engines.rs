@@ -12,7 +12,7 @@ pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,
     pub(crate) cache: Cache,
-    pub(crate) reclaim: Gc,
+    pub(crate) gc: Gc,
 }
 
-state!(Core { parts { base, map, cache, reclaim } });
+state!(Core { parts { base, map, cache, gc } });

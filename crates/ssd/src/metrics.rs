@@ -195,7 +195,7 @@ const DERIVED: &[Derived] = &[
         "flash.free_pages",
         Unit::LogicalPages,
         "Logical pages that could be programmed at the end without an erase, in free and in open blocks.",
-        |d| d.base.space.free_pages().into(),
+        |d| d.base.blocks.free_pages().into(),
     ),
     derived(
         "flash.gc_moving_victims",

@@ -98,7 +98,7 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 }
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
-    let Core { base, map, cache, reclaim } = core;
+    let Core { base, map, cache, gc } = core;
     front.describe(now, LINES, |id| cache.is_stalled(id), out)?;
     out.push_str(&cache.describe(base));
     writer.describe(LINES, out)?;
@@ -106,12 +106,6 @@ fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut
     base.describe(now, LINES, out)?;
     let pools = base.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
-        writeln!(
-            out,
-            "{}; {}; {}",
-            base.describe_group(row),
-            writer.describe_group(row),
-            reclaim.describe(row)
-        )
+        writeln!(out, "{}; {}; {}", base.describe_group(row), writer.describe_group(row), gc.describe(row))
     })
 }

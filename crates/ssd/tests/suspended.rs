@@ -364,8 +364,8 @@ fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
         let is_over = rig.calendar.pending().is_empty();
         rig.take_completions();
         let suspended = |rig: &Rig| {
-            let space = &rig.device.base().space;
-            space.pools().all_blocks().filter(|block| space.state(*block) == State::Suspended).count()
+            let blocks = &rig.device.base().blocks;
+            blocks.pools().all_blocks().filter(|block| blocks.state(*block) == State::Suspended).count()
         };
         cut_with_suspended += usize::from(suspended(&rig) > 0);
         rig.cut_power();

@@ -108,7 +108,7 @@ impl DeviceType for Ssd {
 
     fn notes(&self, device: &Device) -> Vec<String> {
         let is_empty =
-            self.config.file.ftl.slc_cache.is_some() && !device.base().space.uses_mode(CellMode::Slc);
+            self.config.file.ftl.slc_cache.is_some() && !device.base().blocks.uses_mode(CellMode::Slc);
         is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
     }
 

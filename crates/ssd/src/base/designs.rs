@@ -20,34 +20,34 @@ struct PolicySelector<'a> {
 }
 
 impl WordLineSelector for PolicySelector<'_> {
-    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32) {
-        self.policies.next_word_line(open, DesignContext { flash: self.flash, space })
+    fn next(&mut self, open: &[OpenBlock<'_>], blocks: &BlockManager) -> (usize, u32) {
+        self.policies.next_word_line(open, DesignContext { flash: self.flash, blocks })
     }
 
     fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> Option<BlockSetId> {
-        self.policies.select_to_suspend(open, suspended, DesignContext { flash: self.flash, space })
+        self.policies.select_to_suspend(open, suspended, DesignContext { flash: self.flash, blocks })
     }
 
     fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> Option<BlockSetId> {
-        self.policies.select_to_reclaim(open, suspended, DesignContext { flash: self.flash, space })
+        self.policies.select_to_reclaim(open, suspended, DesignContext { flash: self.flash, blocks })
     }
 
     fn select_to_resume(
         &mut self,
         suspended: &SuspendedBlocks<'_>,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> Option<BlockSetId> {
-        self.policies.select_to_resume(suspended, DesignContext { flash: self.flash, space })
+        self.policies.select_to_resume(suspended, DesignContext { flash: self.flash, blocks })
     }
 }
 
@@ -56,22 +56,22 @@ impl Base {
     /// [`BlockManager::take`](crate::blocks::BlockManager).
     #[inline]
     pub(crate) fn take(&mut self, row: PlaneGroupId, stream: StreamId, pages: u32) -> Location {
-        let Self { space, flash, policies, .. } = self;
-        space.take(row, stream, pages, &mut PolicySelector { flash, policies })
+        let Self { blocks, flash, policies, .. } = self;
+        blocks.take(row, stream, pages, &mut PolicySelector { flash, policies })
     }
 
     /// Selects the word lines of a plane group to be reprogrammed next; see
     /// [`BlockManager::select_reprogram`](crate::blocks::BlockManager).
     pub(crate) fn select_reprogram(&mut self, row: PlaneGroupId) {
-        let Self { space, flash, policies, .. } = self;
-        space.select_reprogram(row, &mut PolicySelector { flash, policies });
+        let Self { blocks, flash, policies, .. } = self;
+        blocks.select_reprogram(row, &mut PolicySelector { flash, policies });
     }
 
     /// Selects one of these plane groups. The set must not be empty.
     #[inline]
     pub(crate) fn place(&mut self, rows: &PlaneGroupSet) -> PlaneGroupId {
-        let Self { space, flash, policies, .. } = self;
-        policies.place(rows, DesignContext { flash, space })
+        let Self { blocks, flash, policies, .. } = self;
+        policies.place(rows, DesignContext { flash, blocks })
     }
 
     /// Whether a design decides when pages that may stay in the buffer are destaged.
@@ -83,9 +83,9 @@ impl Base {
 
     /// Queries the action after a command failed in a block.
     pub(crate) fn failure_action(&mut self, failure: &Failure) -> FailureAction {
-        let Self { space, flash, policies, .. } = self;
-        let pool = space.pools().number_of_group(space.group_of(failure.block));
-        policies.failed(failure, pool, DesignContext { flash, space })
+        let Self { blocks, flash, policies, .. } = self;
+        let pool = blocks.pools().number_of_group(blocks.group_of(failure.block));
+        policies.failed(failure, pool, DesignContext { flash, blocks })
     }
 
     /// Notifies designs of an event, if one of them observes this kind.
@@ -100,23 +100,23 @@ impl Base {
     /// Notifies designs of an event, after the pending block events.
     #[inline(never)]
     pub(crate) fn notify_now(&mut self, seen: &DeviceEvent<'_>) {
-        let Self { space, flash, policies, .. } = self;
-        let sight = DesignContext { flash, space };
+        let Self { blocks, flash, policies, .. } = self;
+        let sight = DesignContext { flash, blocks };
         policies.designs.notify_pending(sight);
         policies.designs.notify(seen, sight);
     }
 
     /// Notifies designs of the pending block events.
     pub(crate) fn notify_pending(&mut self) {
-        let Self { space, flash, policies, .. } = self;
-        policies.designs.notify_pending(DesignContext { flash, space });
+        let Self { blocks, flash, policies, .. } = self;
+        policies.designs.notify_pending(DesignContext { flash, blocks });
     }
 
     /// Whether designs must be notified at the end of an event, given the buffer occupancy.
     #[inline]
     pub(crate) fn has_notifications(&self, level: BufferOccupancy) -> bool {
         let designs = &self.policies.designs;
-        !designs.is_empty() && (level != designs.notified_level() || self.space.has_events())
+        !designs.is_empty() && (level != designs.notified_level() || self.blocks.has_events())
     }
 
     /// Notifies designs at the end of an event: of pending block events, and of a changed buffer occupancy.
@@ -148,7 +148,7 @@ impl Base {
 
     #[inline(never)]
     fn notify_program(&mut self, task: &Task, done: &CommandCompletion, failed: bool) {
-        let Self { space, flash, policies, config, .. } = self;
+        let Self { blocks, flash, policies, config, .. } = self;
         let locations = match task.operation {
             Operation::Program => task.locations,
             Operation::Read | Operation::Erase => return,
@@ -162,7 +162,7 @@ impl Base {
         };
         let (first, array, outcome) = (task.location, done.array, flash.chips().outcome(done));
         let seen = DeviceEvent::Programmed { first, locations, of, failed, array, outcome };
-        let sight = DesignContext { flash, space };
+        let sight = DesignContext { flash, blocks };
         policies.designs.notify_pending(sight);
         policies.designs.notify(&seen, sight);
     }

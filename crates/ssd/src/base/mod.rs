@@ -40,7 +40,7 @@ pub struct Base {
     /// Chips, the command queues of their dies, and the commands in progress.
     pub flash: Flash,
     /// Block table.
-    pub space: BlockManager,
+    pub blocks: BlockManager,
     pub(crate) policies: Policies,
     pub(crate) life: DeviceHealth,
     pub(crate) page_size: PageSize,
@@ -58,7 +58,7 @@ pub struct Base {
 
 state!(Base {
     values { digest, totals, written_back }
-    parts { flash, space, policies, life }
+    parts { flash, blocks, policies, life }
     fixed { config, page_size, has_homes, states, contents }
 });
 
@@ -67,15 +67,15 @@ impl Base {
     /// the host never wrote or has discarded. The time grows with the number of blocks.
     pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
-        let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
+        let good = |row| u64::from(self.blocks.good(row)) * u64::from(pools.per_block_of(row));
         let all: u64 = pools.all_groups().map(good).sum();
-        1.0 - self.space.total_valid() as f64 / all.max(1) as f64
+        1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
     }
 
     /// Utilization of the flash. Blocks out of service count as capacity. The time grows with the number of
     /// blocks.
     pub fn fullness(&self) -> Utilization {
-        Utilization { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
+        Utilization { valid: self.blocks.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
     /// Gauges of the flash at `now`. The caller adds the pages in the write buffer and the pages of victims
@@ -84,9 +84,9 @@ impl Base {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
-            free_blocks: pools.all_groups().map(|row| self.space.free(row) as u64).sum(),
-            good_blocks: pools.all_groups().map(|row| u64::from(self.space.good(row))).sum(),
-            room: (self.space.free_pages() + gone_through) * self.config.unit.0,
+            free_blocks: pools.all_groups().map(|row| self.blocks.free(row) as u64).sum(),
+            good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.good(row))).sum(),
+            room: (self.blocks.free_pages() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
             victim_valid_pages: self.totals.gc_victim_valid_pages,
@@ -106,14 +106,14 @@ impl Base {
     /// Lengths of the lists that follow from the configuration, for a check of loaded states.
     pub(crate) fn shape(&self) -> Vec<usize> {
         let mut lengths = vec![self.life.failures.len(), self.written_back.len()];
-        lengths.extend(self.space.shape());
+        lengths.extend(self.blocks.shape());
         lengths.extend(self.flash.shape());
         lengths
     }
 
     /// Checks the loaded state at time `now`.
     pub(crate) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
-        self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
+        self.blocks.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded(agenda.now)?;
         self.check_pending(agenda)
     }
@@ -216,7 +216,7 @@ impl Base {
 
     /// Pages that the good blocks of a pool can hold, if each plane group has one program unit in progress.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
-        let of_group = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
+        let of_group = |row| u64::from(self.blocks.limit(row).saturating_sub(pool.locations.per_program));
         pool.geometry.all_groups().map(of_group).sum()
     }
 
@@ -224,7 +224,7 @@ impl Base {
     /// progress; `None` if it cannot hold even these.
     pub(crate) fn spare_beyond_static(&self, row: PlaneGroupId) -> Option<u32> {
         let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
-        self.space.limit(row).checked_sub(homes + self.config.pools.per_program(row))
+        self.blocks.limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
     /// Whether table pages must leave space for the pages statically assigned to each plane group.
@@ -241,13 +241,13 @@ impl Base {
     /// All multi-plane blocks in service.
     pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();
-        all.filter(|block| self.space.state(*block) != State::Bad).collect()
+        all.filter(|block| self.blocks.state(*block) != State::Bad).collect()
     }
 
     /// Returns erased blocks to native mode.
     pub(crate) fn set_modes(&mut self) {
         for block in self.config.pools.all_blocks() {
-            if self.space.is_native(block) && self.flash.chips().programmed(block) == 0 {
+            if self.blocks.is_native(block) && self.flash.chips().programmed(block) == 0 {
                 self.flash.set_mode(block, CellMode::Native);
             }
         }
@@ -256,9 +256,9 @@ impl Base {
     /// Sets the block of `page` in the flash to the mode in which it was opened.
     #[inline]
     pub(crate) fn set_mode(&mut self, row: PlaneGroupId, page: PageId) {
-        if self.space.has_modes(row) {
+        if self.blocks.has_modes(row) {
             let block = self.config.pools.block_of_page(page);
-            self.flash.set_mode(block, self.space.mode(block));
+            self.flash.set_mode(block, self.blocks.mode(block));
         }
     }
 
@@ -283,7 +283,10 @@ impl Base {
                 blocks: u64::from(pool.geometry.block_sets()),
                 endurance: pool.part.endurance,
             },
-            fullness: Utilization { valid: self.space.valid_of(n), total: u64::from(pool.locations.count()) },
+            fullness: Utilization {
+                valid: self.blocks.valid_of(n),
+                total: u64::from(pool.locations.count()),
+            },
         })
     }
 

@@ -19,10 +19,10 @@ impl Base {
         let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let mut flash = Flash::new(&config, seed);
-        let mut space = new_blocks(&config, streams, &shares, &mut flash, seed);
-        keep_indexes_for(policies.indexes(needs), &config, &mut space);
-        order_word_lines(&policies, &config, &mut flash, &mut space);
-        space.observe_kinds(policies.designs.observed());
+        let mut blocks = new_blocks(&config, streams, &shares, &mut flash, seed);
+        keep_indexes_for(policies.indexes(needs), &config, &mut blocks);
+        order_word_lines(&policies, &config, &mut flash, &mut blocks);
+        blocks.observe_kinds(policies.designs.observed());
         flash.tune_programs(policies.tunes_programs());
         Self {
             life: DeviceHealth::new(&config, &*policies.placement),
@@ -35,7 +35,7 @@ impl Base {
             contents: None,
             policies,
             flash,
-            space,
+            blocks,
             config,
         }
     }
@@ -79,23 +79,23 @@ fn new_blocks(
 }
 
 /// Lets frontier policies select word lines, except those that always program them in order.
-fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut BlockManager) {
+fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, blocks: &mut BlockManager) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
             flash.program_in_any_order();
-            let suspended = policies.suspension_limits(n, space.streams());
-            space.order(n, WordLines::of(part, geometry), policies.open_blocks(n), suspended);
+            let suspended = policies.suspension_limits(n, blocks.streams());
+            blocks.order(n, WordLines::of(part, geometry), policies.open_blocks(n), suspended);
         }
         if let Some(most) = policies.again(n) {
-            space.allow_reprogram(n, most);
+            blocks.allow_reprogram(n, most);
         }
     }
 }
 
 /// Maintains the candidate indexes for victim selection.
-fn keep_indexes_for(indexes: Indexes, config: &Config, space: &mut BlockManager) {
-    space.keep(indexes);
+fn keep_indexes_for(indexes: Indexes, config: &Config, blocks: &mut BlockManager) {
+    blocks.keep(indexes);
     if config.file.ftl.gc.scope == Scope::SuperBlock {
-        (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));
+        (0..config.pools.count()).for_each(|pool| blocks.form_super_blocks(pool));
     }
 }

@@ -32,9 +32,9 @@ impl Base {
                 first.operation,
                 first.ticket,
                 block.0,
-                self.space.state(block),
-                self.space.valid(block),
-                self.space.readers(block),
+                self.blocks.state(block),
+                self.blocks.valid(block),
+                self.blocks.readers(block),
                 now - first.queued(),
             )?;
         }
@@ -43,13 +43,13 @@ impl Base {
 
     /// Free blocks and valid pages of a plane group, as text.
     pub(crate) fn describe_group(&self, row: PlaneGroupId) -> String {
-        let Self { space, .. } = self;
+        let Self { blocks, .. } = self;
         format!(
             "plane group {row}: {} free of {} good blocks, {} valid of at most {} pages",
-            space.free(row),
-            space.good(row),
-            space.valid_in(row),
-            space.limit(row),
+            blocks.free(row),
+            blocks.good(row),
+            blocks.valid_in(row),
+            blocks.limit(row),
         )
     }
 }

@@ -100,7 +100,7 @@ impl Base {
         let geometry = &self.config.pools.of_page(page).geometry;
         let block = geometry.block_of(page);
         let die = geometry.die_of(block);
-        self.space.read_queued(block);
+        self.blocks.read_queued(block);
         self.flash.prefetch(read.location);
         let task = self.flash.read(die, calendar.now(), (read.ticket, read.class), page);
         task.location = read.location;

@@ -310,14 +310,14 @@ impl<'a> Candidates<'a> {
     }
 
     /// Adds the suspended blocks of the plane group.
-    pub(super) fn beside(self, space: &'a BlockManager) -> Self {
-        Self { beside: Some(space), ..self }
+    pub(super) fn beside(self, blocks: &'a BlockManager) -> Self {
+        Self { beside: Some(blocks), ..self }
     }
 
     /// Suspended blocks of the plane group without a program in progress. The orders below do not include
     /// them. Collecting one gains the pages that are written and not valid.
     pub fn suspended(&self) -> impl Iterator<Item = BlockSetId> + '_ {
-        self.beside.into_iter().flat_map(|space| space.suspended_candidates(self.row))
+        self.beside.into_iter().flat_map(|blocks| blocks.suspended_candidates(self.row))
     }
 
     /// Logical pages of a block.

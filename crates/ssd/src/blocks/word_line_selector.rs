@@ -11,7 +11,7 @@ use crate::policy::frontier::OpenBlock;
 pub trait WordLineSelector {
     /// Index in `open` of the block that is programmed next, and its word line. `open` has the open blocks of
     /// a stream in the order of opening.
-    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32);
+    fn next(&mut self, open: &[OpenBlock<'_>], blocks: &BlockManager) -> (usize, u32);
 
     /// Open block to suspend before the next program; `None` to suspend none.
     fn select_to_suspend(
@@ -44,8 +44,8 @@ pub trait WordLineSelector {
 }
 
 impl<F: FnMut(&[OpenBlock<'_>], &BlockManager) -> (usize, u32)> WordLineSelector for F {
-    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32) {
-        self(open, space)
+    fn next(&mut self, open: &[OpenBlock<'_>], blocks: &BlockManager) -> (usize, u32) {
+        self(open, blocks)
     }
 }
 

@@ -90,11 +90,11 @@ impl Designs {
     /// Notifies designs of the pending block events that they observe.
     #[inline]
     pub(crate) fn notify_pending(&mut self, sight: DesignContext<'_>) {
-        if let Some(news) = sight.space.take_events() {
+        if let Some(news) = sight.blocks.take_events() {
             for seen in &news {
                 self.notify(seen, sight);
             }
-            sight.space.return_events(news);
+            sight.blocks.return_events(news);
         }
     }
 
@@ -185,7 +185,7 @@ impl Policies {
         if self.designs.routes() {
             return self.routed(page, sight);
         }
-        let (stream, streams) = (self.router.route(page), sight.space.streams().host);
+        let (stream, streams) = (self.router.route(page), sight.blocks.streams().host);
         if stream < streams {
             return stream;
         }
@@ -198,7 +198,7 @@ impl Policies {
     /// Selects the host stream if a design makes a decision about it: the pool, then the stream in it.
     #[inline(never)]
     fn routed(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
-        let pools = sight.space.pools().count();
+        let pools = sight.blocks.pools().count();
         let mut pool = match self.designs.owner(ExtensionPoint::Pool, 0) {
             Some(design) => self.designs.query(design, sight, |design, view| design.pool(page, view)),
             None if pools > 1 => {
@@ -263,7 +263,7 @@ impl Policies {
 
     #[inline(never)]
     fn placed(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> Option<PlaneGroupId> {
-        let pool = rows.next_from(PlaneGroupId(0)).map_or(0, |row| sight.space.pools().number_of_group(row));
+        let pool = rows.next_from(PlaneGroupId(0)).map_or(0, |row| sight.blocks.pools().number_of_group(row));
         match self.designs.owner(ExtensionPoint::Place, pool) {
             Some(design) => Some(self.designs.query(design, sight, |design, view| design.place(rows, view))),
             None => self.placement.next(rows),
@@ -286,7 +286,7 @@ impl Policies {
         };
         self.designs.record_invalid(
             ExtensionPoint::Place,
-            sight.space.pools().number_of_group(first),
+            sight.blocks.pools().number_of_group(first),
             found,
             allowed,
         );
@@ -328,7 +328,7 @@ impl Policies {
 
     /// Selects one of the open blocks of a stream.
     fn open_block(&mut self, open: &[OpenBlock<'_>], sight: DesignContext<'_>) -> usize {
-        let pools = sight.space.pools();
+        let pools = sight.blocks.pools();
         let pool = pools.number_of_group(pools.group_of_block(open[0].block));
         let Some(design) = self.designs.owner(ExtensionPoint::Frontier, pool) else { return 0 };
         let answer = self.designs.query(design, sight, |design, view| design.open_block(open, view));
@@ -342,7 +342,7 @@ impl Policies {
 
     /// Selects a word line of an open block. It must be unprogrammed, or one that can be reprogrammed.
     fn word_line(&mut self, open: &OpenBlock<'_>, sight: DesignContext<'_>) -> u32 {
-        let pools = sight.space.pools();
+        let pools = sight.blocks.pools();
         let pool = pools.number_of_group(pools.group_of_block(open.block));
         let answer = match self.designs.owner(ExtensionPoint::Frontier, pool) {
             Some(design) => self.designs.query(design, sight, |design, view| design.word_line(open, view)),
@@ -372,7 +372,7 @@ impl Policies {
         sight: DesignContext<'a>,
     ) -> Option<Option<BlockSetId>> {
         let pool = if self.designs.decides(ExtensionPoint::Victim) {
-            sight.space.pools().number_of_group(row)
+            sight.blocks.pools().number_of_group(row)
         } else {
             return None;
         };
@@ -400,10 +400,10 @@ impl Policies {
         row: PlaneGroupId,
         sight: DesignContext<'_>,
     ) {
-        let block = (victim.0 < sight.space.pools().block_sets()).then(|| sight.space.state(victim));
+        let block = (victim.0 < sight.blocks.pools().block_sets()).then(|| sight.blocks.state(victim));
         let found = match block {
             Some(state) => {
-                format!("{victim:?}, which is {state:?} with {} valid pages", sight.space.valid(victim))
+                format!("{victim:?}, which is {state:?} with {} valid pages", sight.blocks.valid(victim))
             }
             None => format!("{victim:?}, which is none"),
         };
@@ -414,7 +414,7 @@ impl Policies {
         };
         self.designs.record_invalid(
             ExtensionPoint::Victim,
-            sight.space.pools().number_of_group(row),
+            sight.blocks.pools().number_of_group(row),
             found,
             allowed,
         );
@@ -431,7 +431,7 @@ impl Policies {
         if self.designs.decides(ExtensionPoint::Relocate) {
             return self.relocated(page, pool(), sight);
         }
-        let (answer, streams) = (self.relocator.route(page), sight.space.streams().gc);
+        let (answer, streams) = (self.relocator.route(page), sight.blocks.streams().gc);
         if answer < streams { answer } else { self.invalid_stream(answer, streams, 0) }
     }
 
@@ -465,11 +465,11 @@ impl Policies {
         let there = self
             .designs
             .query(owner, sight, |design, view| design.migration_target(page, pool as u8, view))?;
-        let pools = sight.space.pools();
+        let pools = sight.blocks.pools();
         let to = usize::from(there.pool);
         let is_mapped_by_page = |to: usize| {
             let row = pools.get(to).geometry.all_groups().next();
-            row.is_some_and(|row| !sight.space.is_coarsely_mapped(row))
+            row.is_some_and(|row| !sight.blocks.is_coarsely_mapped(row))
         };
         let is_another = to < pools.count() && to != pool && is_mapped_by_page(to);
         let mut streams =

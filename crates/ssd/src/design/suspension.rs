@@ -29,7 +29,7 @@ impl Policies {
         suspended: &SuspendedBlocks<'_>,
         sight: DesignContext<'_>,
     ) -> Option<BlockSetId> {
-        let pool = sight.space.pools().number_of_group(suspended.row());
+        let pool = sight.blocks.pools().number_of_group(suspended.row());
         let design = self.designs.owner(ExtensionPoint::Frontier, pool)?;
         let answer = self
             .designs
@@ -82,7 +82,7 @@ impl Policies {
         sight: DesignContext<'_>,
         ask: impl FnOnce(&mut dyn Design, &mut View<'_>) -> Option<BlockSetId>,
     ) -> Option<BlockSetId> {
-        let pool = sight.space.pools().number_of_group(suspended.row());
+        let pool = sight.blocks.pools().number_of_group(suspended.row());
         let design = self.designs.owner(ExtensionPoint::Frontier, pool)?;
         let answer = self.designs.query(design, sight, ask)?;
         if suspended.has(answer) {

@@ -30,7 +30,7 @@ pub struct BlockInfo {
 #[derive(Clone, Copy)]
 pub(crate) struct DesignContext<'a> {
     pub(crate) flash: &'a Flash,
-    pub(crate) space: &'a BlockManager,
+    pub(crate) blocks: &'a BlockManager,
 }
 
 /// Read-only view of the device for a design, with the design's own random stream.
@@ -54,14 +54,14 @@ impl View<'_> {
 
     /// The pools: parts, geometry and numbering.
     pub fn pools(&self) -> &Pools {
-        self.sight.space.pools()
+        self.sight.blocks.pools()
     }
 
     /// Wear and utilization of a pool, by its number. In a device with a single pool the time of the call
     /// grows with the number of blocks.
     pub fn pool(&self, pool: usize) -> PoolState {
-        let DesignContext { flash, space } = self.sight;
-        let one = space.pools().iter().nth(pool).expect("a pool of the device");
+        let DesignContext { flash, blocks } = self.sight;
+        let one = blocks.pools().iter().nth(pool).expect("a pool of the device");
         let counts = &flash.chips().counts_of_pools()[pool];
         PoolState {
             worn: PoolWear {
@@ -69,7 +69,7 @@ impl View<'_> {
                 blocks: u64::from(one.geometry.block_sets()),
                 endurance: one.part.endurance,
             },
-            fullness: Utilization { valid: space.valid_of(pool), total: u64::from(one.locations.count()) },
+            fullness: Utilization { valid: blocks.valid_of(pool), total: u64::from(one.locations.count()) },
         }
     }
 
@@ -83,15 +83,15 @@ impl View<'_> {
     /// (chosen). Pages whose pool is not known yet count for the first pool. With a single pool this is the
     /// [occupancy of the whole buffer](Self::buffer).
     pub fn buffer_of(&self, pool: usize) -> BufferOccupancy {
-        let DesignContext { space, .. } = self.sight;
-        let on_their_way = |pool| u32::try_from(space.on_their_way(pool)).unwrap_or(u32::MAX);
-        let elsewhere = || (0..space.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
+        let DesignContext { blocks, .. } = self.sight;
+        let on_their_way = |pool| u32::try_from(blocks.on_their_way(pool)).unwrap_or(u32::MAX);
+        let elsewhere = || (0..blocks.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
         let used = match pool {
             FALLBACK_POOL => self.level.used.saturating_sub(elsewhere()),
             _ => on_their_way(pool),
         };
-        let own = u64::from(space.pools().get(pool).locations.count());
-        let share = own * u64::from(self.level.capacity) / u64::from(space.pools().locations());
+        let own = u64::from(blocks.pools().get(pool).locations.count());
+        let share = own * u64::from(self.level.capacity) / u64::from(blocks.pools().locations());
         BufferOccupancy { used, capacity: (share as u32).max(1) }
     }
 
@@ -107,36 +107,36 @@ impl View<'_> {
 
     /// Free blocks of a plane group.
     pub fn free_blocks(&self, row: PlaneGroupId) -> u32 {
-        self.sight.space.free(row) as u32
+        self.sight.blocks.free(row) as u32
     }
 
     /// Valid logical pages of a plane group.
     pub fn valid_in(&self, row: PlaneGroupId) -> u32 {
-        self.sight.space.valid_in(row)
+        self.sight.blocks.valid_in(row)
     }
 
     /// State of a multi-plane block.
     pub fn block(&self, block: BlockSetId) -> BlockInfo {
-        let DesignContext { flash, space } = self.sight;
+        let DesignContext { flash, blocks } = self.sight;
         BlockInfo {
-            state: space.state(block),
-            valid: space.valid(block),
+            state: blocks.state(block),
+            valid: blocks.valid(block),
             erases: flash.chips().erases()[block],
-            opened: space.opening_number(block),
-            mode: space.mode(block),
-            relocated_by: space.relocated_by(block),
+            opened: blocks.opening_number(block),
+            mode: blocks.mode(block),
+            relocated_by: blocks.relocated_by(block),
         }
     }
 
     /// State of a word line of a block in MLC mode.
     pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineInfo {
-        self.sight.space.word_line(block, word_line)
+        self.sight.blocks.word_line(block, word_line)
     }
 
     /// Number of word lines of a super layer in the pool of a block; `None` if word lines are not
     /// reprogrammed there.
     pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
-        self.sight.space.per_super_layer(block)
+        self.sight.blocks.per_super_layer(block)
     }
 
     /// Random stream of the design.

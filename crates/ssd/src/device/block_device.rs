@@ -220,13 +220,13 @@ impl BlockDevice for Device {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        let Core { base, cache, reclaim, .. } = &self.core;
-        base.gauges(cache.buffered(), reclaim.processed_pages(&base.space), now)
+        let Core { base, cache, gc, .. } = &self.core;
+        base.gauges(cache.buffered(), gc.processed_pages(&base.blocks), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let Core { base, cache, reclaim, .. } = &self.core;
-        let lengths = base.shape().into_iter().chain(self.writer.shape()).chain(reclaim.shape());
+        let Core { base, cache, gc, .. } = &self.core;
+        let lengths = base.shape().into_iter().chain(self.writer.shape()).chain(gc.shape());
         lengths.chain(cache.shape()).collect()
     }
 
@@ -235,14 +235,14 @@ impl BlockDevice for Device {
     }
 
     fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
-        let Core { base, map, cache, reclaim } = &self.core;
+        let Core { base, map, cache, gc } = &self.core;
         let in_use = self.front.check_loaded(agenda.now)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
         map.check_loaded(base, known)?;
         base.check_loaded(agenda)?;
-        reclaim.check_loaded(base)?;
+        gc.check_loaded(base)?;
         cache.check_loaded(map, known)?;
-        self.writer.check_loaded(cache, &base.space, map.len())?;
+        self.writer.check_loaded(cache, &base.blocks, map.len())?;
         self.recovery.check_loaded(&self.core)?;
         agenda.events.iter().try_for_each(|(_, event)| self.front.check_event(*event, base, known))
     }

@@ -55,14 +55,14 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
         let mut base = Base::new(config, policies, parts.victim.needs(), seed);
-        let Base { config, policies, space, .. } = &base;
+        let Base { config, policies, blocks, .. } = &base;
         let map = Map::new(config, parts.mapper, &*policies.placement);
         let cache = Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage);
-        let reclaim = Gc::new(config, space.streams(), parts.victim, parts.wear, seed);
+        let gc = Gc::new(config, blocks.streams(), parts.victim, parts.wear, seed);
         let front = Front::new(config);
         map.check_end_of_life(&mut base);
         let mut writer = Writer::new(&base);
-        let core = Core { base, map, cache, reclaim };
+        let core = Core { base, map, cache, gc };
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }

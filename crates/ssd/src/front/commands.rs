@@ -106,7 +106,7 @@ impl Commands {
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
         let id = self.accept(command, calendar.now());
-        core.reclaim.note_command();
+        core.gc.note_command();
         if self.port.is_some() && core.base.flash.is_clock_running() {
             self.enter_port(id, &command, calendar);
         } else if self.started < core.base.config.file.front.queue_depth {
@@ -261,8 +261,8 @@ impl Commands {
         let submitted = self.requests.look(id).submitted;
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
         requests.push(TimelineRequest { id, submitted, answer });
-        let Base { space, config, .. } = &core.base;
-        let free = config.pools.all_groups().map(|row| space.free(row) as u64).sum();
+        let Base { blocks, config, .. } = &core.base;
+        let free = config.pools.all_groups().map(|row| blocks.free(row) as u64).sum();
         levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
     }
 
@@ -272,7 +272,7 @@ impl Commands {
         if self.requests.outstanding() > 0 {
             return;
         }
-        if let Some(due) = core.reclaim.note_idle(calendar.now(), &core.base) {
+        if let Some(due) = core.gc.note_idle(calendar.now(), &core.base) {
             calendar.at(due, Event::Idle);
         }
     }

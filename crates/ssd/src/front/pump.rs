@@ -52,7 +52,7 @@ impl Front {
         if makes_room || rests || writer.has_opened() {
             self.pump(core, writer, calendar);
         }
-        if core.reclaim.yields_to_host() {
+        if core.gc.yields_to_host() {
             writer.resume_groups(die, core, calendar);
             if writer.has_opened() {
                 self.pump(core, writer, calendar);
@@ -65,7 +65,7 @@ impl Front {
 
     /// Destages pages as far as they can and must be.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if core.reclaim.take_unfinished() {
+        if core.gc.take_unfinished() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
@@ -173,11 +173,11 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let now = calendar.now();
-        let Some(due) = core.reclaim.handle_idle_timer(now, &core.base) else { return };
+        let Some(due) = core.gc.handle_idle_timer(now, &core.base) else { return };
         if due > now {
             return calendar.at(due, Event::Idle);
         }
-        core.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.reclaim.idle_since() });
+        core.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.gc.idle_since() });
         for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }

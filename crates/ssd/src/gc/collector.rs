@@ -169,10 +169,10 @@ impl Collector {
         &mut self,
         row: PlaneGroupId,
         leave: &GcLimits,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         queries: QueryContext<'_>,
     ) -> (Option<Job>, bool) {
-        let (sources, mut view) = self.view(row, leave, space, queries);
+        let (sources, mut view) = self.view(row, leave, blocks, queries);
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
     }
@@ -182,21 +182,21 @@ impl Collector {
         &'a mut self,
         row: PlaneGroupId,
         leave: &'a GcLimits,
-        space: &'a mut BlockManager,
+        blocks: &'a mut BlockManager,
         (flash, policies): QueryContext<'a>,
     ) -> (&'a mut Sources, View<'a>) {
-        let marks = self.marks(row, space);
+        let marks = self.marks(row, blocks);
         let Self { rows, sources, victims, departures, .. } = self;
-        let (state, away) = (&mut rows[row], departures.left_in(row, space));
-        (sources, View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false })
+        let (state, away) = (&mut rows[row], departures.left_in(row, blocks));
+        (sources, View { blocks, state, away, victims, flash, policies, leave, marks, lacks_room: false })
     }
 
     /// GC watermarks of a plane group, in free blocks: start and stop. Paced GC that is behind its goal
     /// continues.
-    fn marks(&self, row: PlaneGroupId, space: &BlockManager) -> [usize; 2] {
-        let [start, stop] = space.marks(row);
-        let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
-        [start, if is_behind { stop.max(space.free_to_collector(row) + 1) } else { stop }]
+    fn marks(&self, row: PlaneGroupId, blocks: &BlockManager) -> [usize; 2] {
+        let [start, stop] = blocks.marks(row);
+        let is_behind = self.paced && !self.rows[row].is_ahead(row, blocks);
+        [start, if is_behind { stop.max(blocks.free_to_collector(row) + 1) } else { stop }]
     }
 
     /// Whether a block pending retirement can be collected now.
@@ -204,13 +204,13 @@ impl Collector {
         &mut self,
         row: PlaneGroupId,
         leave: &GcLimits,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         queries: QueryContext<'_>,
     ) -> bool {
         if !self.sources.condemned.has_any(row) {
             return false;
         }
-        let (sources, mut view) = self.view(row, leave, space, queries);
+        let (sources, mut view) = self.view(row, leave, blocks, queries);
         sources.condemned.next(row, &mut view).is_some()
     }
 
@@ -219,7 +219,7 @@ impl Collector {
     pub(crate) fn next(
         &mut self,
         row: PlaneGroupId,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         leave: GcLimits,
         asks: QueryContext<'_>,
     ) -> Option<Step> {
@@ -227,10 +227,10 @@ impl Collector {
         if state.lost {
             return None;
         }
-        let (is_active, free) = (state.active, space.free(row));
-        let is_ahead = self.paced && state.is_ahead(row, space);
-        let is_short = space.free_to_collector(row) < space.marks(row)[0] || (self.paced && !is_ahead);
-        if !is_active && (is_short || self.can_collect_retiring(row, &leave, space, (asks.0, asks.1))) {
+        let (is_active, free) = (state.active, blocks.free(row));
+        let is_ahead = self.paced && state.is_ahead(row, blocks);
+        let is_short = blocks.free_to_collector(row) < blocks.marks(row)[0] || (self.paced && !is_ahead);
+        if !is_active && (is_short || self.can_collect_retiring(row, &leave, blocks, (asks.0, asks.1))) {
             let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);
         }
@@ -238,18 +238,18 @@ impl Collector {
         if state.commands > 0
             || !(state.is_at_work()
                 || free < leave.idle_goal
-                || self.sources.may_have_job(row, space, &leave))
+                || self.sources.may_have_job(row, blocks, &leave))
         {
             return None;
         }
         // Host writes give a full plane group no steps, because it accepts none of them.
-        let unit = space.pools().per_program(row);
-        let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !space.is_full(row, unit);
+        let unit = blocks.pools().per_program(row);
+        let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !blocks.is_full(row, unit);
         let must_wait = leave.waits || is_spent;
-        if must_wait && free > space.kept(row) && !self.throttles_host(row, space) {
+        if must_wait && free > blocks.kept(row) && !self.throttles_host(row, blocks) {
             return None;
         }
-        let step = self.step(row, space, &leave, asks)?;
+        let step = self.step(row, blocks, &leave, asks)?;
         let state = &mut self.rows[row];
         (state.commands, state.erases) = (1, matches!(step, Step::Erase { .. }));
         state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::QueryRelocator));
@@ -262,41 +262,41 @@ impl Collector {
     fn step(
         &mut self,
         row: PlaneGroupId,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         leave: &GcLimits,
         asks: QueryContext<'_>,
     ) -> Option<Step> {
         let (flash, policies) = asks;
         loop {
-            if let Some(step) = self.finish_victim(row, space) {
+            if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
             }
-            if self.rows[row].goes_on(space.free(row) < leave.idle_goal) {
-                let step = match self.form_unit(row, space) {
-                    Ok(None) => self.go_through(row, space),
+            if self.rows[row].goes_on(blocks.free(row) < leave.idle_goal) {
+                let step = match self.form_unit(row, blocks) {
+                    Ok(None) => self.go_through(row, blocks),
                     formed => formed,
                 };
                 match step {
                     Ok(None) => {}
                     Ok(step) => return step,
-                    Err(NoRoom) => return self.mark_stuck(row, space),
+                    Err(NoRoom) => return self.mark_stuck(row, blocks),
                 }
                 if self.rows[row].job.is_some() {
-                    if !self.is_over(row, space) {
-                        return self.finish_list(row, space);
+                    if !self.is_over(row, blocks) {
+                        return self.finish_list(row, blocks);
                     }
                     continue;
                 }
             }
-            let (job, lacks_room) = self.next_job(row, leave, space, (flash, policies));
-            let Some(job) = job else { return self.make_room(row, lacks_room, space) };
-            if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
-                space.make_victim(block);
-                self.selected.note(block, space.valid(block));
-                self.empty_victims += u64::from(space.valid(block) == 0);
+            let (job, lacks_room) = self.next_job(row, leave, blocks, (flash, policies));
+            let Some(job) = job else { return self.make_room(row, lacks_room, blocks) };
+            if let Some(block) = job.victim().filter(|block| blocks.state(*block) != State::Victim) {
+                blocks.make_victim(block);
+                self.selected.note(block, blocks.valid(block));
+                self.empty_victims += u64::from(blocks.valid(block) == 0);
             }
-            if space.is_coarsely_mapped(row) {
-                self.forget_part_of_unit(row, space);
+            if blocks.is_coarsely_mapped(row) {
+                self.forget_part_of_unit(row, blocks);
             }
             self.rows[row].begin(job);
             self.departures.go_on(row);
@@ -305,49 +305,49 @@ impl Collector {
 
     /// Reads the next pages of the plane group's job, or copies them inside the chip. Returns `None` if all
     /// have been read.
-    fn go_through(&mut self, row: PlaneGroupId, space: &BlockManager) -> Result<Option<Step>, NoRoom> {
+    fn go_through(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Result<Option<Step>, NoRoom> {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return Ok(None) };
-        let unit = space.pools().per_program(row);
+        let unit = blocks.pools().per_program(row);
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
-        let left = |job: &Job| (job.valid_left(space) + staged).next_multiple_of(unit as usize);
+        let left = |job: &Job| (job.valid_left(blocks) + staged).next_multiple_of(unit as usize);
         // If space is short, the partial unit is filled instead, because victims wait for its pages.
         if self.copyback
-            && left(job) <= space.gc_room(row)
-            && let Some((block, first)) = job.whole_unit(unit, space)
+            && left(job) <= blocks.gc_room(row)
+            && let Some((block, first)) = job.whole_unit(unit, blocks)
         {
-            if !space.has_room(row, space.streams().gc(0), unit) {
+            if !blocks.has_room(row, blocks.streams().gc(0), unit) {
                 return Err(NoRoom);
             }
-            state.regained += regained(job, Run { block, first, end: first, valid: 0 }, space);
-            job.go_through(block, first + unit, space);
-            return Ok(Some(Step::Copyback { from: space.pools().at(block, first) }));
+            state.regained += regained(job, Run { block, first, end: first, valid: 0 }, blocks);
+            job.go_through(block, first + unit, blocks);
+            return Ok(Some(Step::Copyback { from: blocks.pools().at(block, first) }));
         }
-        let Some(run) = job.next_run(space) else {
+        let Some(run) = job.next_run(blocks) else {
             let (block, _) = job.reached();
-            let end = space.pools().per_block(block);
-            state.regained += regained(job, Run { block, first: end, end, valid: 0 }, space);
-            job.go_through(block, end, space);
+            let end = blocks.pools().per_block(block);
+            state.regained += regained(job, Run { block, first: end, end, valid: 0 }, blocks);
+            job.go_through(block, end, blocks);
             return Ok(None);
         };
-        if !std::mem::replace(&mut job.is_asked, true) && space.pools().number_of_group(row) != FALLBACK_POOL
+        if !std::mem::replace(&mut job.is_asked, true) && blocks.pools().number_of_group(row) != FALLBACK_POOL
         {
             return Ok(Some(Step::QueryRelocator));
         }
-        state.regained += regained(job, run, space);
-        job.go_through(run.block, run.end, space);
-        let locations = &space.pools().of_group(row).locations;
+        state.regained += regained(job, run, blocks);
+        job.go_through(run.block, run.end, blocks);
+        let locations = &blocks.pools().of_group(row).locations;
         let (first, end) = (locations.at(run.block, run.first), locations.at(run.block, run.end));
         Ok(Some(Step::Read { first, end, valid: run.valid }))
     }
 
     /// Ends the plane group's job if it is done, after all its pages have been read. A victim must then be
     /// erased.
-    fn is_over(&mut self, row: PlaneGroupId, space: &BlockManager) -> bool {
+    fn is_over(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return true };
         let victim = job.victim();
-        let is_over = victim.is_some() || job.with_host || job.is_relocated(space);
+        let is_over = victim.is_some() || job.with_host || job.is_relocated(blocks);
         if is_over {
             state.read.extend(victim);
             state.end();
@@ -359,57 +359,57 @@ impl Collector {
     /// gain space then. The cause may be failed blocks: so many that there is no space for the pages of the
     /// next victim.
     #[inline(never)]
-    fn make_room(&mut self, row: PlaneGroupId, lacks_room: bool, space: &BlockManager) -> Option<Step> {
+    fn make_room(&mut self, row: PlaneGroupId, lacks_room: bool, blocks: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
         if !state.active {
             return None;
         }
         // The writer programs the migrating pages, or they are relocated within the plane group.
-        if self.departures.force(row, space) {
+        if self.departures.force(row, blocks) {
             return None;
         }
         let state = &mut self.rows[row];
         // Pages of different streams share a unit if nothing else gains space.
-        if lacks_room && state.staged() < space.pools().per_program(row) as usize {
-            return self.mark_stuck(row, space);
+        if lacks_room && state.staged() < blocks.pools().per_program(row) as usize {
+            return self.mark_stuck(row, blocks);
         }
-        self.finish_padded(row, space)
+        self.finish_padded(row, blocks)
     }
 
     /// Erases or retires a victim without valid pages.
-    fn finish_victim(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+    fn finish_victim(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
         if state.read.is_empty() {
             return None;
         }
-        let at = state.read.iter().position(|block| space.can_erase(*block))?;
+        let at = state.read.iter().position(|block| blocks.can_erase(*block))?;
         let block = state.read.remove(at).expect("it was just found");
-        self.departures.drop_invalid(row, space);
+        self.departures.drop_invalid(row, blocks);
         // Staged pages of the victim are invalid by now, and their locations will soon have other data.
         for staged in &mut state.staged {
-            staged.retain(|moved| space.pools().block_of(moved.from) != block);
+            staged.retain(|moved| blocks.pools().block_of(moved.from) != block);
         }
-        Some(if space.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if blocks.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// Programs a unit of a stream with enough staged pages.
-    fn form_unit(&mut self, row: PlaneGroupId, space: &BlockManager) -> Result<Option<Step>, NoRoom> {
-        if space.is_coarsely_mapped(row) {
-            return self.form_whole_unit(row, space);
+    fn form_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Result<Option<Step>, NoRoom> {
+        if blocks.is_coarsely_mapped(row) {
+            return self.form_whole_unit(row, blocks);
         }
         let state = &mut self.rows[row];
-        if state.must_fill_last_unit(row, space) {
-            return Ok(self.finish_padded(row, space));
+        if state.must_fill_last_unit(row, blocks) {
+            return Ok(self.finish_padded(row, blocks));
         }
         for (n, staged) in state.staged.iter_mut().enumerate() {
-            let stream = space.streams().gc(n as u8);
-            let unit = space.unit(row, stream) as usize;
+            let stream = blocks.streams().gc(n as u8);
+            let unit = blocks.unit(row, stream) as usize;
             if staged.len() < unit {
                 continue;
             }
-            staged.retain(|moved| space.is_valid(moved.from));
+            staged.retain(|moved| blocks.is_valid(moved.from));
             if staged.len() >= unit {
-                if !space.has_room(row, stream, unit as u32) {
+                if !blocks.has_room(row, stream, unit as u32) {
                     return Err(NoRoom);
                 }
                 state.unit.extend((0..unit).map_while(|_| staged.pop_front()));
@@ -422,24 +422,24 @@ impl Collector {
     /// Programs the staged pages of all streams with padding, to a native block, because no other victim can
     /// fill the unit.
     #[inline(never)]
-    pub(super) fn finish_padded(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
-        let unit = space.pools().per_program(row) as usize;
+    pub(super) fn finish_padded(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
+        let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row];
         for staged in &mut state.staged {
-            staged.retain(|moved| space.is_valid(moved.from));
+            staged.retain(|moved| blocks.is_valid(moved.from));
         }
         let Some(first) = state.staged.iter().position(|staged| !staged.is_empty()) else {
             state.active = false;
             return None;
         };
-        let mut stream = space.streams().gc(first as u8);
-        if space.may_change_mode(row, stream) {
-            stream = space.streams().gc(0);
+        let mut stream = blocks.streams().gc(first as u8);
+        if blocks.may_change_mode(row, stream) {
+            stream = blocks.streams().gc(0);
         }
-        if !space.has_room(row, stream, unit as u32) {
-            return self.mark_stuck(row, space);
+        if !blocks.has_room(row, stream, unit as u32) {
+            return self.mark_stuck(row, blocks);
         }
-        state.share_unit(unit, space);
+        state.share_unit(unit, blocks);
         Some(Step::Program { stream })
     }
 
@@ -454,8 +454,8 @@ impl Collector {
     }
 
     /// Records that a block was erased.
-    pub fn erased(&mut self, block: BlockSetId, space: &BlockManager) {
-        self.sources.erased(block, space);
+    pub fn erased(&mut self, block: BlockSetId, blocks: &BlockManager) {
+        self.sources.erased(block, blocks);
     }
 
     /// Stages a page that was read, for a GC stream.
@@ -518,8 +518,8 @@ impl Collector {
     }
 
     /// Pages of victims that were processed but not erased, minus the staged pages.
-    pub fn processed_pages(&self, space: &BlockManager) -> u64 {
-        self.rows.entries().map(|(row, state)| state.processed_pages(row, space) as u64).sum()
+    pub fn processed_pages(&self, blocks: &BlockManager) -> u64 {
+        self.rows.entries().map(|(row, state)| state.processed_pages(row, blocks) as u64).sum()
     }
 
     /// Whether no step is in progress in any plane group.
@@ -536,8 +536,8 @@ impl Collector {
 
     /// Whether the host must wait for paced GC.
     #[inline]
-    pub fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        self.paced && self.rows[row].throttles_host(row, space)
+    pub fn throttles_host(&self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        self.paced && self.rows[row].throttles_host(row, blocks)
     }
 
     /// Whether GC is gaining blocks in the plane group.
@@ -561,11 +561,11 @@ impl Collector {
 }
 
 /// Number of invalid pages between the last run and this one, in a block that will be erased.
-fn regained(job: &Job, run: Run, space: &BlockManager) -> u32 {
+fn regained(job: &Job, run: Run, blocks: &BlockManager) -> u32 {
     let (block, place) = job.reached();
     // A block that is retired or kept regains nothing.
-    let is_erased = space.state(block) == State::Victim && !space.is_pending_retirement(block);
-    if is_erased && block == run.block { passed(space, place, run) } else { 0 }
+    let is_erased = blocks.state(block) == State::Victim && !blocks.is_pending_retirement(block);
+    if is_erased && block == run.block { passed(blocks, place, run) } else { 0 }
 }
 
 #[cfg(test)]

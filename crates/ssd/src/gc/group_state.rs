@@ -52,27 +52,27 @@ impl PlaneGroupState {
 
     /// Whether the plane group has as many programmable pages as paced GC aims for: one block more than the
     /// start watermark. The additional block stands for open blocks, which the watermark does not count.
-    pub(super) fn is_ahead(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        self.has_room_but(0, row, space)
+    pub(super) fn is_ahead(&self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        self.has_room_but(0, row, blocks)
     }
 
     /// Whether the host must wait for paced GC, because GC is more than a program unit behind its goal.
-    pub(super) fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        self.active && !self.stuck && !self.has_room_but(space.pools().per_program(row), row, space)
+    pub(super) fn throttles_host(&self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        self.active && !self.stuck && !self.has_room_but(blocks.pools().per_program(row), row, blocks)
     }
 
-    fn has_room_but(&self, pages: u32, row: PlaneGroupId, space: &BlockManager) -> bool {
-        let wanted = (space.marks(row)[0] + 1) * space.pools().per_block_of(row) as usize;
-        (space.room_to_collector(row) + u64::from(pages)) as usize + self.processed_pages(row, space)
+    fn has_room_but(&self, pages: u32, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        let wanted = (blocks.marks(row)[0] + 1) * blocks.pools().per_block_of(row) as usize;
+        (blocks.room_to_collector(row) + u64::from(pages)) as usize + self.processed_pages(row, blocks)
             >= wanted
     }
 
     /// Pages of victims that were processed but not erased, minus the staged pages.
-    pub(super) fn processed_pages(&self, row: PlaneGroupId, space: &BlockManager) -> usize {
+    pub(super) fn processed_pages(&self, row: PlaneGroupId, blocks: &BlockManager) -> usize {
         let jobs = self.job.iter().chain(&self.paused);
         let here: u32 = jobs.filter(|job| job.victim().is_some()).map(|job| job.reached().1).sum();
         let whole = self.read.len() + usize::from(self.erases && self.commands > 0);
-        let all = whole * space.pools().per_block_of(row) as usize + here as usize;
+        let all = whole * blocks.pools().per_block_of(row) as usize + here as usize;
         all.saturating_sub(self.staged())
     }
 
@@ -84,15 +84,15 @@ impl PlaneGroupState {
 
     /// Whether the staged pages must fill the last unit for which GC has space, so that their victims can be
     /// erased. Pages of different streams then share the unit.
-    pub(super) fn must_fill_last_unit(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        let unit = space.pools().per_program(row) as usize;
-        !self.read.is_empty() && self.staged() >= unit && space.gc_room(row) < 2 * unit
+    pub(super) fn must_fill_last_unit(&self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        let unit = blocks.pools().per_program(row) as usize;
+        !self.read.is_empty() && self.staged() >= unit && blocks.gc_room(row) < 2 * unit
     }
 
     /// Puts staged pages of all streams into one unit. Pages of victims that wait for their erase come first.
-    pub(super) fn share_unit(&mut self, unit: usize, space: &BlockManager) {
+    pub(super) fn share_unit(&mut self, unit: usize, blocks: &BlockManager) {
         let Self { staged, unit: shared, read, .. } = self;
-        let holds_back = |moved: &Relocation| read.contains(&space.pools().block_of(moved.from));
+        let holds_back = |moved: &Relocation| read.contains(&blocks.pools().block_of(moved.from));
         for first in [true, false] {
             for staged in staged.iter_mut() {
                 let mut room = unit - shared.len();

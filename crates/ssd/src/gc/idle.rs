@@ -74,15 +74,15 @@ impl Gc {
     /// Goals of background GC in a plane group: the number of free blocks, given whether a block can be
     /// gained (`gains`), and the number of blocks that may stay in SLC mode.
     pub(super) fn idle_goals(&self, row: PlaneGroupId, gains: bool, base: &mut Base) -> (usize, u32) {
-        let Base { space, flash, policies, .. } = base;
+        let Base { blocks, flash, policies, .. } = base;
         let resting = IdleGroup {
             row,
-            free_blocks: space.free(row) as u32,
-            good_blocks: space.good(row),
-            full_blocks: space.valid_in(row).div_ceil(space.pools().per_block_of(row)),
-            cached_blocks: Fold::cached(row, space),
+            free_blocks: blocks.free(row) as u32,
+            good_blocks: blocks.good(row),
+            full_blocks: blocks.valid_in(row).div_ceil(blocks.pools().per_block_of(row)),
+            cached_blocks: Fold::cached(row, blocks),
         };
-        let (free, cached) = policies.idle_goals(&resting, gains, DesignContext { flash, space });
+        let (free, cached) = policies.idle_goals(&resting, gains, DesignContext { flash, blocks });
         (free as usize, cached)
     }
 
@@ -103,9 +103,9 @@ impl Gc {
         if !self.is_host_idle(now, base) {
             return leave;
         }
-        let gains = base.space.gain(row) >= base.space.pools().per_block_of(row);
+        let gains = base.blocks.gain(row) >= base.blocks.pools().per_block_of(row);
         let (idle_goal, cached) = self.idle_goals(row, gains, base);
-        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, &base.space);
+        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, &base.blocks);
         GcLimits { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
     }
 
@@ -127,14 +127,14 @@ impl Gc {
             return;
         }
         let still = {
-            let of = (&base.flash, &base.space);
+            let of = (&base.flash, &base.blocks);
             self.collector.next_cold(row, of, |block| map.may_move(block, base))
         };
         if let Some(block) = still {
             map.relocate_cold(row, block, base);
         } else if rests {
             let (goal, _) = self.idle_goals(row, map.merge_gains(row, base), base);
-            if base.space.free(row) < goal {
+            if base.blocks.free(row) < goal {
                 map.merge_while_idle(row, base);
             }
         }

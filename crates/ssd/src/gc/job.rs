@@ -119,41 +119,41 @@ impl Job {
     }
 
     /// Next pages of the job that one step can read.
-    pub(super) fn next_run(&self, space: &BlockManager) -> Option<Run> {
+    pub(super) fn next_run(&self, blocks: &BlockManager) -> Option<Run> {
         match &self.work {
             JobKind::Collect { block, place } => {
-                let first = space.next_valid(*block, *place)?;
-                Some(run(space, *block, first, |_| true))
+                let first = blocks.next_valid(*block, *place)?;
+                Some(run(blocks, *block, first, |_| true))
             }
             JobKind::Relocate { pages, next, .. } => {
-                let mut valid = pages[*next..].iter().filter(|page| space.is_valid(**page));
+                let mut valid = pages[*next..].iter().filter(|page| blocks.is_valid(**page));
                 let first = *valid.next()?;
-                let (block, place) = space.pools().of_location(first).locations.split(first);
-                Some(run(space, block, place, |page| valid.next() == Some(&page)))
+                let (block, place) = blocks.pools().of_location(first).locations.split(first);
+                Some(run(blocks, block, place, |page| valid.next() == Some(&page)))
             }
         }
     }
 
     /// Block and offset of the next pages, if they are a whole program unit of valid pages, which a copyback
     /// can move.
-    pub(super) fn whole_unit(&self, unit: u32, space: &BlockManager) -> Option<(BlockSetId, u32)> {
+    pub(super) fn whole_unit(&self, unit: u32, blocks: &BlockManager) -> Option<(BlockSetId, u32)> {
         let JobKind::Collect { block, place } = self.work else { return None };
-        if !space.is_native(block) {
+        if !blocks.is_native(block) {
             return None;
         }
-        let first = space.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
-        let is_valid = |place| space.is_valid(space.pools().at(block, place));
+        let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+        let is_valid = |place| blocks.is_valid(blocks.pools().at(block, place));
         (first..first + unit).all(is_valid).then_some((block, first))
     }
 
     /// Marks the pages of a block before offset `end` as processed.
-    pub(super) fn go_through(&mut self, block: BlockSetId, end: u32, space: &BlockManager) {
+    pub(super) fn go_through(&mut self, block: BlockSetId, end: u32, blocks: &BlockManager) {
         match &mut self.work {
             JobKind::Collect { place, .. } => *place = end,
             JobKind::Relocate { pages, next, reached, .. } => {
                 let is_done = |page: &Location| {
-                    let (of, place) = space.pools().of_location(*page).locations.split(*page);
-                    !space.is_valid(*page) || (of == block && place < end)
+                    let (of, place) = blocks.pools().of_location(*page).locations.split(*page);
+                    !blocks.is_valid(*page) || (of == block && place < end)
                 };
                 *next += pages[*next..].iter().take_while(|page| is_done(page)).count();
                 *reached = (block, end);
@@ -162,9 +162,9 @@ impl Job {
     }
 
     /// Whether all listed pages are relocated or invalid.
-    pub(super) fn is_relocated(&mut self, space: &BlockManager) -> bool {
+    pub(super) fn is_relocated(&mut self, blocks: &BlockManager) -> bool {
         let JobKind::Relocate { pages, gone, .. } = &mut self.work else { return false };
-        *gone += pages[*gone..].iter().take_while(|page| !space.is_valid(**page)).count();
+        *gone += pages[*gone..].iter().take_while(|page| !blocks.is_valid(**page)).count();
         *gone == pages.len()
     }
 
@@ -179,10 +179,10 @@ impl Job {
         &self,
         has_page: impl Fn(Location) -> bool,
         has_block: impl Fn(BlockSetId) -> bool,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> bool {
         let (block, place) = self.reached();
-        let is_there = has_block(block) && place <= space.pools().per_block(block);
+        let is_there = has_block(block) && place <= blocks.pools().per_block(block);
         let is_listed = match &self.work {
             JobKind::Collect { .. } => true,
             JobKind::Relocate { pages, next, gone, .. } => {
@@ -193,11 +193,11 @@ impl Job {
     }
 
     /// Number of valid pages of the job that were not processed yet.
-    pub(super) fn valid_left(&self, space: &BlockManager) -> usize {
+    pub(super) fn valid_left(&self, blocks: &BlockManager) -> usize {
         match &self.work {
-            JobKind::Collect { block, .. } => space.valid(*block) as usize,
+            JobKind::Collect { block, .. } => blocks.valid(*block) as usize,
             JobKind::Relocate { pages, next, .. } => {
-                pages[*next..].iter().filter(|page| space.is_valid(**page)).count()
+                pages[*next..].iter().filter(|page| blocks.is_valid(**page)).count()
             }
         }
     }
@@ -206,17 +206,17 @@ impl Job {
 /// Run of valid offsets of a block, beginning with `first`, that one step can read. `goes_on` returns whether
 /// an offset belongs to the job.
 fn run(
-    space: &BlockManager,
+    blocks: &BlockManager,
     block: BlockSetId,
     first: u32,
     mut goes_on: impl FnMut(Location) -> bool,
 ) -> Run {
-    let Pool { geometry, locations, .. } = space.pools().of_block(block);
+    let Pool { geometry, locations, .. } = blocks.pools().of_block(block);
     let page = |place| locations.page_of(locations.at(block, place)).0;
     let begin = page(0);
     let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
     let number = geometry.page_in_block(last - begin);
-    while let Some(next) = space.next_valid(block, end) {
+    while let Some(next) = blocks.next_valid(block, end) {
         let here = page(next);
         let is_beside = here <= last + locations.pages() && geometry.page_in_block(here - begin) == number;
         if !(is_beside && goes_on(locations.at(block, next))) {

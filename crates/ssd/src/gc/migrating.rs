@@ -76,18 +76,18 @@ impl MigratingPages {
     }
 
     /// Number of pages of a plane group that must still be relocated.
-    pub(super) fn left_in(&self, row: PlaneGroupId, space: &BlockManager) -> usize {
-        self.rows[row].pages.iter().filter(|page| space.is_valid(page.moved.from)).count()
+    pub(super) fn left_in(&self, row: PlaneGroupId, blocks: &BlockManager) -> usize {
+        self.rows[row].pages.iter().filter(|page| blocks.is_valid(page.moved.from)).count()
     }
 
     /// Drops invalid pages: those programmed elsewhere, overwritten or discarded.
-    pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, space: &BlockManager) {
+    pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let of_group = &mut self.rows[row];
         if of_group.pages.is_empty() {
             return;
         }
         let before = of_group.waiting();
-        of_group.pages.retain(|page| space.is_valid(page.moved.from));
+        of_group.pages.retain(|page| blocks.is_valid(page.moved.from));
         self.waiting -= before - of_group.waiting();
     }
 
@@ -98,8 +98,8 @@ impl MigratingPages {
 
     /// Requests that the migrating pages of a plane group are programmed soon, because it has nothing else to
     /// collect. Returns whether it has such pages.
-    pub(super) fn force(&mut self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        self.drop_invalid(row, space);
+    pub(super) fn force(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        self.drop_invalid(row, blocks);
         let of_group = &mut self.rows[row];
         of_group.hurries = !of_group.pages.is_empty();
         of_group.hurries
@@ -112,10 +112,10 @@ impl MigratingPages {
 
     /// Number of pages that wait for a host stream in another pool. Also returns whether some plane group
     /// cannot continue GC before some of them are programmed.
-    pub(crate) fn to(&mut self, stream: u8, space: &BlockManager) -> (u32, bool) {
+    pub(crate) fn to(&mut self, stream: u8, blocks: &BlockManager) -> (u32, bool) {
         let (mut pages, mut hurries) = (0, false);
         for row in (0..self.rows.len() as u32).map(PlaneGroupId) {
-            self.drop_invalid(row, space);
+            self.drop_invalid(row, blocks);
             let of_group = &self.rows[row];
             let here = of_group.pages.iter().filter(|page| page.waits_for(stream)).count() as u32;
             pages += here;

@@ -109,8 +109,8 @@ impl Gc {
 
     /// Whether the host must wait for paced GC in a plane group.
     #[inline]
-    pub(crate) fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
-        self.collector.throttles_host(row, space)
+    pub(crate) fn throttles_host(&self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        self.collector.throttles_host(row, blocks)
     }
 
     /// Whether GC is gaining blocks in a plane group.
@@ -120,8 +120,8 @@ impl Gc {
     }
 
     /// Pages of victims that were processed but not erased, minus the staged pages.
-    pub(crate) fn processed_pages(&self, space: &BlockManager) -> u64 {
-        self.collector.processed_pages(space)
+    pub(crate) fn processed_pages(&self, blocks: &BlockManager) -> u64 {
+        self.collector.processed_pages(blocks)
     }
 
     /// Whether no step is in progress in any plane group.
@@ -143,8 +143,8 @@ impl Gc {
     }
 
     /// Number of pages read from a block being reclaimed that still wait for a program, in a plane group.
-    pub(crate) fn vacated(&mut self, row: PlaneGroupId, space: &BlockManager) -> u32 {
-        self.collector.vacating.waiting(row, space)
+    pub(crate) fn vacated(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> u32 {
+        self.collector.vacating.waiting(row, blocks)
     }
 
     /// Takes the next `pages` of these pages for programming, and passes each to `to`.
@@ -153,14 +153,14 @@ impl Gc {
     }
 
     /// Drops invalid pages of these. Called before their locations can have other pages.
-    pub(crate) fn drop_invalid_reclaimed(&mut self, row: PlaneGroupId, space: &BlockManager) {
-        self.collector.vacating.drop_invalid(row, space);
+    pub(crate) fn drop_invalid_reclaimed(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
+        self.collector.vacating.drop_invalid(row, blocks);
     }
 
     /// Number of migrating pages that wait for a host stream. Also returns whether some plane group cannot
     /// continue GC before some of them are programmed.
-    pub(crate) fn migrating_to(&mut self, stream: u8, space: &BlockManager) -> (u32, bool) {
-        self.collector.departures.to(stream, space)
+    pub(crate) fn migrating_to(&mut self, stream: u8, blocks: &BlockManager) -> (u32, bool) {
+        self.collector.departures.to(stream, blocks)
     }
 
     /// Takes the next `pages` of the migrating pages for programming, and passes each to `to`.
@@ -203,7 +203,7 @@ impl Gc {
 
     /// Checks the loaded state.
     pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
-        self.collector.check_loaded(&base.space)
+        self.collector.check_loaded(&base.blocks)
     }
 
     /// Whether GC yields to host commands.

@@ -56,18 +56,18 @@ impl ReclaimedPages {
 
     /// Drops pages of a plane group that are invalid now. Also drops pages of a block whose reclaim has
     /// ended.
-    pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, space: &BlockManager) {
+    pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let pages = &mut self.rows[row];
         let before = pages.len();
-        let vacated = space.vacated(row);
-        let is_left = |from| space.is_valid(from) && vacated == Some(space.pools().block_of(from));
+        let vacated = blocks.vacated(row);
+        let is_left = |from| blocks.is_valid(from) && vacated == Some(blocks.pools().block_of(from));
         pages.retain(|page| is_left(page.moved.from));
         self.pages -= (before - pages.len()) as u32;
     }
 
     /// Number of pages of a plane group that wait for a program.
-    pub(super) fn waiting(&mut self, row: PlaneGroupId, space: &BlockManager) -> u32 {
-        self.drop_invalid(row, space);
+    pub(super) fn waiting(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> u32 {
+        self.drop_invalid(row, blocks);
         self.rows[row].iter().filter(|page| !page.is_sent).count() as u32
     }
 

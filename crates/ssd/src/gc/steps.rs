@@ -33,16 +33,16 @@ impl Gc {
         if base.flash.gc_passes_reads() {
             self.inherit_priority(row, base);
         }
-        let leave = match base.policies.has_background() || Fold::is_in(row, &base.space) {
+        let leave = match base.policies.has_background() || Fold::is_in(row, &base.blocks) {
             true => self.gc_limits(waits, row, calendar.now(), base),
             false => GcLimits { waits, ..GcLimits::REQUIRED },
         };
-        if base.space.is_over_limit(row) {
+        if base.blocks.is_over_limit(row) {
             self.migrate_emptiest(row, base);
         }
         let step = loop {
-            let Base { space, flash, policies, .. } = &mut *base;
-            let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
+            let Base { blocks, flash, policies, .. } = &mut *base;
+            let Some(step) = self.collector.next(row, blocks, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
                 // An idle collector does not make the host wait.
                 return true;
@@ -51,7 +51,7 @@ impl Gc {
                 Step::QueryRelocator => self.ask_relocator(row, base),
                 Step::Retire { block } => {
                     self.collector.selected.take(block);
-                    base.space.retire(block);
+                    base.blocks.retire(block);
                 }
                 _ => break step,
             }
@@ -65,7 +65,7 @@ impl Gc {
                 let programmed = self.collector.unit(row).len() as u64;
                 base.totals.gc_programs += programmed;
                 self.count_folded(row, base);
-                let unit = base.space.unit(row, stream);
+                let unit = base.blocks.unit(row, stream);
                 base.totals.padding += u64::from(unit) - programmed;
                 let first = base.take(row, stream, unit);
                 base.set_mode(row, base.config.pools.page_of(first));
@@ -93,8 +93,8 @@ impl Gc {
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
-        let mut stream = stream_of(base.flash.stamp(from), Victim::of(from, &base.space), base);
-        if base.space.may_change_mode(row, base.space.streams().gc(stream)) {
+        let mut stream = stream_of(base.flash.stamp(from), Victim::of(from, &base.blocks), base);
+        if base.blocks.may_change_mode(row, base.blocks.streams().gc(stream)) {
             stream = 0;
         }
         for from in (from.0..from.0 + unit).map(Location) {
@@ -102,7 +102,7 @@ impl Gc {
         }
         base.totals.gc_programs += u64::from(unit);
         base.totals.gc_copied += u64::from(unit);
-        let to = base.take(row, base.space.streams().gc(stream), unit);
+        let to = base.take(row, base.blocks.streams().gc(stream), unit);
         map.note_copy(row, from, to, base);
         base.flash.copyback(now, self.ticket(row), from, to)
     }
@@ -116,7 +116,7 @@ impl Gc {
         now: Instant,
         base: &mut Base,
     ) -> DieId {
-        let place = places(&base.space, row);
+        let place = places(&base.blocks, row);
         let (die, stamps) = base.flash.program(now, self.ticket(row), first, unit);
         for (n, moved) in self.collector.unit(row).iter().enumerate() {
             stamps[place(n, moved.from)] = moved.stamp;
@@ -180,12 +180,12 @@ impl Gc {
             let mut places = 0..pools.per_block(*block);
             !places.any(|place| {
                 let at = pools.at(*block, place);
-                base.space.is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
+                base.blocks.is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
             })
         };
-        if let Some(block) = base.space.fewest_valid_of(row, is_of_host) {
-            base.space.make_victim(block);
-            self.collector.selected.note(block, base.space.valid(block));
+        if let Some(block) = base.blocks.fewest_valid_of(row, is_of_host) {
+            base.blocks.make_victim(block);
+            self.collector.selected.note(block, base.blocks.valid(block));
             self.collector.give_up(row, block);
         }
     }
@@ -196,8 +196,8 @@ impl Gc {
         let pool = base.config.pools.number_of_group(row);
         base.update_pool_states();
         let victim = self.collector.victim(row);
-        let Base { space, flash, policies, states, .. } = base;
-        if victim.is_some_and(|victim| policies.leaves(victim, pool, DesignContext { flash, space }, states))
+        let Base { blocks, flash, policies, states, .. } = base;
+        if victim.is_some_and(|victim| policies.leaves(victim, pool, DesignContext { flash, blocks }, states))
         {
             self.collector.migrate(row);
         }
@@ -207,11 +207,11 @@ impl Gc {
     pub(crate) fn gc_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
-        let (leaves, whole) = (self.collector.leaves(row), base.space.is_coarsely_mapped(row));
+        let (leaves, whole) = (self.collector.leaves(row), base.blocks.is_coarsely_mapped(row));
         let with_host = self.collector.is_programmed_with_host(row);
-        let victim = Victim::of(first, &base.space);
+        let victim = Victim::of(first, &base.blocks);
         for from in (first.0..first.0 + locations).map(Location) {
-            if base.space.is_valid(from) {
+            if base.blocks.is_valid(from) {
                 let stamp = base.flash.stamp(from);
                 if with_host {
                     self.collector.vacating.add(row, Relocation { stamp, from });
@@ -241,19 +241,19 @@ impl Gc {
         base: &mut Base,
         map: &mut Map,
     ) {
-        let place = places(&base.space, row);
+        let place = places(&base.blocks, row);
         for moved in self.collector.unit(row) {
-            base.space.prefetch(moved.from);
+            base.blocks.prefetch(moved.from);
             map.prefetch(LogicalPage(moved.stamp.logical));
         }
         for (n, moved) in self.collector.take_unit(row).enumerate() {
             let location = Location(first.0 + place(n, moved.from) as u32);
             // A page that the host has overwritten or discarded is not mapped.
-            if base.space.is_valid(moved.from) {
-                map.relocate(moved, location, &mut base.space);
+            if base.blocks.is_valid(moved.from) {
+                map.relocate(moved, location, &mut base.blocks);
             }
         }
-        base.space.program_done(first);
+        base.blocks.program_done(first);
     }
 
     /// Records that a victim was erased, and frees it.
@@ -262,7 +262,7 @@ impl Gc {
         map.release_tables();
         let block = base.config.pools.block_of_page(page);
         base.flash.set_mode(block, CellMode::Native);
-        base.space.erased(block, base.flash.chips().erases()[block]);
+        base.blocks.erased(block, base.flash.chips().erases()[block]);
         if base.flash.needs_tuner() {
             base.policies.tuner.erased(block);
         }
@@ -270,15 +270,15 @@ impl Gc {
             base.totals.gc_victim_valid_pages += u64::from(valid);
             base.totals.gc_victim_pages += u64::from(base.config.pools.per_block(block));
         }
-        self.collector.erased(block, &base.space);
+        self.collector.erased(block, &base.blocks);
         base.notify_erased(block);
     }
 
     /// Counts the pages of the unit that come from the SLC cache.
     fn count_folded(&self, row: PlaneGroupId, base: &mut Base) {
-        if Fold::is_in(row, &base.space) {
+        if Fold::is_in(row, &base.blocks) {
             let from_cache = self.collector.unit(row).iter();
-            let from_cache = from_cache.filter(|moved| Fold::holds(moved.from, &base.space));
+            let from_cache = from_cache.filter(|moved| Fold::holds(moved.from, &base.blocks));
             base.totals.folded += from_cache.count() as u64;
         }
     }
@@ -288,19 +288,19 @@ impl Gc {
     #[inline(never)]
     fn inherit_priority(&mut self, row: PlaneGroupId, base: &mut Base) {
         let Self { collector, .. } = self;
-        let Base { space, flash, .. } = base;
-        collector.victims_awaiting_reads(row, space).for_each(|block| flash.prioritize_readers(block));
+        let Base { blocks, flash, .. } = base;
+        collector.victims_awaiting_reads(row, blocks).for_each(|block| flash.prioritize_readers(block));
     }
 }
 
 /// Returns the offset in the new unit for the `n`-th page, relocated from a location. With coarse-grained
 /// mapping it is the offset that the page had in the old unit.
-fn places(space: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) -> usize + use<> {
+fn places(blocks: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) -> usize + use<> {
     let (first, unit) = {
-        let locations = &space.pools().of_group(row).locations;
+        let locations = &blocks.pools().of_group(row).locations;
         (locations.first(), locations.per_program)
     };
-    let whole = space.is_coarsely_mapped(row);
+    let whole = blocks.is_coarsely_mapped(row);
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
@@ -315,12 +315,12 @@ struct Victim {
 
 impl Victim {
     /// Victim that contains a page.
-    fn of(page: Location, space: &BlockManager) -> Self {
-        let block = space.pools().block_of(page);
+    fn of(page: Location, blocks: &BlockManager) -> Self {
+        let block = blocks.pools().block_of(page);
         Self {
-            row: space.group_of(block),
-            relocated_by: space.relocated_by(block),
-            is_native: space.is_native(block),
+            row: blocks.group_of(block),
+            relocated_by: blocks.relocated_by(block),
+            is_native: blocks.is_native(block),
         }
     }
 }
@@ -331,26 +331,26 @@ fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, relocated_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
     if Map::is_table(stamp.logical, base) {
-        return base.space.streams().gc - 1;
+        return base.blocks.streams().gc - 1;
     }
-    let Base { space, flash, policies, .. } = base;
+    let Base { blocks, flash, policies, .. } = base;
     let page = RelocatedPage { logical: stamp.logical, relocated_by };
     let stream =
-        policies.relocate(&page, || space.pools().number_of_group(row), DesignContext { flash, space });
-    let stays = !is_native && space.may_change_mode(row, space.streams().gc(stream));
+        policies.relocate(&page, || blocks.pools().number_of_group(row), DesignContext { flash, blocks });
+    let stays = !is_native && blocks.may_change_mode(row, blocks.streams().gc(stream));
     if stays { 0 } else { stream }
 }
 
 /// Host stream in another pool to which a valid page of a victim migrates; `None` if it stays.
 fn migration_stream(stamp: DataTag, victim: Victim, base: &mut Base) -> Option<u8> {
-    let Base { policies, flash, space, config, .. } = base;
+    let Base { policies, flash, blocks, config, .. } = base;
     if !policies.designs.decides(ExtensionPoint::Relocate) || config.pools.count() == 1 {
         return None;
     }
     let Victim { row, relocated_by, .. } = victim;
-    if space.is_coarsely_mapped(row) || stamp.logical >= config.logical_pages {
+    if blocks.is_coarsely_mapped(row) || stamp.logical >= config.logical_pages {
         return None;
     }
     let page = RelocatedPage { logical: stamp.logical, relocated_by };
-    policies.migration_target(&page, config.pools.number_of_group(row), DesignContext { flash, space })
+    policies.migration_target(&page, config.pools.number_of_group(row), DesignContext { flash, blocks })
 }

@@ -31,18 +31,19 @@ impl Victims {
     pub(super) fn choose(
         &mut self,
         row: PlaneGroupId,
-        space: &BlockManager,
+        blocks: &BlockManager,
         (flash, policies): QueryContext<'_>,
     ) -> Option<BlockSetId> {
-        let (sight, candidates) = (DesignContext { flash, space }, || space.candidates(row));
+        let (sight, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
         let chosen = policies.victim(candidates, row, sight);
-        let by_policy = || space.better_of_suspended(row, self.policy.choose(candidates(), &mut self.random));
+        let by_policy =
+            || blocks.better_of_suspended(row, self.policy.choose(candidates(), &mut self.random));
         let victim = chosen.unwrap_or_else(by_policy)?;
-        if space.is_candidate(victim, row) {
+        if blocks.is_candidate(victim, row) {
             return Some(victim);
         }
         policies.record_invalid_victim(victim, row, sight);
-        space.candidates(row).fewest_valid()
+        blocks.candidates(row).fewest_valid()
     }
 
     /// Selects a superblock, if superblocks are collected and not enough of them are in progress. Returns
@@ -50,23 +51,23 @@ impl Victims {
     pub(super) fn choose_super_block(
         &mut self,
         row: PlaneGroupId,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         (flash, policies): QueryContext<'_>,
     ) -> bool {
-        let Some(candidates) = space.super_block_candidates(row) else { return false };
+        let Some(candidates) = blocks.super_block_candidates(row) else { return false };
         let (sight, again) =
-            (DesignContext { flash, space }, || space.super_block_candidates(row).expect("they are there"));
+            (DesignContext { flash, blocks }, || blocks.super_block_candidates(row).expect("they are there"));
         let chosen = match policies.victim(again, row, sight) {
             Some(chosen) => chosen,
             None => self.policy.choose(candidates, &mut self.random),
         };
         let Some(mut chosen) = chosen else { return false };
-        if !space.is_super_block_candidate(row, chosen) {
+        if !blocks.is_super_block_candidate(row, chosen) {
             policies.record_invalid_victim(chosen, row, sight);
             let Some(first) = again().fewest_valid() else { return false };
             chosen = first;
         }
-        space.choose_super_block(row, chosen);
+        blocks.choose_super_block(row, chosen);
         true
     }
 }

@@ -221,7 +221,7 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         waiting: Option<LogicalPage>,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<Step> {
         let state = &self.rows[row];
@@ -232,23 +232,23 @@ impl BlockMap {
             // Blocks that were merged are erased before other work begins, so that no logical block has a
             // third block then.
             if !self.rows[row].to_erase.is_empty() {
-                return self.next_erase(row, space);
+                return self.next_erase(row, blocks);
             }
             if let Some(copying) = self.rows[row].copying {
-                match self.copy(row, copying, space, chips) {
+                match self.copy(row, copying, blocks, chips) {
                     Some(step) => return Some(step),
                     None => continue,
                 }
             }
             if let Some(logical) = self.rows[row].due.front().copied() {
-                self.merge(row, logical, space, chips)?;
+                self.merge(row, logical, blocks, chips)?;
                 continue;
             }
             let Some(page) = waiting else {
                 self.rows[row].in_vain = 0;
                 return None;
             };
-            if let Some(to) = self.place(row, page, space, chips)? {
+            if let Some(to) = self.place(row, page, blocks, chips)? {
                 self.rows[row].write = Some(to);
                 return Some(Step::Write { to });
             }
@@ -256,11 +256,11 @@ impl BlockMap {
     }
 
     /// Erase or retirement of the next block without readers.
-    fn next_erase(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+    fn next_erase(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
-        let at = to_erase.iter().position(|block| space.can_erase(*block))?;
+        let at = to_erase.iter().position(|block| blocks.can_erase(*block))?;
         let block = to_erase.remove(at).expect("it was just found");
-        Some(if space.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if blocks.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// Next step of copying; `None` if the copying has ended.
@@ -268,22 +268,22 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         copying: Copying,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<Step> {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
         let state = &mut self.rows[row];
-        state.held.retain(|moved| space.is_valid(moved.from));
+        state.held.retain(|moved| blocks.is_valid(moved.from));
         if !state.held.is_empty() {
-            return Some(Step::Program { to: space.program_at(into, next) });
+            return Some(Step::Program { to: blocks.program_at(into, next) });
         }
-        let wanted = self.next_outside(logical, into, next, space);
+        let wanted = self.next_outside(logical, into, next, blocks);
         let end = match (until, wanted) {
             (CopyLimit::Offset(until), _) => until,
             (_, Some((place, _))) => place + 1,
             (_, None) => {
-                self.merged(row, logical, into, space);
+                self.merged(row, logical, into, blocks);
                 return None;
             }
         };
@@ -293,7 +293,7 @@ impl BlockMap {
                 None
             }
             Some((place, from)) if place == next => Some(Step::Read { from }),
-            _ => Some(Step::Program { to: space.program_at(into, next) }),
+            _ => Some(Step::Program { to: blocks.program_at(into, next) }),
         }
     }
 
@@ -304,11 +304,11 @@ impl BlockMap {
         logical: LogicalBlock,
         into: BlockSetId,
         place: u32,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> Option<(u32, Location)> {
         let others = self.blocks_of(logical).filter(|other| *other != into);
         let first = others.filter_map(|other| {
-            let at = space.next_valid(other, place)?;
+            let at = blocks.next_valid(other, place)?;
             Some((at, self.locations.at(other, at)))
         });
         first.min_by_key(|(at, _)| *at)
@@ -328,17 +328,17 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         page: LogicalPage,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<Option<Location>> {
         let (logical, place) = self.split(page);
         let Some(replacement) = self.pairs[logical].replacement() else {
-            self.open(row, logical, place, space, chips)?;
+            self.open(row, logical, place, blocks, chips)?;
             return Some(None);
         };
         let next = chips.programmed(replacement);
         if place < next {
-            self.merge(row, logical, space, chips)?;
+            self.merge(row, logical, blocks, chips)?;
             return Some(None);
         }
         if place > next {
@@ -355,7 +355,7 @@ impl BlockMap {
             state.replaced.retain(|other| *other != logical);
             state.replaced.push_back(logical);
         }
-        Some(Some(space.program_at(replacement, place)))
+        Some(Some(blocks.program_at(replacement, place)))
     }
 
     /// Opens a replacement block for a logical block, which takes its page at offset `place`; or begins a
@@ -366,25 +366,25 @@ impl BlockMap {
         row: PlaneGroupId,
         logical: LogicalBlock,
         place: u32,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<()> {
         let goes_on =
-            |data: &BlockSetId| space.state(*data) == State::Closed && chips.programmed(*data) <= place;
+            |data: &BlockSetId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
         let data = self.pairs[logical].data().filter(goes_on);
         let state = &self.rows[row];
-        let short = data.is_none() && space.free(row) <= RESERVED;
+        let short = data.is_none() && blocks.free(row) <= RESERVED;
         if short || state.replaced.len() >= self.most {
             return match state.replaced.front().copied() {
-                Some(oldest) => self.merge(row, oldest, space, chips),
+                Some(oldest) => self.merge(row, oldest, blocks, chips),
                 None => self.mark_stuck(row),
             };
         }
         if let Some(data) = data {
-            space.reopen(data);
+            blocks.reopen(data);
             self.pairs[logical] = Pair { data: NONE, replacement: data.0 };
         } else {
-            let replacement = space.open_free(row, false).expect("more are free than are kept");
+            let replacement = blocks.open_free(row, false).expect("more are free than are kept");
             self.owners[replacement] = logical.0;
             self.pairs[logical].replacement = replacement.0;
         }
@@ -398,32 +398,37 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         logical: LogicalBlock,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<()> {
-        let into = if let Some(replacement) = self.merge_target(logical, space, chips) {
+        let into = if let Some(replacement) = self.merge_target(logical, blocks, chips) {
             replacement
-        } else if self.blocks_of(logical).all(|block| space.valid(block) == 0) {
-            self.release(row, logical, None, space);
+        } else if self.blocks_of(logical).all(|block| blocks.valid(block) == 0) {
+            self.release(row, logical, None, blocks);
             return Some(());
-        } else if let Some(new) = space.open_free(row, true) {
+        } else if let Some(new) = blocks.open_free(row, true) {
             self.owners[new] = logical.0;
             new
         } else {
-            let Some(other) = self.first_gaining_merge(row, space, chips) else {
+            let Some(other) = self.first_gaining_merge(row, blocks, chips) else {
                 return self.mark_stuck(row);
             };
-            return self.merge(row, other, space, chips);
+            return self.merge(row, other, blocks, chips);
         };
         self.rows[row].copying = Some(Copying { logical, into, until: CopyLimit::Merged });
         Some(())
     }
 
     /// Replacement block of a logical block, if it can take all valid pages from the other blocks.
-    fn merge_target(&self, logical: LogicalBlock, space: &BlockManager, chips: &Chips) -> Option<BlockSetId> {
+    fn merge_target(
+        &self,
+        logical: LogicalBlock,
+        blocks: &BlockManager,
+        chips: &Chips,
+    ) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
-        let is_sound = space.state(replacement) == State::Open && !space.is_pending_retirement(replacement);
-        let first = self.next_outside(logical, replacement, 0, space);
+        let is_sound = blocks.state(replacement) == State::Open && !blocks.is_pending_retirement(replacement);
+        let first = self.next_outside(logical, replacement, 0, blocks);
         let fits = first.is_none_or(|(place, _)| place >= chips.programmed(replacement));
         (is_sound && fits).then_some(replacement)
     }
@@ -434,12 +439,12 @@ impl BlockMap {
         row: PlaneGroupId,
         logical: LogicalBlock,
         into: BlockSetId,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
     ) {
         self.rows[row].copying = None;
-        space.close_open(into);
-        self.release(row, logical, Some(into), space);
-        if space.is_pending_retirement(into) {
+        blocks.close_open(into);
+        self.release(row, logical, Some(into), blocks);
+        if blocks.is_pending_retirement(into) {
             self.rows[row].due.push_back(logical);
         }
     }
@@ -450,17 +455,17 @@ impl BlockMap {
         row: PlaneGroupId,
         logical: LogicalBlock,
         data: Option<BlockSetId>,
-        space: &mut BlockManager,
+        blocks: &mut BlockManager,
     ) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
-            let next = old.find(|block| space.state(*block) != State::Victim);
+            let next = old.find(|block| blocks.state(*block) != State::Victim);
             drop(old);
             let Some(block) = next else { break };
-            if space.state(block) == State::Open {
-                space.close_open(block);
+            if blocks.state(block) == State::Open {
+                blocks.close_open(block);
             }
-            self.erase(row, block, space);
+            self.erase(row, block, blocks);
         }
         self.strays.retain(|(of, _)| *of != logical);
         self.pairs[logical] = Pair { data: data.map_or(NONE, |data| data.0), replacement: NONE };
@@ -468,8 +473,8 @@ impl BlockMap {
     }
 
     /// Queues a closed block without valid pages for erase.
-    fn erase(&mut self, row: PlaneGroupId, block: BlockSetId, space: &mut BlockManager) {
-        space.make_victim(block);
+    fn erase(&mut self, row: PlaneGroupId, block: BlockSetId, blocks: &mut BlockManager) {
+        blocks.make_victim(block);
         self.owners[block] = NONE;
         self.rows[row].to_erase.push_back(block);
     }
@@ -496,9 +501,9 @@ impl BlockMap {
     }
 
     /// Destination of the page that is copied next.
-    pub fn copy_target(&self, row: PlaneGroupId, space: &mut BlockManager, chips: &Chips) -> Location {
+    pub fn copy_target(&self, row: PlaneGroupId, blocks: &mut BlockManager, chips: &Chips) -> Location {
         let into = self.rows[row].copying.expect("the row's step is a copy").into;
-        space.program_at(into, chips.programmed(into))
+        blocks.program_at(into, chips.programmed(into))
     }
 
     /// Sets the number of commands of the current step of a plane group.

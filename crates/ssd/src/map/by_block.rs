@@ -95,7 +95,7 @@ impl Map {
     pub(crate) fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
-        if locations > 0 && base.space.is_valid(location) {
+        if locations > 0 && base.blocks.is_valid(location) {
             let moved = Relocation { stamp: base.flash.stamp(location), from: location };
             self.hold(row, moved);
         }
@@ -104,12 +104,12 @@ impl Map {
     /// Maps a copied page to its new location.
     pub(crate) fn copied(&mut self, row: PlaneGroupId, to: Location, base: &mut Base) {
         let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
-        if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
+        if let Some(moved) = moved.filter(|moved| base.blocks.is_valid(moved.from)) {
             let place = |location| base.config.locations().split(location).1;
             debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
-            self.relocate(moved, to, &mut base.space);
+            self.relocate(moved, to, &mut base.blocks);
         }
-        base.space.program_done(to);
+        base.blocks.program_done(to);
     }
 
     /// Next step of block-level mapping in a plane group. `waiting` is the page that waits to be written, if
@@ -121,10 +121,10 @@ impl Map {
         base: &mut Base,
     ) -> Option<Step> {
         let map = self.by_block.as_mut()?;
-        let step = map.next(row, waiting, &mut base.space, base.flash.chips());
+        let step = map.next(row, waiting, &mut base.blocks, base.flash.chips());
         let step = match step {
             Some(Step::Read { from }) if base.config.file.ftl.gc.uses_copyback() => {
-                let to = map.copy_target(row, &mut base.space, base.flash.chips());
+                let to = map.copy_target(row, &mut base.blocks, base.flash.chips());
                 Some(Step::Copyback { from, to })
             }
             step => step,
@@ -146,7 +146,7 @@ impl Map {
             let die = match step {
                 Step::Write { .. } => return true,
                 Step::Retire { block } => {
-                    base.space.retire(block);
+                    base.blocks.retire(block);
                     continue;
                 }
                 Step::Read { from } => self.queue_copy_reads(row, from, base, calendar),
@@ -178,25 +178,25 @@ impl Map {
 
     /// Whether a block is full and block-level mapping can relocate its data.
     pub(crate) fn may_move(&self, block: BlockSetId, base: &Base) -> bool {
-        self.by_block().is_some_and(|map| map.may_move(block, &base.space))
+        self.by_block().is_some_and(|map| map.may_move(block, &base.blocks))
     }
 
     /// Relocates the data of a block before other data are written to the plane group.
     pub(crate) fn relocate_cold(&mut self, row: PlaneGroupId, block: BlockSetId, base: &Base) {
         if let Some(map) = &mut self.by_block {
-            map.relocate_cold(row, block, &base.space, base.flash.chips());
+            map.relocate_cold(row, block, &base.blocks, base.flash.chips());
         }
     }
 
     /// Whether a merge in a plane group frees a block.
     pub(crate) fn merge_gains(&self, row: PlaneGroupId, base: &Base) -> bool {
-        self.by_block().is_some_and(|map| map.gains(row, &base.space, base.flash.chips()))
+        self.by_block().is_some_and(|map| map.gains(row, &base.blocks, base.flash.chips()))
     }
 
     /// Begins to merge a logical block of a plane group while the host is idle.
     pub(crate) fn merge_while_idle(&mut self, row: PlaneGroupId, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
-            map.merge_while_idle(row, &mut base.space, base.flash.chips());
+            map.merge_while_idle(row, &mut base.blocks, base.flash.chips());
         }
     }
 
@@ -253,14 +253,14 @@ impl Map {
     /// Records that a plane group is out of service.
     pub(crate) fn fail_group(&mut self, row: PlaneGroupId, base: &Base) {
         if let Some(map) = &mut self.by_block {
-            map.lose(row, &base.space);
+            map.lose(row, &base.blocks);
         }
     }
 
     /// Finds the blocks of each logical block after a power cut, when the valid pages are known.
     pub(crate) fn find_blocks(&mut self, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
-            map.rebuild(&mut base.space, base.flash.chips());
+            map.rebuild(&mut base.blocks, base.flash.chips());
         }
     }
 

@@ -9,7 +9,7 @@ impl Map {
     /// Whether each plane group has as many good blocks as its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
         let mut rows = base.config.pools.all_groups();
-        self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
+        self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.blocks.good(row) >= map.needs(row)))
     }
 
     /// Makes the device read-only if the good blocks can no longer hold the logical capacity. With static
@@ -38,7 +38,7 @@ impl Map {
         if number != FALLBACK_POOL && self.discards.as_ref().is_some_and(Discards::is_written) {
             let pool = base.config.pools.get(number);
             let rows = pool.geometry.all_groups().count() as u64;
-            base.space.limit_valid_pages(number, base.room_of(pool) + rows - 1);
+            base.blocks.limit_valid_pages(number, base.room_of(pool) + rows - 1);
         }
     }
 

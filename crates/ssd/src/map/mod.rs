@@ -158,7 +158,7 @@ impl Map {
             discards.discard(page, self.pages.versions(page));
         }
         if let Some(old) = self.pages.clear(page) {
-            base.space.invalidate(old);
+            base.blocks.invalidate(old);
             self.note_change(page, old, base);
         }
     }
@@ -191,13 +191,13 @@ impl Map {
     /// Maps a relocated page to `to` and invalidates its old location. This changes its translation page, if
     /// it has one.
     #[inline]
-    pub(crate) fn relocate(&mut self, moved: Relocation, to: Location, space: &mut BlockManager) {
+    pub(crate) fn relocate(&mut self, moved: Relocation, to: Location, blocks: &mut BlockManager) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
         assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
-        space.invalidate(moved.from);
-        space.validate(to);
+        blocks.invalidate(moved.from);
+        blocks.validate(to);
         if let Some(translation) = &mut self.translation
-            && space.is_mapped_by_page(to)
+            && blocks.is_mapped_by_page(to)
         {
             translation.moved(moved.stamp.logical);
         }
@@ -206,8 +206,8 @@ impl Map {
     /// Selects one of several copies of a page found in flash after a power cut, with block-level mapping.
     pub(crate) fn settle(&mut self, base: &mut Base) {
         if let Some(map) = &self.by_block {
-            map.settle(&mut self.pages, &mut base.space, base.flash.chips());
-            base.space.clear_active_blocks();
+            map.settle(&mut self.pages, &mut base.blocks, base.flash.chips());
+            base.blocks.clear_active_blocks();
         }
     }
 
@@ -231,7 +231,7 @@ impl Map {
             if let Some(location) = home {
                 let found = base.flash.stamp(location);
                 assert_eq!(found, DataTag { logical: logical.0, version }, "translation page {table:?}");
-                assert!(base.space.is_valid(location), "translation page {table:?} is valid");
+                assert!(base.blocks.is_valid(location), "translation page {table:?} is valid");
             }
         }
     }
@@ -256,9 +256,9 @@ impl Map {
     ) -> Option<Location> {
         let old = self.pages.set(logical, location);
         if let Some(old) = old {
-            base.space.invalidate(old);
+            base.blocks.invalidate(old);
         }
-        base.space.validate(location);
+        base.blocks.validate(location);
         old
     }
 
@@ -268,7 +268,7 @@ impl Map {
         if page.0 < self.pages.len()
             && let Some(at) = self.pages.get(page)
         {
-            base.space.prefetch_block(at);
+            base.blocks.prefetch_block(at);
             base.flash.prefetch(at);
         }
     }
@@ -319,24 +319,24 @@ impl Map {
         let discarded = pages.iter().filter(|(page, _)| lost.of(**page).is_empty());
         discarded.for_each(|(page, version)| discards.discard(*page, *version));
         if discards.hold(told_by) {
-            told_by.iter().for_each(|block| base.space.read_queued(*block));
+            told_by.iter().for_each(|block| base.blocks.read_queued(*block));
         }
     }
 
     /// Unmaps a page.
     pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
         if let Some(location) = self.pages.clear(page) {
-            base.space.invalidate(location);
+            base.blocks.invalidate(location);
         }
     }
 
     /// Restores the discard table and the translation pages from the pages that recovery found.
     pub(crate) fn recover_tables(&mut self, base: &mut Base) {
         let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
-        let Base { flash, space, config, .. } = base;
+        let Base { flash, blocks, config, .. } = base;
         let found = |logical| {
             let location = mapping.get(logical)?;
-            Some((flash.stamp(location).version, space.group_of(config.pools.block_of(location))))
+            Some((flash.stamp(location).version, blocks.group_of(config.pools.block_of(location))))
         };
         if let Some(discards) = discards {
             discards.recover(found);
@@ -358,7 +358,7 @@ impl Map {
         let pools = &base.config.pools;
         // A location with several pages has the same number of pages in each pool.
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
-        base.space.read_queued(pools.block_of(at));
+        base.blocks.read_queued(pools.block_of(at));
         Some(base.flash.read_elsewhere(task, at, moved, now))
     }
 
@@ -379,7 +379,7 @@ impl Map {
             }
             false => 0,
         };
-        base.space.valid_of(pool) - u64::from(tables)
+        base.blocks.valid_of(pool) - u64::from(tables)
     }
 
     /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.
@@ -419,7 +419,7 @@ impl Map {
     /// has overwritten or discarded the page since.
     pub(crate) fn install_migrated(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
-            self.relocate(Relocation { stamp, from }, location, &mut base.space);
+            self.relocate(Relocation { stamp, from }, location, &mut base.blocks);
         }
     }
 
@@ -432,7 +432,7 @@ impl Map {
     #[inline]
     pub(crate) fn note_copy(&mut self, row: PlaneGroupId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
-            && base.space.is_coarsely_mapped(row)
+            && base.blocks.is_coarsely_mapped(row)
         {
             writes.copy(LogicalPage(base.flash.stamp(from).logical), from, to);
         }

@@ -89,12 +89,12 @@ impl Map {
         };
         let is_read = place >= known.programmed
             || known.erases != base.flash.chips().erases()[block]
-            || base.space.is_reprogrammable(block);
+            || base.blocks.is_reprogrammable(block);
         // In a block without numerical program order the checkpoint knows the programmed pages; this record
         // does not. With coarse-grained mapping, the map of units is in memory, and all of it is in the
         // directory.
-        let is_in_memory = self.translation().is_some() && !base.space.is_mapped_by_page(at);
-        if is_read || is_in_memory || !base.space.is_in_order(block) {
+        let is_in_memory = self.translation().is_some() && !base.blocks.is_mapped_by_page(at);
+        if is_read || is_in_memory || !base.blocks.is_in_order(block) {
             return true;
         }
         let Some(teller) = self.teller(page) else { return true };

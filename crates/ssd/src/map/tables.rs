@@ -147,7 +147,7 @@ impl Map {
 
     #[inline(never)]
     fn update_tables(&mut self, page: LogicalPage, from: Option<Location>, to: Location, base: &Base) {
-        let is_told = |location: Location| base.space.is_mapped_by_page(location);
+        let is_told = |location: Location| base.blocks.is_mapped_by_page(location);
         if (is_told(to) || from.is_some_and(is_told))
             && let Some(translation) = &mut self.translation
             && let Some(table) = translation.mapper.update(page)
@@ -160,7 +160,7 @@ impl Map {
     #[inline]
     pub(crate) fn note_change(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
-            && base.space.is_mapped_by_page(from)
+            && base.blocks.is_mapped_by_page(from)
         {
             translation.amend(page);
         }
@@ -206,7 +206,7 @@ impl Map {
 
     /// Maps a translation page, or a page of the discard table, to `location`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
-        let group_of = |location| base.space.group_of(base.config.pools.block_of(location));
+        let group_of = |location| base.blocks.group_of(base.config.pools.block_of(location));
         let from = self.pages.get(logical).map(group_of);
         let to = group_of(location);
         self.install(logical, location, base);

@@ -91,11 +91,11 @@ impl UnitWrites {
     }
 
     /// Finds the last write of each mapping unit after a power cut, from the spare areas.
-    pub fn newest(&self, space: &BlockManager, chips: &Chips) -> NewestUnits {
+    pub fn newest(&self, blocks: &BlockManager, chips: &Chips) -> NewestUnits {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
-        let Pool { geometry, locations, .. } = space.pools().get(self.pool);
-        for block in geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
-            let end = match space.is_in_order(block) {
+        let Pool { geometry, locations, .. } = blocks.pools().get(self.pool);
+        for block in geometry.all_blocks().filter(|block| blocks.state(*block) != State::Bad) {
+            let end = match blocks.is_in_order(block) {
                 true => chips.programmed(block),
                 false => locations.per_block(),
             };
@@ -115,8 +115,8 @@ impl UnitWrites {
     }
 
     /// Block of the program unit with the last write of a page's mapping unit.
-    pub fn newest_block(&self, newest: &NewestUnits, page: LogicalPage, space: &BlockManager) -> BlockSetId {
-        space.pools().block_of(Location(newest.0[self.unit(page)]))
+    pub fn newest_block(&self, newest: &NewestUnits, page: LogicalPage, blocks: &BlockManager) -> BlockSetId {
+        blocks.pools().block_of(Location(newest.0[self.unit(page)]))
     }
 
     /// Whether a location of the pool belongs to the program unit with the last write of a page's mapping

@@ -41,12 +41,12 @@ impl Ages for Device {
     /// Does nothing with block-level mapping, which has no GC to pause.
     fn pause_gc(&mut self) {
         if self.core.map.by_block().is_none() {
-            self.core.reclaim.pause();
+            self.core.gc.pause();
         }
     }
 
     fn start_clock(&mut self) {
-        self.core.reclaim.go_on();
+        self.core.gc.go_on();
         self.core.base.flash.start_clock();
     }
 
@@ -64,7 +64,7 @@ impl Device {
     /// necessary.
     pub(super) fn flush_all(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
         match end {
-            End::UnderLoad => self.core.reclaim.limit_to_required(),
+            End::UnderLoad => self.core.gc.limit_to_required(),
             End::Idle => {}
             End::OpenLoop => return,
         }
@@ -76,7 +76,7 @@ impl Device {
     /// again.
     pub(super) fn finish_at(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
         if end == End::UnderLoad {
-            self.core.reclaim.pause();
+            self.core.gc.pause();
         }
         rest(self, clock);
     }
@@ -84,7 +84,7 @@ impl Device {
     /// Clears all timers.
     pub(super) fn forget_timers(&mut self) {
         self.front.clear_timer();
-        self.core.reclaim.clear_timer();
+        self.core.gc.clear_timer();
     }
 }
 

@@ -29,9 +29,9 @@ impl Device {
 
     /// Like [`fill`](Self::fill), and reports progress to `look`. Returns false if `look` stopped it.
     pub fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
-        self.core.base.space.pause_events(true);
+        self.core.base.blocks.pause_events(true);
         let done = self.fill_watched(fraction, &mut ProgressReporter::by(look));
-        self.core.base.space.pause_events(false);
+        self.core.base.blocks.pause_events(false);
         done
     }
 

@@ -26,8 +26,8 @@ impl<'a> Layer<'a> {
     /// Placement for a device. Until [`finish`](Self::finish) only native blocks are opened, and no block is
     /// suspended.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
-        core.base.space.pause_modes(true);
-        core.base.space.pause_suspension(true);
+        core.base.blocks.pause_modes(true);
+        core.base.blocks.pause_suspension(true);
         Self { core, writer, last: None, left: 0 }
     }
 
@@ -40,7 +40,7 @@ impl<'a> Layer<'a> {
             let stream = self.stream_to(home);
             return self.put(logical, home, stream);
         }
-        let stream = self.core.base.space.streams().host(0);
+        let stream = self.core.base.blocks.streams().host(0);
         let row = self.next_row(stream);
         self.put(logical, row, stream);
     }
@@ -49,7 +49,7 @@ impl<'a> Layer<'a> {
     fn put(&mut self, logical: LogicalPage, row: PlaneGroupId, stream: StreamId) {
         let at = self.core.base.take(row, stream, 1);
         self.fill(at, logical);
-        self.core.base.space.program_done(at);
+        self.core.base.blocks.program_done(at);
     }
 
     /// Writes a new version of a page to a location.
@@ -70,7 +70,7 @@ impl<'a> Layer<'a> {
         match map.next_step(row, Some(logical), base) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
-                self.core.base.space.program_done(to);
+                self.core.base.blocks.program_done(to);
             }
             step => unreachable!("a logical block that is filled in order wants {step:?}"),
         }
@@ -80,7 +80,7 @@ impl<'a> Layer<'a> {
     /// `end` on are padding.
     pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
         let subs = self.writer.subs();
-        let (stream, pages) = (self.core.base.space.streams().host(subs.stream_to(0)), subs.per_unit);
+        let (stream, pages) = (self.core.base.blocks.streams().host(subs.stream_to(0)), subs.per_unit);
         let row = self.next_with_room(stream);
         let held = (first.0..first.0 + pages).map(|page| (page < end).then_some(LogicalPage(page)));
         self.unit(row, stream, DataTag::PADDING, held);
@@ -90,7 +90,7 @@ impl<'a> Layer<'a> {
     pub(super) fn stream_to(&mut self, row: PlaneGroupId) -> StreamId {
         let pool = self.core.base.config.pools.number_of_group(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
-        self.core.base.space.streams().host(stream)
+        self.core.base.blocks.streams().host(stream)
     }
 
     /// Places a program unit in a plane group. Where `held` has no page, the data tag is `other`.
@@ -102,7 +102,7 @@ impl<'a> Layer<'a> {
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
     ) {
         let first = self.core.base.take(row, stream, held.len() as u32);
-        if self.core.base.space.is_coarsely_mapped(row) {
+        if self.core.base.blocks.is_coarsely_mapped(row) {
             self.core.map.note_unit_placed(first);
         }
         for (location, page) in (first.0..).map(Location).zip(held) {
@@ -111,7 +111,7 @@ impl<'a> Layer<'a> {
                 None => self.core.base.flash.put(location, other),
             }
         }
-        self.core.base.space.program_done(first);
+        self.core.base.blocks.program_done(first);
     }
 
     /// Places the translation pages of the first `pages` logical pages.
@@ -123,7 +123,8 @@ impl<'a> Layer<'a> {
             };
             let Core { base, map, .. } = &*self.core;
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
-            if held.any(|page| map.get(page).is_some_and(|location| base.space.is_mapped_by_page(location))) {
+            if held.any(|page| map.get(page).is_some_and(|location| base.blocks.is_mapped_by_page(location)))
+            {
                 self.table(table);
             }
         }
@@ -133,7 +134,7 @@ impl<'a> Layer<'a> {
         let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
             return;
         };
-        let streams = self.core.base.space.streams();
+        let streams = self.core.base.blocks.streams();
         let stream = streams.host(streams.host - 1);
         let row = if self.core.base.has_static_pages() {
             self.next_for_tables()
@@ -167,7 +168,7 @@ impl<'a> Layer<'a> {
     /// the order of the placement policy.
     fn next_row(&mut self, stream: StreamId) -> PlaneGroupId {
         let last = self.last.filter(|(to, _)| *to == stream);
-        let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
+        let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.blocks.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
             let row = self.next_with_room(stream);
             self.left = self.core.base.config.pools.per_program(row);
@@ -199,16 +200,16 @@ impl<'a> Layer<'a> {
     pub(super) fn finish(mut self) {
         for row in self.core.base.config.pools.all_groups() {
             let unit = self.core.base.config.pools.per_program(row);
-            for stream in self.core.base.space.streams().all() {
-                let open = self.core.base.space.write_pointer(row, stream);
+            for stream in self.core.base.blocks.streams().all() {
+                let open = self.core.base.blocks.write_pointer(row, stream);
                 if let Some(place) = open.filter(|place| !place.is_multiple_of(unit)) {
                     let left = unit - place % unit;
                     self.unit(row, stream, DataTag::PADDING, (0..left).map(|_| None));
                 }
             }
         }
-        self.core.base.space.pause_modes(false);
-        self.core.base.space.pause_suspension(false);
+        self.core.base.blocks.pause_modes(false);
+        self.core.base.blocks.pause_suspension(false);
         self.writer.update_all_groups(self.core);
     }
 }

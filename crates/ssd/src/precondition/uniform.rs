@@ -99,9 +99,9 @@ impl Device {
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
-        self.core.base.space.pause_events(true);
+        self.core.base.blocks.pause_events(true);
         let steady = self.go_to_steady(seed, filled, end, look);
-        self.core.base.space.pause_events(false);
+        self.core.base.blocks.pause_events(false);
         steady
     }
 
@@ -130,7 +130,7 @@ impl Device {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
         let is_asked = !base.policies.designs.decides(ExtensionPoint::Victim);
-        let of_policy = self.core.reclaim.preference().filter(|_| is_asked);
+        let of_policy = self.core.gc.preference().filter(|_| is_asked);
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
 
@@ -155,7 +155,7 @@ impl Device {
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         let rows = layer.core.base.config.pools.rows();
-        layer.core.base.space.set_waiting_for_groups(true);
+        layer.core.base.blocks.set_waiting_for_groups(true);
         for row in (0..rows).map(PlaneGroupId) {
             let placement = &layer.core.base.policies.placement;
             let home =
@@ -166,7 +166,7 @@ impl Device {
             left.extend((laid..share.count).map(|n| LogicalPage(share.item(n))));
             watched.wrote(u64::from(laid)).then_some(())?;
         }
-        layer.core.base.space.set_waiting_for_groups(false);
+        layer.core.base.blocks.set_waiting_for_groups(false);
         layer.tables(pages, watched);
         layer.finish();
         watched.goes_on.then_some(left)
@@ -189,7 +189,7 @@ impl Device {
             let pools = &layer.core.base.config.pools;
             let rows: Vec<PlaneGroupId> =
                 pools.all_groups().filter(|row| pools.number_of_group(*row) == pool).collect();
-            let extent = if layer.core.base.space.is_coarsely_mapped(rows[0]) { per_unit } else { 1 };
+            let extent = if layer.core.base.blocks.is_coarsely_mapped(rows[0]) { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
@@ -249,7 +249,7 @@ impl Device {
         // With data verification the pages keep their contents of the fill, so the overwrites are not
         // recorded.
         let contents = self.core.base.contents.take();
-        self.core.base.space.pause_modes(true);
+        self.core.base.blocks.pause_modes(true);
         let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.base.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
@@ -258,7 +258,7 @@ impl Device {
         self.forget_timers();
         movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.base.policies));
         self.core.base.contents = contents;
-        self.core.base.space.pause_modes(false);
+        self.core.base.blocks.pause_modes(false);
         self.writer.update_all_groups(&self.core);
         watched.goes_on.then_some(progress.steady)
     }
@@ -412,15 +412,15 @@ impl Layer<'_> {
         let base = &self.core.base;
         let locations = base.config.pools.of_group(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);
-        let kept = base.space.kept(row) + 1;
+        let kept = base.blocks.kept(row) + 1;
         let wanted = match end {
-            End::Idle | End::OpenLoop => base.space.marks(row)[1].max(kept),
+            End::Idle | End::OpenLoop => base.blocks.marks(row)[1].max(kept),
             End::UnderLoad => kept,
         };
         // A plane group that has to store more pages gets fewer free blocks.
         let needed =
             (u64::from(filling.share.count) * u64::from(filling.extent)).div_ceil(per_block.into()) + 1;
-        let free = base.space.free(row);
+        let free = base.blocks.free(row);
         let blocks = free.saturating_sub(kept).min(free.saturating_sub(wanted).max(needed as usize)) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let [per_block, open] = [per_block, open].map(|pages| pages / filling.extent);

@@ -71,7 +71,7 @@ impl Recovery {
         core.base.observe(EventMask::POWER_LOST, |_| DeviceEvent::PowerLost);
         core.map.forget();
         core.cache.forget(&core.base.config);
-        core.reclaim.forget();
+        core.gc.forget();
         writer.forget();
         self.scan = Some(Scan::of(&core.base.config.pools));
         torn
@@ -88,11 +88,11 @@ impl Recovery {
         core.map.audit_table_record(&core.base);
         let before = core.map.places();
         skip_torn_word_lines(core);
-        let Base { space, flash, .. } = &mut core.base;
+        let Base { blocks, flash, .. } = &mut core.base;
         let chips = flash.chips();
-        space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
-        space.rebuild_word_lines(|location| chips.is_programmed(location));
-        space.rebuild_reprogram_counts(|location| match chips.stamp(location) {
+        blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        blocks.rebuild_word_lines(|location| chips.is_programmed(location));
+        blocks.rebuild_reprogram_counts(|location| match chips.stamp(location) {
             DataTag::ERASED => None,
             DataTag::UNREADABLE => Some(u8::MAX),
             _ => Some(chips.reprograms(chips.pools().page_of(location))),
@@ -105,7 +105,7 @@ impl Recovery {
         core.map.keep_discarded(&stale, &tellers, &mut core.base);
         core.map.note_moves_since(&before, &core.base);
         core.map.note_found(&core.base);
-        core.base.space.close_full();
+        core.base.blocks.close_full();
         core.base.life.read_only = false;
         restore_retirements(core, writer);
         core.map.find_blocks(&mut core.base);
@@ -140,7 +140,7 @@ impl Recovery {
 /// Cuts the power of the flash. Programs are counted when they are queued, so programs that did not happen
 /// are subtracted. Programs on a failed die stay counted.
 fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Writer) -> CutLosses {
-    let Core { base: Base { flash, totals, config, .. }, map, reclaim, .. } = core;
+    let Core { base: Base { flash, totals, config, .. }, map, gc, .. } = core;
     flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
         let block = locations.block_of(task.location);
@@ -166,7 +166,7 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
             }
             Ticket::TableUnit(row) => totals.uncount_tables(writer.group(row).count_pages().data, unit),
             Ticket::Gc(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
-                let moved = map.copies(row).unwrap_or_else(|| reclaim.unit(row));
+                let moved = map.copies(row).unwrap_or_else(|| gc.unit(row));
                 totals.uncount_relocated(moved.len() as u64, unit, task.operation != Operation::Program);
             }
             _ => {}
@@ -206,11 +206,11 @@ fn skip_torn_word_lines(core: &mut Core) {
 fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     core.map.unmap_all();
     let newest =
-        core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
+        core.map.unit_writes().map(|writes| writes.newest(&core.base.blocks, core.base.flash.chips()));
     let mut stale = BTreeMap::new();
     for block in core.base.blocks_in_use() {
         let first = core.base.config.pools.at(block, 0);
-        let end = match core.base.space.is_in_order(block) {
+        let end = match core.base.blocks.is_in_order(block) {
             true => core.base.flash.chips().programmed(block),
             false => core.base.config.pools.per_block(block),
         };
@@ -222,7 +222,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
             }
             let logical = LogicalPage(stamp.logical);
             if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
-                && core.base.space.is_coarsely_mapped(core.base.space.group_of(block))
+                && core.base.blocks.is_coarsely_mapped(core.base.blocks.group_of(block))
                 && !writes.is_newest(newest, location, logical)
             {
                 let version = stale.entry(logical).or_insert(0);
@@ -238,7 +238,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     forget_stale(&mut stale, core);
     let mut tellers = BTreeSet::new();
     if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest) {
-        tellers.extend(stale.keys().map(|page| writes.newest_block(newest, *page, &core.base.space)));
+        tellers.extend(stale.keys().map(|page| writes.newest_block(newest, *page, &core.base.blocks)));
     }
     (stale, tellers)
 }
@@ -247,7 +247,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
 /// the block opened later is preferred: GC wrote it, and its victim then needs no more copies.
 fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let version = |location| base.flash.stamp(location).version;
-    let opening = |location| base.space.opening_number(base.config.pools.block_of(location));
+    let opening = |location| base.blocks.opening_number(base.config.pools.block_of(location));
     match version(location).cmp(&version(known)) {
         Ordering::Equal => opening(location) > opening(known),
         order => (order == Ordering::Greater) != base.has(InjectedFault::OldestAtRecovery),
@@ -289,17 +289,17 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
 /// dies again.
 fn restore_retirements(core: &mut Core, writer: &mut Writer) {
     for block in
-        core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_pending_retirement(*block))
+        core.base.blocks_in_use().into_iter().filter(|block| core.base.blocks.is_pending_retirement(*block))
     {
-        core.reclaim.mark_for_retirement(core.base.space.group_of(block), block);
+        core.gc.mark_for_retirement(core.base.blocks.group_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {
         if !core.base.flash.chips().has_failed(die) {
             continue;
         }
         let mut rows = core.base.config.pools.of_die(die).geometry.groups_of(die);
-        rows.clone().for_each(|row| core.reclaim.lose(row));
-        if rows.any(|row| core.base.space.is_in_use(row)) {
+        rows.clone().for_each(|row| core.gc.lose(row));
+        if rows.any(|row| core.base.blocks.is_in_use(row)) {
             writer.lose_die(die, core);
             core.map.check_end_of_life(&mut core.base);
         }

@@ -129,7 +129,7 @@ impl Recovery {
 /// Number of page numbers to read in a block: the programmed ones, and the first unprogrammed one if the
 /// block has one in its mode.
 fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
-    if core.base.space.state(block) == State::Bad {
+    if core.base.blocks.state(block) == State::Bad {
         return 0;
     }
     let pool = core.base.config.pools.of_block(block);
@@ -145,7 +145,7 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     match known {
         Some(known)
             if known.erases == core.base.flash.chips().erases()[block]
-                && !core.base.space.is_reprogrammable(block) =>
+                && !core.base.blocks.is_reprogrammable(block) =>
         {
             pages_of_locations(core.base.config.pools.of_block(block), known.programmed).max(1)
         }

@@ -58,9 +58,9 @@ impl Balance {
         if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !base.flash.chips().is_idle(die) {
             return None;
         }
-        let Base { policies, config, flash, space, .. } = base;
+        let Base { policies, config, flash, blocks, .. } = base;
         let waiting = WaitingUnits { units: &self.waiting, geometry: &config.pools.first().geometry };
-        let from = policies.take(row, &waiting, DesignContext { flash, space })?;
+        let from = policies.take(row, &waiting, DesignContext { flash, blocks })?;
         let unit = base.config.pools.per_program(row) as usize;
         let takes =
             |list: &usize| lists[*list].pages.len() >= unit && rows.of(lists.stream(*list)).contains(row);
@@ -83,7 +83,7 @@ impl Writer {
         }
         let accepting = self.rows.of(lists.stream(list));
         let is_stuck = || self.has_units() && !accepting.contains(home) && self.is_idle(core);
-        if !core.base.space.is_full(home, unit) && !is_stuck() {
+        if !core.base.blocks.is_full(home, unit) && !is_stuck() {
             return None;
         }
         if waiting < unit && !self.must_pad(list, core) {

@@ -31,10 +31,10 @@ impl Writer {
     /// plane groups accept.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
-        while let Some(row) = core.base.space.take_unselected() {
-            core.reclaim.drop_invalid_reclaimed(row, &core.base.space);
+        while let Some(row) = core.base.blocks.take_unselected() {
+            core.gc.drop_invalid_reclaimed(row, &core.base.blocks);
             core.base.select_reprogram(row);
-            self.rows.note(row, &core.base, &core.reclaim);
+            self.rows.note(row, &core.base, &core.gc);
         }
     }
 
@@ -96,7 +96,7 @@ impl Writer {
 
     /// Whether no host page is being programmed and GC is idle.
     pub(crate) fn is_idle(&self, core: &Core) -> bool {
-        self.has_no_programs() && core.reclaim.is_idle()
+        self.has_no_programs() && core.gc.is_idle()
     }
 
     /// Builds program units of a list whose pages may go to any plane group.
@@ -116,7 +116,7 @@ impl Writer {
             }
             let row = core.base.place(self.rows.preferred_groups(list));
             if self.rows.has_larger_unit(row, list, unit, &core.base) {
-                self.rows.note(row, &core.base, &core.reclaim);
+                self.rows.note(row, &core.base, &core.gc);
                 continue;
             }
             self.build_unit(row, list, core, calendar);
@@ -140,7 +140,7 @@ impl Writer {
         }
         let waiting = self.queue.lists()[list].pages.len() as u32;
         let (stream, beside) = self.with_reclaimed(row, list, core);
-        let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let unit = core.base.blocks.unit(row, core.base.blocks.streams().host(stream as u8));
         let complete = waiting + beside >= unit;
         let goes =
             (complete || (waiting > 0 && self.must_pad(list, core))) && self.rows.of(stream).contains(row);
@@ -160,15 +160,15 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (stream, beside) = self.with_reclaimed(row, list, core);
-        let stream = core.base.space.streams().host(stream as u8);
-        let pages = core.base.space.unit(row, stream) as usize;
+        let stream = core.base.blocks.streams().host(stream as u8);
+        let pages = core.base.blocks.unit(row, stream) as usize;
         let beside =
             if beside > 0 { self.reclaimed_pages(row, (list, stream), beside, core) as usize } else { 0 };
         let over = self.queue.fill(list, pages - beside, self.rows.program_unit_mut(row), &mut core.cache);
         if !self.rows.group(row).is_empty() {
             if beside > 0 {
                 let group = self.rows.program_unit_mut(row);
-                core.reclaim.take_reclaimed(row, beside as u32, |stamp| group.carry(stamp));
+                core.gc.take_reclaimed(row, beside as u32, |stamp| group.carry(stamp));
             }
             self.send(row, stream, core, calendar);
         }
@@ -187,7 +187,7 @@ impl Writer {
         core: &Core,
     ) -> u32 {
         let (waiting, unit) =
-            (self.queue.lists()[list].pages.len() as u32, core.base.space.unit(row, stream));
+            (self.queue.lists()[list].pages.len() as u32, core.base.blocks.unit(row, stream));
         let Pool { geometry, locations, .. } = core.base.config.pools.of_group(row);
         let one_each = locations.of_adjacent_pages(geometry.planes_per_row);
         let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
@@ -203,7 +203,7 @@ impl Writer {
     #[inline]
     fn with_reclaimed(&self, row: PlaneGroupId, list: usize, core: &mut Core) -> (usize, u32) {
         let stream = self.queue.lists().stream(list);
-        if core.reclaim.has_reclaimed_pages() {
+        if core.gc.has_reclaimed_pages() {
             self.stream_with_reclaimed(row, stream, list, core)
         } else {
             (stream, 0)
@@ -221,11 +221,11 @@ impl Writer {
         let is_of_pool = |other: &usize| self.rows.pool_of(*other) == self.rows.pool_of(stream);
         let first = (0..stream).find(is_of_pool).unwrap_or(stream);
         let of_host = self.queue.lists()[list].pages.len() as u32;
-        let beside = core.reclaim.vacated(row, &core.base.space).min(2 * of_host);
-        let [id, first_id] = [stream, first].map(|stream| core.base.space.streams().host(stream as u8));
+        let beside = core.gc.vacated(row, &core.base.blocks).min(2 * of_host);
+        let [id, first_id] = [stream, first].map(|stream| core.base.blocks.streams().host(stream as u8));
         let goes = || {
-            of_host + beside >= core.base.space.unit(row, first_id)
-                && core.base.space.shares_reclaim_unit(row, id)
+            of_host + beside >= core.base.blocks.unit(row, first_id)
+                && core.base.blocks.shares_reclaim_unit(row, id)
                 && self.rows.of(first).contains(row)
         };
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
@@ -239,12 +239,12 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let places = core.base.space.unit(row, stream);
+        let places = core.base.blocks.unit(row, stream);
         let PageCounts { host, carried, .. } = self.rows.group(row).count_pages();
         core.base.totals.host_programs += host;
         core.base.totals.unit_programs += carried;
         core.base.totals.padding += u64::from(places) - host - carried;
-        let mode = core.base.space.next_mode(row, stream);
+        let mode = core.base.blocks.next_mode(row, stream);
         core.base.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
         core.map.note_host_program(row);
@@ -280,14 +280,14 @@ impl Writer {
         if core.base.contents.is_some() && ticket == Ticket::HostUnit(row) {
             self.note_sent(row, core);
         }
-        let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
-        let mode = core.base.space.next_mode(row, stream);
+        let (pages, cost) = (core.base.blocks.unit(row, stream), core.base.blocks.cost(row, stream));
+        let mode = core.base.blocks.next_mode(row, stream);
         let first = core.map.take_location(row, stream, pages, &mut core.base);
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().set_unit_location(extent, first, core);
         }
-        core.reclaim.spend(row, cost);
-        self.rows.note(row, &core.base, &core.reclaim);
+        core.gc.spend(row, cost);
+        self.rows.note(row, &core.base, &core.gc);
         core.base.set_mode(row, core.base.config.pools.page_of(first));
         let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
         if times > 0 {
@@ -304,8 +304,8 @@ impl Writer {
     /// Records the other pages of the reprogrammed word lines, whose data are lost if the program fails.
     #[cold]
     fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
-        let kept = core.base.space.sibling_locations(first).map(Location);
-        let valid = kept.filter(|at| core.base.space.is_valid(*at));
+        let kept = core.base.blocks.sibling_locations(first).map(Location);
+        let valid = kept.filter(|at| core.base.blocks.is_valid(*at));
         self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 
@@ -366,8 +366,8 @@ impl Writer {
     /// has ensured that a plane group accepts it.
     fn build_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.place(self.rows.preferred_groups(stream));
-        let id = core.base.space.streams().host(stream as u8);
-        let places = core.base.space.unit(row, id);
+        let id = core.base.blocks.streams().host(stream as u8);
+        let places = core.base.blocks.unit(row, id);
         let sub = self.queue.fill_whole_unit(stream, places, self.rows.program_unit_mut(row), core);
         if self.rows.group(row).count_pages().data == 0 {
             // All its pages were discarded since it was queued.
@@ -385,7 +385,7 @@ impl Writer {
             self.write_translation(core, calendar);
         }
         while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
-        if core.reclaim.departures().has_waiting() {
+        if core.gc.departures().has_waiting() {
             self.write_relocated(core, calendar);
         }
     }
@@ -410,24 +410,24 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let list = usize::from(stream);
-        let (waiting, hurries) = core.reclaim.migrating_to(stream, &core.base.space);
+        let (waiting, hurries) = core.gc.migrating_to(stream, &core.base.blocks);
         let unit = self.rows.unit_of(list, &core.base);
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.ensure_accepting_group(list, core, calendar) {
             let row = core.base.place(self.rows.preferred_groups(list));
             // The mode may have changed since the plane group was last updated.
-            if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
-                self.rows.note(row, &core.base, &core.reclaim);
+            if core.base.blocks.unit(row, core.base.blocks.streams().host(stream)) != unit {
+                self.rows.note(row, &core.base, &core.gc);
                 return true;
             }
             let group = self.rows.program_unit_mut(row);
-            core.reclaim.take_migrating(stream, unit, |stamp| group.carry(stamp));
-            core.base.space.count_in_flight(core.base.config.pools.number_of_group(row), unit, true);
-            self.send(row, core.base.space.streams().host(stream), core, calendar);
+            core.gc.take_migrating(stream, unit, |stamp| group.carry(stamp));
+            core.base.blocks.count_in_flight(core.base.config.pools.number_of_group(row), unit, true);
+            self.send(row, core.base.blocks.streams().host(stream), core, calendar);
             return true;
         }
         if waiting > 0 && (hurries || !has_room) {
-            for row in core.reclaim.keep(stream) {
+            for row in core.gc.keep(stream) {
                 self.collect(row, core, calendar);
             }
         }
@@ -501,7 +501,7 @@ impl Writer {
         core.base.totals.translation_programs += tables;
         core.base.totals.padding += u64::from(places) - tables;
         self.rows.begin(row, 0, places);
-        let stream = core.base.space.streams().host(stream as u8);
+        let stream = core.base.blocks.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
 
@@ -519,7 +519,7 @@ impl Writer {
     /// Whether translation pages may be written in a plane group: it is their turn, or no host pages wait for
     /// it.
     fn may_write_translation(&self, row: PlaneGroupId, core: &Core) -> bool {
-        let (lists, streams) = (self.queue.lists(), usize::from(core.base.space.streams().host));
+        let (lists, streams) = (self.queue.lists(), usize::from(core.base.blocks.streams().host));
         let first = lists.of(lists.has_static_allocation().then_some(row), 0);
         let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
         let mut waiting = (0..streams).filter(|stream| !lists[first + stream].pages.is_empty());

@@ -13,12 +13,12 @@ impl Writer {
     /// Updates which programs a plane group accepts, after a change of its state.
     #[inline]
     pub(crate) fn update_group(&mut self, row: PlaneGroupId, core: &Core) {
-        self.rows.note(row, &core.base, &core.reclaim);
+        self.rows.note(row, &core.base, &core.gc);
     }
 
     /// Updates which streams every plane group accepts.
     pub(crate) fn update_all_groups(&mut self, core: &Core) {
-        self.rows.note_all(&core.base, &core.reclaim);
+        self.rows.note_all(&core.base, &core.gc);
     }
 
     /// Queues the next GC step of a plane group. If GC yields to the host, only a step that cannot wait is
@@ -30,7 +30,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_unless(core.reclaim.yields_to_host(), row, core, calendar);
+        self.collect_unless(core.gc.yields_to_host(), row, core, calendar);
     }
 
     /// Queues the next GC step of a plane group. If `waits` is true, only a step that cannot wait for the
@@ -43,7 +43,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.collect_in_row(waits, row, core, calendar) {
-            self.rows.note(row, &core.base, &core.reclaim);
+            self.rows.note(row, &core.base, &core.gc);
         }
         self.collect_members(row, core, calendar);
     }
@@ -57,7 +57,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_in_row(core.reclaim.yields_to_host(), row, core, calendar);
+        self.collect_in_row(core.gc.yields_to_host(), row, core, calendar);
         self.collect_members(row, core, calendar);
     }
 
@@ -65,11 +65,11 @@ impl Writer {
     /// of it.
     #[inline]
     fn collect_members(&mut self, row: PlaneGroupId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.base.space.take_super_block_choice(row) {
+        if core.base.blocks.take_super_block_choice(row) {
             let rows = core.base.config.pools.of_group(row).geometry.all_groups();
             for other in rows.filter(|other| *other != row) {
-                if self.collect_in_row(core.reclaim.yields_to_host(), other, core, calendar) {
-                    self.rows.note(other, &core.base, &core.reclaim);
+                if self.collect_in_row(core.gc.yields_to_host(), other, core, calendar) {
+                    self.rows.note(other, &core.base, &core.gc);
                 }
             }
         }
@@ -88,7 +88,7 @@ impl Writer {
             self.work_on(row, core, calendar);
             return false;
         }
-        core.reclaim.queue_gc_step(waits, row, &mut core.base, &mut core.map, calendar)
+        core.gc.queue_gc_step(waits, row, &mut core.base, &mut core.map, calendar)
     }
 
     /// Handles the end of a GC command and queues the next step.
@@ -105,19 +105,19 @@ impl Writer {
         core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
         let by_block = core.map.by_block().is_some();
         match task.operation {
-            Operation::Erase => core.reclaim.gc_erased(page, &mut core.base, &mut core.map),
+            Operation::Erase => core.gc.gc_erased(page, &mut core.base, &mut core.map),
             Operation::Read if by_block => core.map.copy_read(row, task, &mut core.base),
             Operation::Read => {
-                core.reclaim.gc_read(row, task, &mut core.base);
+                core.gc.gc_read(row, task, &mut core.base);
                 self.queue.migrate_leaving_pages(core, calendar);
             }
             _ if by_block => core.map.copied(row, location, &mut core.base),
-            _ => core.reclaim.gc_programmed(row, location, &mut core.base, &mut core.map),
+            _ => core.gc.gc_programmed(row, location, &mut core.base, &mut core.map),
         }
         if by_block {
             core.map.command_done(row);
             self.work_on(row, core, calendar);
-        } else if core.reclaim.command_done(row) {
+        } else if core.gc.command_done(row) {
             self.collect_further(row, core, calendar);
         }
     }
@@ -135,7 +135,7 @@ impl Writer {
         if self.rows.is_busy(row) {
             return false;
         }
-        core.reclaim.do_block_upkeep(row, calendar.now(), &mut core.base, &mut core.map);
+        core.gc.do_block_upkeep(row, calendar.now(), &mut core.base, &mut core.map);
         let table = core.map.next_discard_page(&core.base).filter(|(home, _)| *home == row);
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
@@ -162,7 +162,7 @@ impl Writer {
             let mut left = self.queue.take_source_groups();
             for row in left.drain(..) {
                 let die = core.base.config.pools.of_group(row).geometry.die_of_group(row);
-                let waits = core.reclaim.yields_to_host() && core.base.flash.serves_host(die);
+                let waits = core.gc.yields_to_host() && core.base.flash.serves_host(die);
                 self.collect_unless(waits, row, core, calendar);
             }
             self.queue.return_source_groups(left);
@@ -193,7 +193,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.space.read_done(block) {
+        if core.base.blocks.read_done(block) {
             self.collect_in_victim(block, core, calendar);
         }
     }
@@ -201,7 +201,7 @@ impl Writer {
     /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.base.space.group_of(block);
+        let row = core.base.blocks.group_of(block);
         self.collect(row, core, calendar);
     }
 
@@ -219,7 +219,7 @@ impl Writer {
         if self.rows.programming() > 0 || (accepts && !self.queue.lists().has_static_allocation()) {
             return accepts;
         }
-        if self.rows.take_some_full() || core.reclaim.is_idle() {
+        if self.rows.take_some_full() || core.gc.is_idle() {
             self.collect_everywhere(core, calendar);
         }
         !self.rows.of(stream).is_empty()
@@ -230,7 +230,7 @@ impl Writer {
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.all_groups() {
             self.collect(row, core, calendar);
-            self.rows.note(row, &core.base, &core.reclaim);
+            self.rows.note(row, &core.base, &core.gc);
         }
     }
 }

@@ -28,7 +28,7 @@ impl Writer {
         let moved = if self.has_units() { group.relocated_count() } else { 0 };
         if extent.is_some() || moved > 0 {
             self.queue.note_source_groups(row, &group, core);
-            core.base.space.count_in_flight(core.base.config.pools.number_of_group(row), moved, false);
+            core.base.blocks.count_in_flight(core.base.config.pools.number_of_group(row), moved, false);
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
@@ -48,9 +48,9 @@ impl Writer {
             over.extend(pages.filter(|(_, id)| id.is_some()).map(|(stamp, _)| LogicalPage(stamp.logical)));
         }
         self.rows.end(row, group);
-        core.base.space.program_done(first);
-        core.base.space.request_selection_in(row);
-        self.rows.note(row, &core.base, &core.reclaim);
+        core.base.blocks.program_done(first);
+        core.base.blocks.request_selection_in(row);
+        self.rows.note(row, &core.base, &core.gc);
         core.map.note_checkpoint(&mut core.base);
         if let Some(extent) = extent {
             self.queue.unit_programmed(extent, core, calendar);
@@ -101,8 +101,8 @@ impl Writer {
         }
         core.map.page_written(row);
         self.rows.end(row, group);
-        core.base.space.program_done(first);
-        self.rows.note(row, &core.base, &core.reclaim);
+        core.base.blocks.program_done(first);
+        self.rows.note(row, &core.base, &core.gc);
     }
 
     /// Handles a failed host program. Its pages, which the buffer still has, are programmed elsewhere at
@@ -115,9 +115,9 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.base.space.program_done(first);
-        core.base.space.exclude_word_line(first);
-        core.base.space.request_selection_in(row);
+        core.base.blocks.program_done(first);
+        core.base.blocks.exclude_word_line(first);
+        core.base.blocks.request_selection_in(row);
         group
             .kept
             .iter()
@@ -134,19 +134,19 @@ impl Writer {
             self.requeue_relocated(row, &group, core);
         }
         self.rows.end(row, group);
-        core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
+        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// Requeues pages that migrate to another pool after a failed program.
     fn requeue_relocated(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
-        core.base.space.count_in_flight(
+        core.base.blocks.count_in_flight(
             core.base.config.pools.number_of_group(row),
             group.relocated_count(),
             false,
         );
         for stamp in group.relocated_tags() {
             if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
-                core.reclaim.requeue(core.base.config.pools.group_of(at), at);
+                core.gc.requeue(core.base.config.pools.group_of(at), at);
             }
         }
     }
@@ -160,12 +160,12 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.base.space.program_done(first);
+        core.base.blocks.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             core.map.table_program_failed(*stamp);
         }
         self.rows.end(row, group);
-        core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
+        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// Handles a failed program or erase, or a rejected program.
@@ -189,7 +189,7 @@ impl Writer {
                 row
             }
             Ticket::Gc(row, _) => {
-                core.reclaim.step_failed(failed, row, task, &mut core.base, &mut core.map);
+                core.gc.step_failed(failed, row, task, &mut core.base, &mut core.map);
                 row
             }
             _ => unreachable!("{task:?} changes pages"),
@@ -210,8 +210,8 @@ impl Writer {
     ) -> bool {
         core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
         let block = core.base.config.pools.block_of_page(task.page);
-        core.reclaim.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
-        let row = core.base.space.group_of(block);
+        core.gc.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
+        let row = core.base.blocks.group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
@@ -241,11 +241,11 @@ impl Writer {
         core.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
         for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
-            core.reclaim.lose(row);
-            let good = core.base.space.fail_group(row, |location| locations.push(location));
+            core.gc.lose(row);
+            let good = core.base.blocks.fail_group(row, |location| locations.push(location));
             core.base.totals.grown_bad_blocks += u64::from(good);
             core.map.fail_group(row, &core.base);
-            self.rows.note(row, &core.base, &core.reclaim);
+            self.rows.note(row, &core.base, &core.gc);
         }
         // Program units that wait for the lost plane groups go elsewhere.
         self.rows.note_lost_group();
@@ -308,6 +308,6 @@ fn prefetch_installs(group: &ProgramUnit, core: &Core) {
         core.cache.prefetch(page);
     }
     for old in pages().filter_map(|page| core.map.get(page)) {
-        core.base.space.prefetch(old);
+        core.base.blocks.prefetch(old);
     }
 }

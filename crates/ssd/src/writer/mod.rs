@@ -47,7 +47,7 @@ impl Writer {
     /// Writer without pages.
     pub(crate) fn new(base: &Base) -> Self {
         let shares = &base.mode_shares();
-        let streams = base.space.streams();
+        let streams = base.blocks.streams();
         let units = new_units(&base.config, streams, shares, base.has_homes);
         Self {
             queue: WriteQueue::new(units, streams.host.into(), base.has_homes, new_sub_requests(base)),
@@ -118,8 +118,13 @@ impl Writer {
     }
 
     /// Checks a loaded state against the cache and the number of logical `pages`.
-    pub(crate) fn check_loaded(&self, cache: &Cache, space: &BlockManager, pages: u32) -> Result<(), String> {
-        self.queue.check_loaded(cache, space)?;
+    pub(crate) fn check_loaded(
+        &self,
+        cache: &Cache,
+        blocks: &BlockManager,
+        pages: u32,
+    ) -> Result<(), String> {
+        self.queue.check_loaded(cache, blocks)?;
         self.rows.check_loaded(cache, pages)
     }
 

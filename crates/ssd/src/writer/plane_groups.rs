@@ -178,11 +178,11 @@ impl PlaneGroups {
 
     /// Updates whether `row` accepts a program unit of each host stream.
     #[inline]
-    pub fn note(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) {
+    pub fn note(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
-        let is_full = base.space.is_full(row, base.config.pools.per_program(row));
+        let is_full = base.blocks.is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
-        if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {
+        if is_full || self.is_busy[row] || !self.note_streams(row, base, gc) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
         if !self.modes.is_empty() {
@@ -194,19 +194,20 @@ impl PlaneGroups {
     /// Updates which host streams `row` accepts. Returns false if the host may neither open a block there nor
     /// write to open blocks.
     #[inline(never)]
-    fn note_streams(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) -> bool {
-        if reclaim.throttles_host(row, &base.space) {
+    fn note_streams(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) -> bool {
+        if gc.throttles_host(row, &base.blocks) {
             return false;
         }
-        let may_open = base.space.can_open(row, false);
-        if !may_open && !reclaim.can_afford(row, base.space.max_cost(row)) {
+        let may_open = base.blocks.can_open(row, false);
+        if !may_open && !gc.can_afford(row, base.blocks.max_cost(row)) {
             return false;
         }
         // While GC gains free blocks, a stream waits for its own block and does not share another stream's.
-        let may_share = !may_open && !reclaim.gains(row);
+        let may_share = !may_open && !gc.gains(row);
         let here = self.streams[base.config.pools.number_of_group(row)];
         for n in 0..self.accepting.len() {
-            let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
+            let has_place =
+                may_open || base.blocks.takes(row, base.blocks.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
             // With other modes, `note` sets the flag after `note_modes`.
             self.opened |= opens && self.modes.is_empty();
@@ -222,9 +223,9 @@ impl PlaneGroups {
     }
 
     /// Updates which host streams every plane group accepts.
-    pub fn note_all(&mut self, base: &Base, reclaim: &Gc) {
+    pub fn note_all(&mut self, base: &Base, gc: &Gc) {
         for row in base.config.pools.all_groups() {
-            self.note(row, base, reclaim);
+            self.note(row, base, gc);
         }
     }
 
@@ -233,7 +234,7 @@ impl PlaneGroups {
     fn note_modes(&mut self, row: PlaneGroupId, base: &Base) {
         let Self { modes, accepting, .. } = self;
         for one in modes {
-            let mode = base.space.next_mode(row, StreamId(one.stream as u8));
+            let mode = base.blocks.next_mode(row, StreamId(one.stream as u8));
             let is_in =
                 mode.of_block() == one.mode.of_block() && mode.is_reprogram() == one.mode.is_reprogram();
             one.rows.set(row, is_in && accepting[one.stream].contains(row));
@@ -288,7 +289,7 @@ impl PlaneGroups {
     /// Whether a plane group now requires a program unit of a stream that is larger than `unit`.
     #[inline]
     pub fn has_larger_unit(&self, row: PlaneGroupId, stream: usize, unit: u32, base: &Base) -> bool {
-        !self.modes.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
+        !self.modes.is_empty() && base.blocks.unit(row, StreamId(stream as u8)) > unit
     }
 }
 
@@ -301,7 +302,7 @@ fn pools_of_streams(base: &Base) -> Vec<usize> {
         true => 0,
         false => base.config.pools.count() - 1,
     };
-    (0..base.space.streams().host).map(pool_of).collect()
+    (0..base.blocks.streams().host).map(pool_of).collect()
 }
 
 /// Plane groups of a host stream whose blocks are in another mode than the native one.

@@ -42,42 +42,42 @@ impl WordLineSelector for Script {
 /// plane group.
 fn table() -> BlockManager {
     let config = small().check().expect("the device is sound");
-    let mut space = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
-    space.observe_kinds(EventMask::BLOCKS | EventMask::LOST_PAGES);
-    space.order(0, WordLines { layers: 16, per_layer: 1 }, 1, vec![2, 0]);
-    space
+    let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
+    blocks.observe_kinds(EventMask::BLOCKS | EventMask::LOST_PAGES);
+    blocks.order(0, WordLines { layers: 16, per_layer: 1 }, 1, vec![2, 0]);
+    blocks
 }
 
 /// Programs word lines of the host stream and makes their pages valid.
-fn write(space: &mut BlockManager, script: &mut Script, word_lines: u32) -> Location {
+fn write(blocks: &mut BlockManager, script: &mut Script, word_lines: u32) -> Location {
     let mut last = Location(0);
     for _ in 0..word_lines {
-        last = space.take(ROW, HOST, 2, script);
-        (last.0..last.0 + 2).for_each(|page| space.validate(Location(page)));
-        space.program_done(last);
+        last = blocks.take(ROW, HOST, 2, script);
+        (last.0..last.0 + 2).for_each(|page| blocks.validate(Location(page)));
+        blocks.program_done(last);
     }
     last
 }
 
 /// Suspends the open block, and writes a word line of another block.
-fn suspend(space: &mut BlockManager, block: BlockSetId) {
+fn suspend(blocks: &mut BlockManager, block: BlockSetId) {
     let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
-    write(space, &mut script, 1);
-    assert_eq!((script.select_to_suspend, space.state(block)), (None, State::Suspended));
+    write(blocks, &mut script, 1);
+    assert_eq!((script.select_to_suspend, blocks.state(block)), (None, State::Suspended));
 }
 
 /// Programs word lines of the host stream, and returns the block of the last one.
-fn open(space: &mut BlockManager, word_lines: u32) -> BlockSetId {
-    let last = write(space, &mut Script::default(), word_lines);
-    block_of(space, last)
+fn open(blocks: &mut BlockManager, word_lines: u32) -> BlockSetId {
+    let last = write(blocks, &mut Script::default(), word_lines);
+    block_of(blocks, last)
 }
 
-fn suspended(space: &BlockManager) -> SuspendedBlocks<'_> {
-    space.suspended_of(ROW, HOST, None).expect("the pool has an order")
+fn suspended(blocks: &BlockManager) -> SuspendedBlocks<'_> {
+    blocks.suspended_of(ROW, HOST, None).expect("the pool has an order")
 }
 
-fn block_of(space: &BlockManager, location: Location) -> BlockSetId {
-    space.pools().block_of(location)
+fn block_of(blocks: &BlockManager, location: Location) -> BlockSetId {
+    blocks.pools().block_of(location)
 }
 
 #[test]
@@ -100,50 +100,50 @@ fn a_suspended_block_keeps_its_word_lines() {
 
 #[test]
 fn a_block_that_is_opened_again_goes_on_where_it_was() {
-    let mut space = table();
-    let first = open(&mut space, 3);
-    suspend(&mut space, first);
-    space.check_suspended(ROW).expect("it is known once");
-    let shown: Vec<_> = suspended(&space).iter().map(|one| (one.block, one.written)).collect();
+    let mut blocks = table();
+    let first = open(&mut blocks, 3);
+    suspend(&mut blocks, first);
+    blocks.check_suspended(ROW).expect("it is known once");
+    let shown: Vec<_> = suspended(&blocks).iter().map(|one| (one.block, one.written)).collect();
     assert_eq!(shown, [(first, 3)]);
     // The second block must be full before a free one is opened.
-    let second = open(&mut space, 15);
-    assert!(second != first && space.state(second) == State::Closed);
-    let again = write(&mut space, &mut Script { select_to_suspend: None, select_to_resume: Some(first) }, 1);
-    assert_eq!(again, space.pools().at(first, 3 * 2));
-    assert_eq!((space.state(first), suspended(&space).count()), (State::Open, 0));
-    write(&mut space, &mut Script::default(), 12);
-    assert_eq!(space.state(first), State::Closed);
+    let second = open(&mut blocks, 15);
+    assert!(second != first && blocks.state(second) == State::Closed);
+    let again = write(&mut blocks, &mut Script { select_to_suspend: None, select_to_resume: Some(first) }, 1);
+    assert_eq!(again, blocks.pools().at(first, 3 * 2));
+    assert_eq!((blocks.state(first), suspended(&blocks).count()), (State::Open, 0));
+    write(&mut blocks, &mut Script::default(), 12);
+    assert_eq!(blocks.state(first), State::Closed);
     let told: Vec<String> =
-        space.take_events().expect("it is observed").iter().map(|seen| format!("{seen:?}")).collect();
+        blocks.take_events().expect("it is observed").iter().map(|seen| format!("{seen:?}")).collect();
     let kinds: Vec<&str> = told.iter().map(|seen| seen.split(' ').next().expect("it has a name")).collect();
     assert_eq!(kinds, ["Opened", "Suspended", "Opened", "Closed", "Resumed", "Closed"]);
 }
 
 #[test]
 fn a_stream_suspends_no_more_blocks_than_it_may_and_none_of_those_kept_for_the_collector() {
-    let mut space = table();
+    let mut blocks = table();
     for _ in 0..2 {
-        let block = open(&mut space, 1);
-        suspend(&mut space, block);
+        let block = open(&mut blocks, 1);
+        suspend(&mut blocks, block);
     }
-    let third = open(&mut space, 1);
+    let third = open(&mut blocks, 1);
     let mut script = Script { select_to_suspend: Some(third), select_to_resume: None };
-    write(&mut space, &mut script, 1);
+    write(&mut blocks, &mut script, 1);
     assert_eq!(
-        (script.select_to_suspend, space.state(third)),
+        (script.select_to_suspend, blocks.state(third)),
         (Some(third), State::Open),
         "it was not asked"
     );
 
-    let mut space = table();
-    while space.free(ROW) > space.kept(ROW) {
-        write(&mut space, &mut Script::default(), 1);
+    let mut blocks = table();
+    while blocks.free(ROW) > blocks.kept(ROW) {
+        write(&mut blocks, &mut Script::default(), 1);
     }
-    let last = open(&mut space, 1);
+    let last = open(&mut blocks, 1);
     let mut script = Script { select_to_suspend: Some(last), select_to_resume: None };
-    write(&mut space, &mut script, 1);
-    assert_eq!((script.select_to_suspend, space.state(last)), (Some(last), State::Open), "it was not asked");
+    write(&mut blocks, &mut script, 1);
+    assert_eq!((script.select_to_suspend, blocks.state(last)), (Some(last), State::Open), "it was not asked");
 }
 
 #[test]
@@ -155,79 +155,79 @@ fn room_is_kept_for_the_blocks_that_may_be_suspended() {
 
 #[test]
 fn a_suspended_block_is_a_candidate_when_no_program_of_it_is_under_way() {
-    let mut space = table();
-    let first = space.take(ROW, HOST, 2, &mut Script::default());
-    let block = block_of(&space, first);
-    suspend(&mut space, block);
-    assert_eq!(space.candidates(ROW).suspended().count(), 0);
-    assert!(!space.is_candidate(block, ROW));
-    space.validate(first);
-    space.program_done(first);
-    assert!(space.candidates(ROW).suspended().eq([block]) && space.is_candidate(block, ROW));
-    assert_eq!(space.candidates(ROW).fewest_valid(), None, "it is not closed");
-    space.make_victim(block);
-    assert_eq!((space.state(block), suspended(&space).count()), (State::Victim, 0));
-    space.invalidate(first);
-    space.erased(block, 1);
-    space.check_suspended(ROW).expect("none is left");
+    let mut blocks = table();
+    let first = blocks.take(ROW, HOST, 2, &mut Script::default());
+    let block = block_of(&blocks, first);
+    suspend(&mut blocks, block);
+    assert_eq!(blocks.candidates(ROW).suspended().count(), 0);
+    assert!(!blocks.is_candidate(block, ROW));
+    blocks.validate(first);
+    blocks.program_done(first);
+    assert!(blocks.candidates(ROW).suspended().eq([block]) && blocks.is_candidate(block, ROW));
+    assert_eq!(blocks.candidates(ROW).fewest_valid(), None, "it is not closed");
+    blocks.make_victim(block);
+    assert_eq!((blocks.state(block), suspended(&blocks).count()), (State::Victim, 0));
+    blocks.invalidate(first);
+    blocks.erased(block, 1);
+    blocks.check_suspended(ROW).expect("none is left");
 }
 
 #[test]
 fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
-    let mut space = table();
-    let lose = |space: &mut BlockManager, block: BlockSetId, pages: u32| {
-        let first = space.pools().at(block, space.next_valid(block, 0).expect("it holds pages")).0;
-        (first..first + pages).for_each(|page| space.invalidate(Location(page)));
+    let mut blocks = table();
+    let lose = |blocks: &mut BlockManager, block: BlockSetId, pages: u32| {
+        let first = blocks.pools().at(block, blocks.next_valid(block, 0).expect("it holds pages")).0;
+        (first..first + pages).for_each(|page| blocks.invalidate(Location(page)));
     };
-    let block = open(&mut space, 3);
-    suspend(&mut space, block);
+    let block = open(&mut blocks, 3);
+    suspend(&mut blocks, block);
     // The suspended block would gain only unwritten pages, and a closed block gains nothing.
-    let closed = open(&mut space, 15);
-    assert_eq!(space.state(closed), State::Closed);
-    assert_eq!(space.better_of_suspended(ROW, None), Some(block));
-    lose(&mut space, closed, 1);
-    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(closed));
-    lose(&mut space, block, 2);
-    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(block), "two of six pages by one of 32");
-    lose(&mut space, closed, 1);
-    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(closed));
+    let closed = open(&mut blocks, 15);
+    assert_eq!(blocks.state(closed), State::Closed);
+    assert_eq!(blocks.better_of_suspended(ROW, None), Some(block));
+    lose(&mut blocks, closed, 1);
+    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(closed));
+    lose(&mut blocks, block, 2);
+    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(block), "two of six pages by one of 32");
+    lose(&mut blocks, closed, 1);
+    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(closed));
 }
 
 #[test]
 fn a_failure_closes_a_suspended_block() {
-    let mut space = table();
-    let block = open(&mut space, 1);
-    suspend(&mut space, block);
-    space.close(block);
-    assert_eq!((space.state(block), suspended(&space).count()), (State::Closed, 0));
-    assert_eq!(space.candidates(ROW).fewest_valid(), Some(block));
+    let mut blocks = table();
+    let block = open(&mut blocks, 1);
+    suspend(&mut blocks, block);
+    blocks.close(block);
+    assert_eq!((blocks.state(block), suspended(&blocks).count()), (State::Closed, 0));
+    assert_eq!(blocks.candidates(ROW).fewest_valid(), Some(block));
 }
 
 #[test]
 fn a_design_is_told_of_a_page_that_a_suspended_block_loses() {
-    let mut space = table();
-    let last = write(&mut space, &mut Script::default(), 2);
-    let block = block_of(&space, last);
-    space.invalidate(last);
-    suspend(&mut space, block);
-    drop(space.take_events());
-    space.invalidate(Location(last.0 + 1));
-    let told = space.take_events().expect("it is observed");
+    let mut blocks = table();
+    let last = write(&mut blocks, &mut Script::default(), 2);
+    let block = block_of(&blocks, last);
+    blocks.invalidate(last);
+    suspend(&mut blocks, block);
+    drop(blocks.take_events());
+    blocks.invalidate(Location(last.0 + 1));
+    let told = blocks.take_events().expect("it is observed");
     let [DeviceEvent::LostPage { block: of, location, valid }] = told[..] else { panic!("{told:?}") };
     assert_eq!((of, location.0, valid), (block, last.0 + 1, 2));
 }
 
 #[test]
 fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() {
-    let mut space = table();
+    let mut blocks = table();
     let mut written = Vec::new();
     for word_lines in [5, 1, 3] {
-        let block = open(&mut space, word_lines);
+        let block = open(&mut blocks, word_lines);
         written.push((block, word_lines));
         if written.len() < 3 {
             // The next block begins with its own first word line.
             let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
-            space.take(ROW, HOST, 2, &mut script);
+            blocks.take(ROW, HOST, 2, &mut script);
         }
     }
     // The first word line of the second and third blocks was programmed when the block before was suspended.
@@ -236,26 +236,26 @@ fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() 
         Some(n) => 2 * (written[n].1 + 1),
         None => 0,
     };
-    space.forget(locations, |_| 0);
-    let pools = space.pools().clone();
-    space.rebuild_word_lines(|location| {
+    blocks.forget(locations, |_| 0);
+    let pools = blocks.pools().clone();
+    blocks.rebuild_word_lines(|location| {
         let block = pools.block_of(location);
         location.0 - pools.at(block, 0).0 < locations(block)
     });
-    let state = |n: usize| space.state(written[n].0);
+    let state = |n: usize| blocks.state(written[n].0);
     assert_eq!([state(0), state(1), state(2)], [State::Suspended, State::Open, State::Suspended]);
-    space.check_suspended(ROW).expect("their word lines are known");
-    write(&mut space, &mut Script::default(), 14);
+    blocks.check_suspended(ROW).expect("their word lines are known");
+    write(&mut blocks, &mut Script::default(), 14);
     let mut script = Script { select_to_suspend: None, select_to_resume: Some(written[2].0) };
-    assert_eq!(space.take(ROW, HOST, 2, &mut script), pools.at(written[2].0, 2 * 4));
+    assert_eq!(blocks.take(ROW, HOST, 2, &mut script), pools.at(written[2].0, 2 * 4));
 }
 
 #[test]
 fn a_lost_row_suspends_nothing() {
-    let mut space = table();
-    let block = open(&mut space, 1);
-    suspend(&mut space, block);
-    space.fail_group(ROW, |_| ());
-    space.check_suspended(ROW).expect("none is left");
-    assert_eq!(space.state(block), State::Bad);
+    let mut blocks = table();
+    let block = open(&mut blocks, 1);
+    suspend(&mut blocks, block);
+    blocks.fail_group(ROW, |_| ());
+    blocks.check_suspended(ROW).expect("none is left");
+    assert_eq!(blocks.state(block), State::Bad);
 }

@@ -29,10 +29,10 @@ impl Collector {
     pub fn victims_awaiting_reads(
         &self,
         row: PlaneGroupId,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> impl Iterator<Item = BlockSetId> {
         let read = &self.rows[row].read;
-        read.iter().copied().filter(|block| space.valid(*block) == 0 && !space.can_erase(*block))
+        read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.can_erase(*block))
     }
 
     /// Lengths of the lists that follow from the configuration.
@@ -43,40 +43,40 @@ impl Collector {
     }
 
     /// Checks the loaded state: blocks that are being collected must be victims of the plane group.
-    pub(crate) fn check_loaded(&self, space: &BlockManager) -> Result<(), String> {
-        let all = space.pools().block_sets();
+    pub(crate) fn check_loaded(&self, blocks: &BlockManager) -> Result<(), String> {
+        let all = blocks.pools().block_sets();
         let stepping = self.rows.iter().filter(|state| state.commands > 0).count();
         ensure(stepping == self.steps as usize, || {
             format!("{stepping} rows take a step, not {}", self.steps)
         })?;
         for (row, state) in self.rows.entries() {
-            let is_of_row = |block: BlockSetId| block.0 < all && space.group_of(block) == row;
-            let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
+            let is_of_row = |block: BlockSetId| block.0 < all && blocks.group_of(block) == row;
+            let is_victim = |block: BlockSetId| is_of_row(block) && blocks.state(block) == State::Victim;
             let jobs = || state.job.iter().chain(&state.paused);
             let mut collected = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
             ensure(collected.all(is_victim), || {
                 format!("plane group {row} collects a block that is no victim")
             })?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
-            let locations = space.pools().locations();
-            let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));
+            let locations = blocks.pools().locations();
+            let is_here = |page: Location| page.0 < locations && is_of_row(blocks.pools().block_of(page));
             let is_from_row = moved.all(|moved| is_here(moved.from))
                 && self.departures.is_possible(row, is_here)
-                && jobs().all(|job| job.is_possible(is_here, is_of_row, space));
+                && jobs().all(|job| job.is_possible(is_here, is_of_row, blocks));
             ensure(is_from_row, || format!("plane group {row} moves pages of another"))?;
             let condemned = self.sources.condemned.of(row).all(is_of_row);
             ensure(condemned, || format!("plane group {row} gives up blocks of another"))?;
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("pages leave plane group {row} from what is no victim of it"))?;
         }
-        let is_held = |block: BlockSetId, valid| block.0 < all && valid <= space.pools().per_block(block);
+        let is_held = |block: BlockSetId, valid| block.0 < all && valid <= blocks.pools().per_block(block);
         ensure(self.selected.all(is_held), || {
             "a victim that is not there, or held more than a block".into()
         })?;
-        self.sources.check_wear(space)?;
-        let locations = space.pools().locations();
+        self.sources.check_wear(blocks)?;
+        let locations = blocks.pools().locations();
         let is_in =
-            |row, page: Location| page.0 < locations && space.group_of(space.pools().block_of(page)) == row;
+            |row, page: Location| page.0 < locations && blocks.group_of(blocks.pools().block_of(page)) == row;
         ensure(self.vacating.is_possible(is_in), || {
             "pages that leave blocks, of another number or row".into()
         })?;

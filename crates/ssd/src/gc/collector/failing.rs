@@ -10,9 +10,9 @@ use crate::blocks::BlockManager;
 impl Collector {
     /// Marks a plane group as stuck, because too few good blocks are left. It is not stuck if a victim can be
     /// erased as soon as its reads are done.
-    pub(super) fn mark_stuck(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+    pub(super) fn mark_stuck(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
-        state.stuck = !state.read.iter().any(|read| space.valid(*read) == 0);
+        state.stuck = !state.read.iter().any(|read| blocks.valid(*read) == 0);
         None
     }
 

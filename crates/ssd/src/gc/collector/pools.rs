@@ -24,12 +24,12 @@ impl Collector {
     /// Programs listed pages that stay in the pool, when the whole list has been read and no more pages will
     /// come.
     #[inline(never)]
-    pub(super) fn finish_list(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+    pub(super) fn finish_list(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let PlaneGroupState { job, staged, .. } = &self.rows[row];
         let job = job.as_ref()?;
-        let stays = |moved: &Relocation| space.is_valid(moved.from) && job.lists(moved.from);
+        let stays = |moved: &Relocation| blocks.is_valid(moved.from) && job.lists(moved.from);
         let some_stay = staged.iter().flatten().any(stays);
-        if some_stay { self.finish_padded(row, space) } else { None }
+        if some_stay { self.finish_padded(row, blocks) } else { None }
     }
 
     /// Whether the pages of the plane group's job are programmed together with host pages.

@@ -20,17 +20,17 @@ pub(super) fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
 pub(super) fn next_in(
     row: PlaneGroupId,
     collector: &mut Collector,
-    space: &mut BlockManager,
+    blocks: &mut BlockManager,
     leave: GcLimits,
 ) -> Option<Step> {
     let config = small().check().expect("the device is sound");
     let (flash, mut policies) = (Flash::new(&config, Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
-    collector.next(row, space, leave, (&flash, &mut policies))
+    collector.next(row, blocks, leave, (&flash, &mut policies))
 }
 
 /// Executes the next GC step in the first plane group at once. Returns false if there is none.
-fn step(collector: &mut Collector, space: &mut BlockManager) -> bool {
-    step_in(PlaneGroupId(0), collector, space, &mut Vec::new())
+fn step(collector: &mut Collector, blocks: &mut BlockManager) -> bool {
+    step_in(PlaneGroupId(0), collector, blocks, &mut Vec::new())
 }
 
 /// Executes the next GC step in a plane group at once and records erased blocks. Returns false if there is
@@ -38,10 +38,10 @@ fn step(collector: &mut Collector, space: &mut BlockManager) -> bool {
 fn step_in(
     row: PlaneGroupId,
     collector: &mut Collector,
-    space: &mut BlockManager,
+    blocks: &mut BlockManager,
     erased: &mut Vec<BlockSetId>,
 ) -> bool {
-    match next_in(row, collector, space, GcLimits::REQUIRED) {
+    match next_in(row, collector, blocks, GcLimits::REQUIRED) {
         None => return false,
         Some(step @ (Step::Copyback { .. } | Step::QueryRelocator)) => {
             unreachable!("{step:?} with one pool, and without copyback")
@@ -52,19 +52,19 @@ fn step_in(
             }
         }
         Some(Step::Program { stream }) => {
-            let first = space.take(row, stream, space.pools().per_program(row), &mut by_number);
+            let first = blocks.take(row, stream, blocks.pools().per_program(row), &mut by_number);
             let moved: Vec<Relocation> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
-                space.invalidate(page.from);
-                space.validate(Location(first.0 + n as u32));
+                blocks.invalidate(page.from);
+                blocks.validate(Location(first.0 + n as u32));
             }
-            space.program_done(first);
+            blocks.program_done(first);
         }
         Some(Step::Erase { block }) => {
-            space.erased(block, 1);
+            blocks.erased(block, 1);
             erased.push(block);
         }
-        Some(Step::Retire { block }) => space.retire(block),
+        Some(Step::Retire { block }) => blocks.retire(block),
     }
     collector.command_done(row)
 }
@@ -317,8 +317,8 @@ fn rows_of_super_blocks(
 }
 
 /// Number of a block in its plane group.
-fn number(block: BlockSetId, space: &BlockManager) -> u32 {
-    block.0 % space.pools().first().geometry.blocks_per_plane
+fn number(block: BlockSetId, blocks: &BlockManager) -> u32 {
+    block.0 % blocks.pools().first().geometry.blocks_per_plane
 }
 
 fn full() -> u32 {

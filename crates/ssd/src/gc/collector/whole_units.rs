@@ -13,24 +13,24 @@ impl Collector {
     pub(super) fn form_whole_unit(
         &mut self,
         row: PlaneGroupId,
-        space: &BlockManager,
+        blocks: &BlockManager,
     ) -> Result<Option<Step>, NoRoom> {
-        let unit = space.pools().per_program(row);
+        let unit = blocks.pools().per_program(row);
         let state = &mut self.rows[row];
         for (n, staged) in state.staged.iter_mut().enumerate() {
-            staged.retain(|moved| space.is_valid(moved.from));
+            staged.retain(|moved| blocks.is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
-            let (block, place) = space.pools().of_group(row).locations.split(first.from);
+            let (block, place) = blocks.pools().of_group(row).locations.split(first.from);
             let end = place - place % unit + unit;
             let is_read = match state.job.as_ref().map(Job::reached) {
-                Some((of, at)) if of == block => space.next_valid(block, at).is_none_or(|next| next >= end),
+                Some((of, at)) if of == block => blocks.next_valid(block, at).is_none_or(|next| next >= end),
                 _ => true,
             };
             if !is_read {
                 continue;
             }
-            let stream = space.streams().gc(n as u8);
-            if !space.has_room(row, stream, unit) {
+            let stream = blocks.streams().gc(n as u8);
+            if !blocks.has_room(row, stream, unit) {
                 return Err(NoRoom);
             }
             state.unit.extend(staged.drain(..));
@@ -47,14 +47,14 @@ impl Collector {
 
     /// Drops the staged pages of a unit that is read in part, because another job interrupts the current one.
     /// They are read again later.
-    pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, space: &BlockManager) {
+    pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };
         let Some(first) = state.staged.iter().find_map(VecDeque::front) else { return };
-        let (block, place) = space.pools().of_group(row).locations.split(first.from);
+        let (block, place) = blocks.pools().of_group(row).locations.split(first.from);
         let (of, reached) = job.reached();
         if block == of {
-            job.step_back(reached - (place - place % space.pools().per_program(row)));
+            job.step_back(reached - (place - place % blocks.pools().per_program(row)));
             state.staged.iter_mut().for_each(VecDeque::clear);
         }
     }
@@ -64,12 +64,12 @@ impl Collector {
 /// coarse-grained mapping only units without any valid location count, because the others are programmed with
 /// holes.
 #[inline]
-pub(super) fn passed(space: &BlockManager, place: u32, run: Run) -> u32 {
-    let row = space.group_of(run.block);
-    if !space.is_coarsely_mapped(row) {
+pub(super) fn passed(blocks: &BlockManager, place: u32, run: Run) -> u32 {
+    let row = blocks.group_of(run.block);
+    if !blocks.is_coarsely_mapped(row) {
         return run.end - place - run.valid;
     }
-    let unit = space.pools().per_program(row);
+    let unit = blocks.pools().per_program(row);
     (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
 }
 

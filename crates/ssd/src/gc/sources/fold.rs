@@ -13,25 +13,25 @@ pub(in crate::gc) struct Fold;
 impl Fold {
     /// Whether a plane group has an SLC cache.
     #[inline]
-    pub fn is_in(row: PlaneGroupId, space: &BlockManager) -> bool {
-        space.opens_mode(row, CellMode::Slc)
+    pub fn is_in(row: PlaneGroupId, blocks: &BlockManager) -> bool {
+        blocks.opens_mode(row, CellMode::Slc)
     }
 
     /// Cached blocks of a plane group that are not being folded.
     #[inline]
-    pub fn cached(row: PlaneGroupId, space: &BlockManager) -> u32 {
-        space.blocks_in(row, CellMode::Slc)
+    pub fn cached(row: PlaneGroupId, blocks: &BlockManager) -> u32 {
+        blocks.blocks_in(row, CellMode::Slc)
     }
 
     /// Whether a page is in a cached block.
-    pub fn holds(page: Location, space: &BlockManager) -> bool {
-        space.mode(space.pools().block_of(page)) == CellMode::Slc
+    pub fn holds(page: Location, blocks: &BlockManager) -> bool {
+        blocks.mode(blocks.pools().block_of(page)) == CellMode::Slc
     }
 
     /// Whether a plane group has more cached blocks than may stay.
     #[inline]
-    pub fn has_excess(row: PlaneGroupId, space: &mut BlockManager, leave: &GcLimits) -> bool {
-        space.oldest_in_mode(row, CellMode::Slc, leave.keep_cached).is_some()
+    pub fn has_excess(row: PlaneGroupId, blocks: &mut BlockManager, leave: &GcLimits) -> bool {
+        blocks.oldest_in_mode(row, CellMode::Slc, leave.keep_cached).is_some()
     }
 
     /// Number of SLC-cache blocks of a pool's plane group above which the oldest are folded while the host is
@@ -46,7 +46,7 @@ impl Source for Fold {
     /// the block's pages.
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        let block = view.space.oldest_in_mode(row, CellMode::Slc, view.leave.keep_cached)?;
+        let block = view.blocks.oldest_in_mode(row, CellMode::Slc, view.leave.keep_cached)?;
         view.has_room_for(row, block).then(|| Job::empty(block))
     }
 }

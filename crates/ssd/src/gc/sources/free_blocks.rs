@@ -12,7 +12,7 @@ pub(super) struct FreeBlocks;
 impl Source for FreeBlocks {
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         let [_, stop_at] = view.marks;
-        view.state.active &= view.space.free_to_collector(row) < stop_at;
+        view.state.active &= view.blocks.free_to_collector(row) < stop_at;
         if !(view.state.active && view.can_gain_unit(row)) {
             return None;
         }

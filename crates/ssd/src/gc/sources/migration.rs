@@ -60,11 +60,11 @@ impl Source for Migration {
         let MigratedVictim { block, from, .. } = *abandoned;
         if std::mem::replace(&mut abandoned.is_listed, true) {
             self.rows[row] = None;
-            return Some(Job::empty_from(block, view.space.pools().per_block(block)));
+            return Some(Job::empty_from(block, view.blocks.pools().per_block(block)));
         }
-        let next = |from| view.space.next_valid(block, from);
+        let next = |from| view.blocks.next_valid(block, from);
         let places = std::iter::successors(next(from), |place| next(place + 1));
-        let pages = places.map(|place| view.space.pools().at(block, place)).collect();
+        let pages = places.map(|place| view.blocks.pools().at(block, place)).collect();
         Some(Job { leaves: true, ..Job::relocating(pages, (block, from)) })
     }
 }

@@ -45,8 +45,8 @@ impl Sources {
     }
 
     /// Checks the loaded state of the wear leveller.
-    pub(super) fn check_wear(&self, space: &BlockManager) -> Result<(), String> {
-        self.wear.as_ref().map_or(Ok(()), |wear| wear.check_loaded(space))
+    pub(super) fn check_wear(&self, blocks: &BlockManager) -> Result<(), String> {
+        self.wear.as_ref().map_or(Ok(()), |wear| wear.check_loaded(blocks))
     }
 
     /// Enables static wear levelling, if `wear` does any.
@@ -55,9 +55,9 @@ impl Sources {
     }
 
     /// Records that a block was erased.
-    pub(super) fn erased(&mut self, block: BlockSetId, space: &BlockManager) {
+    pub(super) fn erased(&mut self, block: BlockSetId, blocks: &BlockManager) {
         if let Some(wear) = &mut self.wear {
-            wear.erased(block, space);
+            wear.erased(block, blocks);
         }
     }
 
@@ -73,13 +73,18 @@ impl Sources {
 
     /// Whether a plane group may have a job although neither the host nor background GC needs its blocks.
     #[inline]
-    pub(super) fn may_have_job(&self, row: PlaneGroupId, space: &mut BlockManager, leave: &GcLimits) -> bool {
+    pub(super) fn may_have_job(
+        &self,
+        row: PlaneGroupId,
+        blocks: &mut BlockManager,
+        leave: &GcLimits,
+    ) -> bool {
         self.migration.is_at(row)
             || self.condemned.has_any(row)
             || self.wear.is_some()
-            || Fold::has_excess(row, space, leave)
-            || space.next_super_block_victim(row).is_some()
-            || space.needs_reclaim_list(row)
+            || Fold::has_excess(row, blocks, leave)
+            || blocks.next_super_block_victim(row).is_some()
+            || blocks.needs_reclaim_list(row)
     }
 
     /// Next job of a plane group, from the first source that has one.

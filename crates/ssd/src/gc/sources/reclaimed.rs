@@ -12,8 +12,8 @@ pub(super) struct Reclaimed;
 impl Source for Reclaimed {
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        let (block, pages) = view.space.list_reclaimed_pages(row)?;
-        let first = pages.first().map(|page| view.space.pools().of_block(block).locations.split(*page).1);
+        let (block, pages) = view.blocks.list_reclaimed_pages(row)?;
+        let first = pages.first().map(|page| view.blocks.pools().of_block(block).locations.split(*page).1);
         Some(Job { with_host: true, ..Job::relocating(pages, (block, first.unwrap_or(0))) })
     }
 }

@@ -47,17 +47,17 @@ impl Source for PendingRetirement {
     /// First queued block that can be collected. Collecting it gains no free block, so the blocks that GC
     /// itself needs must stay free.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        let blocks = &mut self.rows[row];
-        if blocks.is_empty() {
+        let queue = &mut self.rows[row];
+        if queue.is_empty() {
             return None;
         }
-        let space = &*view.space;
-        blocks.retain(|block| !matches!(space.state(*block), State::Victim | State::Bad));
-        let spares = space.free(row) > space.kept(row);
+        let blocks = &*view.blocks;
+        queue.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
+        let spares = blocks.free(row) > blocks.kept(row);
         let fits = |block: &BlockSetId| {
-            space.state(*block) == State::PendingRetirement
-                && (space.valid(*block) == 0 || (spares && view.has_room_for(row, *block)))
+            blocks.state(*block) == State::PendingRetirement
+                && (blocks.valid(*block) == 0 || (spares && view.has_room_for(row, *block)))
         };
-        blocks.iter().copied().find(fits).map(Job::empty)
+        queue.iter().copied().find(fits).map(Job::empty)
     }
 }

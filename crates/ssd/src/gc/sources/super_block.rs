@@ -20,14 +20,14 @@ impl Source for SuperBlockMembers {
 /// Block of the plane group in a selected superblock; `None` if the plane group has more free blocks than GC
 /// aims for. A block is skipped if there is no space for its pages, because too many blocks have failed.
 fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
-    while let Some(block) = view.space.next_super_block_victim(row) {
-        if view.space.free(row) > view.goal() {
+    while let Some(block) = view.blocks.next_super_block_victim(row) {
+        if view.blocks.free(row) > view.goal() {
             return None;
         }
         if view.has_room_for(row, block) {
             return Some(block);
         }
-        view.space.spare_block(block);
+        view.blocks.spare_block(block);
     }
     None
 }
@@ -35,9 +35,9 @@ fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
 /// Next victim of a plane group that needs free blocks. It is the plane group's block in a superblock that is
 /// selected now, or another block.
 pub(super) fn choose(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
-    let View { victims, space, flash, policies, .. } = view;
-    let chosen = victims.choose_super_block(row, space, (flash, policies));
+    let View { victims, blocks, flash, policies, .. } = view;
+    let chosen = victims.choose_super_block(row, blocks, (flash, policies));
     let member = if chosen { next_member(row, view) } else { None };
-    let View { victims, space, flash, policies, .. } = view;
-    member.or_else(|| victims.choose(row, space, (flash, policies)))
+    let View { victims, blocks, flash, policies, .. } = view;
+    member.or_else(|| victims.choose(row, blocks, (flash, policies)))
 }

@@ -35,7 +35,7 @@ impl GcLimits {
 
 /// View of a plane group for a source of jobs.
 pub(in crate::gc) struct View<'a> {
-    pub(in crate::gc) space: &'a mut BlockManager,
+    pub(in crate::gc) blocks: &'a mut BlockManager,
     pub(in crate::gc) state: &'a mut PlaneGroupState,
     /// Pages of the plane group that are migrating to another pool and are not programmed there yet.
     pub(in crate::gc) away: usize,
@@ -61,25 +61,25 @@ impl View<'_> {
     /// at least a unit, so GC ends for any watermark.
     #[inline]
     pub(in crate::gc) fn can_gain_unit(&self, row: PlaneGroupId) -> bool {
-        let unit = self.space.pools().per_program(row);
+        let unit = self.blocks.pools().per_program(row);
         // Pages that wait to fill a unit reduce the padding of the last unit.
         let begun = self.state.staged() as u32 % unit;
-        self.space.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
+        self.blocks.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
     }
 
     /// Whether there is space in the plane group for the valid pages of a block, together with staged pages
     /// and pages of interrupted jobs.
     pub(in crate::gc) fn has_room_for(&self, row: PlaneGroupId, block: BlockSetId) -> bool {
-        let unit = self.space.pools().per_program(row) as usize;
+        let unit = self.blocks.pools().per_program(row) as usize;
         let moving = self.pages_to_relocate(block);
-        moving.next_multiple_of(unit) <= self.space.gc_room(row)
+        moving.next_multiple_of(unit) <= self.blocks.gc_room(row)
     }
 
     /// Whether the first pages of a block fill the partial unit. The victims that wait for this unit can then
     /// be erased, and there is space for the rest of the block.
     fn fills_unit(&self, row: PlaneGroupId, block: BlockSetId) -> bool {
-        let pools = self.space.pools();
-        let (unit, room) = (pools.per_program(row) as usize, self.space.gc_room(row));
+        let pools = self.blocks.pools();
+        let (unit, room) = (pools.per_program(row) as usize, self.blocks.gc_room(row));
         let erased = self.state.read.len() * pools.per_block_of(row) as usize;
         let is_begun = (1..unit).contains(&self.state.staged());
         // Victims also wait for migrating pages.
@@ -92,8 +92,8 @@ impl View<'_> {
     /// Number of pages to relocate before a victim is erased.
     fn pages_to_relocate(&self, block: BlockSetId) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
-        let put_aside: usize = waiting.map(|job| job.valid_left(self.space)).sum();
-        self.space.valid(block) as usize + self.state.staged() + self.away + put_aside
+        let put_aside: usize = waiting.map(|job| job.valid_left(self.blocks)).sum();
+        self.blocks.valid(block) as usize + self.state.staged() + self.away + put_aside
     }
 
     /// Job that collects `block`. If there is no space for its pages, the job collects the block with the
@@ -101,7 +101,7 @@ impl View<'_> {
     /// before it.
     pub(in crate::gc) fn collect_fitting(&mut self, row: PlaneGroupId, block: BlockSetId) -> Option<Job> {
         let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
-        let victim = Some(block).filter(fits).or_else(|| self.space.fewest_valid_block(row).filter(fits));
+        let victim = Some(block).filter(fits).or_else(|| self.blocks.fewest_valid_block(row).filter(fits));
         self.lacks_room = victim.is_none();
         victim.map(Job::empty)
     }

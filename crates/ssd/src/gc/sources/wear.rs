@@ -28,9 +28,9 @@ impl Wear {
     }
 
     /// Records that a block was erased.
-    pub(super) fn erased(&mut self, block: BlockSetId, space: &BlockManager) {
-        let row = space.group_of(block);
-        self.leveller.erased(row, space.pools().of_group(row).geometry.number_of(block));
+    pub(super) fn erased(&mut self, block: BlockSetId, blocks: &BlockManager) {
+        let row = blocks.group_of(block);
+        self.leveller.erased(row, blocks.pools().of_group(row).geometry.number_of(block));
     }
 
     /// Clears a plane group that is out of service. Also used after a power cut.
@@ -39,11 +39,11 @@ impl Wear {
     }
 
     /// Checks the loaded state: the blocks must exist in their plane groups.
-    pub(super) fn check_loaded(&self, space: &BlockManager) -> Result<(), String> {
-        let rows = space.pools().rows() as usize;
+    pub(super) fn check_loaded(&self, blocks: &BlockManager) -> Result<(), String> {
+        let rows = blocks.pools().rows() as usize;
         ensure(self.still.len() == rows, || format!("wear is levelled in {} rows", self.still.len()))?;
         for (row, still) in self.still.entries() {
-            let blocks = space.pools().of_group(row).geometry.blocks_per_plane;
+            let blocks = blocks.pools().of_group(row).geometry.blocks_per_plane;
             ensure(still.end <= blocks, || {
                 format!("wear is levelled in blocks {still:?} of plane group {row}")
             })?;
@@ -52,16 +52,17 @@ impl Wear {
     }
 
     /// Next block with cold data, by number in its plane group.
-    fn next_cold(&mut self, row: PlaneGroupId, (flash, space): (&Flash, &BlockManager)) -> Option<u32> {
+    fn next_cold(&mut self, row: PlaneGroupId, (flash, blocks): (&Flash, &BlockManager)) -> Option<u32> {
         loop {
             let next = self.still[row].next();
             if next.is_some() {
                 return next;
             }
-            let geometry = &space.pools().of_group(row).geometry;
+            let geometry = &blocks.pools().of_group(row).geometry;
             let first = geometry.first_block(row);
-            let counts = [geometry.blocks_per_plane, space.free(row) as u32, space.pools().per_block_of(row)];
-            let each = |number| shown(BlockSetId(first.0 + number), flash, space);
+            let counts =
+                [geometry.blocks_per_plane, blocks.free(row) as u32, blocks.pools().per_block_of(row)];
+            let each = |number| shown(BlockSetId(first.0 + number), flash, blocks);
             let blocks = PlaneGroupBlocks::new((row, first), counts, &each);
             self.still[row] = self.leveller.next(&blocks, &mut self.random)?;
         }
@@ -71,12 +72,12 @@ impl Wear {
     pub(super) fn next_cold_wanted(
         &mut self,
         row: PlaneGroupId,
-        (flash, space): (&Flash, &BlockManager),
+        (flash, blocks): (&Flash, &BlockManager),
         wanted: impl Fn(BlockSetId) -> bool,
     ) -> Option<BlockSetId> {
-        let first = space.pools().of_group(row).geometry.first_block(row).0;
+        let first = blocks.pools().of_group(row).geometry.first_block(row).0;
         loop {
-            let block = BlockSetId(first + self.next_cold(row, (flash, space))?);
+            let block = BlockSetId(first + self.next_cold(row, (flash, blocks))?);
             if wanted(block) {
                 return Some(block);
             }
@@ -85,12 +86,12 @@ impl Wear {
 }
 
 /// A block as the wear leveller sees it.
-fn shown(block: BlockSetId, flash: &Flash, space: &BlockManager) -> PlaneGroupBlock {
+fn shown(block: BlockSetId, flash: &Flash, blocks: &BlockManager) -> PlaneGroupBlock {
     PlaneGroupBlock {
-        may_move: space.can_be_collected(block),
-        valid: space.valid(block),
+        may_move: blocks.can_be_collected(block),
+        valid: blocks.valid(block),
         erases: flash.chips().erases()[block],
-        age: space.openings() - space.opening_number(block),
+        age: blocks.openings() - blocks.opening_number(block),
     }
 }
 
@@ -98,10 +99,10 @@ impl Source for Wear {
     /// Next cold block that is closed or suspended, if there is space for its pages and the plane group has
     /// enough free blocks.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        if view.space.free(row) < view.goal() {
+        if view.blocks.free(row) < view.goal() {
             return None;
         }
-        let fits = |block| view.space.can_be_collected(block) && view.has_room_for(row, block);
-        self.next_cold_wanted(row, (view.flash, &*view.space), fits).map(Job::empty)
+        let fits = |block| view.blocks.can_be_collected(block) && view.has_room_for(row, block);
+        self.next_cold_wanted(row, (view.flash, &*view.blocks), fits).map(Job::empty)
     }
 }

@@ -12,25 +12,25 @@ impl BlockMap {
     /// Checks that each valid page is at its offset, in a block of its logical block. Also checks that pages
     /// before the write pointer of a replacement block are valid nowhere else. Panics otherwise. The time
     /// grows with the number of pages.
-    pub fn audit(&self, space: &BlockManager, chips: &Chips) {
-        for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
+    pub fn audit(&self, blocks: &BlockManager, chips: &Chips) {
+        for block in self.owners.ids().filter(|block| blocks.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
-            let row = space.group_of(block);
+            let row = blocks.group_of(block);
             let is_target = self.rows[row].copying.is_some_and(|copying| copying.into == block);
             let known = self.blocks_of(logical).any(|known| known == block);
             assert!(known || is_target, "{block:?} holds pages of {logical:?}, which has it not");
-            self.audit_places(logical, block, space, chips);
+            self.audit_places(logical, block, blocks, chips);
         }
         for (row, state) in self.rows.entries() {
             for logical in &state.replaced {
                 let replacement = self.pairs[*logical].replacement();
                 let replacement =
                     replacement.expect("a logical block that is listed has a replacement block");
-                assert_eq!(space.group_of(replacement), row, "{replacement:?} of {logical:?}");
+                assert_eq!(blocks.group_of(replacement), row, "{replacement:?} of {logical:?}");
                 let merges = state.copying.is_some_and(|copying| copying.logical == *logical);
                 if !merges && !state.due.contains(logical) {
                     assert_eq!(
-                        self.merge_target(*logical, space, chips),
+                        self.merge_target(*logical, blocks, chips),
                         Some(replacement),
                         "{logical:?} has valid pages that its replacement block has passed"
                     );
@@ -46,9 +46,9 @@ impl BlockMap {
         ensure(self.pairs.iter().all(is_right), || "a logical block is in blocks that are not there".into())
     }
 
-    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &BlockManager, chips: &Chips) {
+    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, blocks: &BlockManager, chips: &Chips) {
         let mut place = 0;
-        while let Some(at) = space.next_valid(block, place) {
+        while let Some(at) = blocks.next_valid(block, place) {
             let stamp = chips.stamp(self.locations.at(block, at));
             let found = self.split(LogicalPage(stamp.logical));
             assert_eq!(found, (logical, at), "{stamp:?} in {block:?}");

@@ -20,14 +20,14 @@ impl BlockMap {
     }
 
     /// Written blocks of each logical block, in the order of opening.
-    fn written(&self, space: &BlockManager, chips: &Chips) -> Vec<Written> {
+    fn written(&self, blocks: &BlockManager, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
-        let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
+        let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: BlockSetId| {
             let mut stamps =
                 (0..chips.programmed(block)).map(|place| chips.stamp(self.locations.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
-            Some((self.split(LogicalPage(data.logical)).0, space.opening_number(block), block))
+            Some((self.split(LogicalPage(data.logical)).0, blocks.opening_number(block), block))
         };
         let mut written: Vec<Written> = used.filter_map(owner).collect();
         written.sort_unstable_by_key(|(logical, opened, _)| (logical.index(), *opened));
@@ -36,8 +36,8 @@ impl BlockMap {
 
     /// Selects one of several copies of a page with the same version. The copy in the replacement block comes
     /// first, then the copy in the data block. A third block has only copies, and is not used.
-    pub fn settle(&self, mapping: &mut Mapping, space: &mut BlockManager, chips: &Chips) {
-        let written = self.written(space, chips);
+    pub fn settle(&self, mapping: &mut Mapping, blocks: &mut BlockManager, chips: &Chips) {
+        let written = self.written(blocks, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
             let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
             order.swap(0, 1);
@@ -52,8 +52,8 @@ impl BlockMap {
                 let first = same.next().expect("a mapped page is in a block of its logical block");
                 if first != known {
                     mapping.set(page, first);
-                    space.invalidate(known);
-                    space.validate(first);
+                    blocks.invalidate(known);
+                    blocks.validate(first);
                 }
             }
         }
@@ -62,9 +62,9 @@ impl BlockMap {
     /// Finds the data block and the replacement block of each logical block, when the valid pages are known
     /// and all blocks are closed. Logical blocks that cannot continue, for example after an interrupted
     /// program, are merged again. Blocks without valid pages are erased.
-    pub fn rebuild(&mut self, space: &mut BlockManager, chips: &Chips) {
-        let written = self.written(space, chips);
-        for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {
+    pub fn rebuild(&mut self, blocks: &mut BlockManager, chips: &Chips) {
+        let written = self.written(blocks, chips);
+        for (logical, _, block) in written.iter().filter(|(_, _, block)| blocks.valid(*block) > 0) {
             self.owners[*block] = logical.0;
             let Pair { data, replacement } = &mut self.pairs[*logical];
             match (*data, *replacement) {
@@ -74,29 +74,29 @@ impl BlockMap {
             }
         }
         for block in self.owners.ids() {
-            let closed = matches!(space.state(block), State::Closed | State::PendingRetirement);
-            if closed && space.valid(block) == 0 {
-                self.erase(space.group_of(block), block, space);
+            let closed = matches!(blocks.state(block), State::Closed | State::PendingRetirement);
+            if closed && blocks.valid(block) == 0 {
+                self.erase(blocks.group_of(block), block, blocks);
             }
         }
-        self.find_work(space, chips);
+        self.find_work(blocks, chips);
     }
 
-    fn find_work(&mut self, space: &mut BlockManager, chips: &Chips) {
+    fn find_work(&mut self, blocks: &mut BlockManager, chips: &Chips) {
         let mut replaced = Vec::new();
         for logical in self.pairs.ids() {
             let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
             let Some(first) = all.first() else { continue };
-            let row = space.group_of(*first);
-            let mut fails = all.len() > 2 || all.iter().any(|block| space.is_pending_retirement(*block));
+            let row = blocks.group_of(*first);
+            let mut fails = all.len() > 2 || all.iter().any(|block| blocks.is_pending_retirement(*block));
             if let Some(replacement) = self.pairs[logical].replacement() {
-                replaced.push((space.opening_number(replacement), row, logical));
-                if space.state(replacement) == State::Closed
+                replaced.push((blocks.opening_number(replacement), row, logical));
+                if blocks.state(replacement) == State::Closed
                     && chips.programmed(replacement) < self.locations.per_block()
                 {
-                    space.reopen(replacement);
+                    blocks.reopen(replacement);
                 }
-                fails |= self.merge_target(logical, space, chips).is_none();
+                fails |= self.merge_target(logical, blocks, chips).is_none();
             }
             if fails {
                 self.queue_merge(row, logical);

@@ -16,8 +16,8 @@ impl BlockMap {
     }
 
     /// Whether a block is full and its data can be relocated to another block.
-    pub fn may_move(&self, block: BlockSetId, space: &BlockManager) -> bool {
-        self.owners[block] != NONE && space.state(block) == State::Closed
+    pub fn may_move(&self, block: BlockSetId, blocks: &BlockManager) -> bool {
+        self.owners[block] != NONE && blocks.state(block) == State::Closed
     }
 
     /// Relocates the cold data of a block before other data are written to the plane group, which must be
@@ -28,12 +28,12 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         block: BlockSetId,
-        space: &BlockManager,
+        blocks: &BlockManager,
         chips: &Chips,
     ) {
         let logical = LogicalBlock(self.owners[block]);
-        let has_room = space.free(row) > RESERVED || self.merge_target(logical, space, chips).is_some();
-        let first = if has_room { None } else { self.first_gaining_merge(row, space, chips) };
+        let has_room = blocks.free(row) > RESERVED || self.merge_target(logical, blocks, chips).is_some();
+        let first = if has_room { None } else { self.first_gaining_merge(row, blocks, chips) };
         if let Some(first) = first {
             self.queue_merge(row, first);
         }
@@ -47,24 +47,24 @@ impl BlockMap {
     pub(super) fn first_gaining_merge(
         &self,
         row: PlaneGroupId,
-        space: &BlockManager,
+        blocks: &BlockManager,
         chips: &Chips,
     ) -> Option<LogicalBlock> {
         let gains = |logical: &&LogicalBlock| {
-            self.pairs[**logical].data().is_some() && self.merge_target(**logical, space, chips).is_some()
+            self.pairs[**logical].data().is_some() && self.merge_target(**logical, blocks, chips).is_some()
         };
         self.rows[row].replaced.iter().find(gains).copied()
     }
 
     /// Whether a merge in a plane group frees a block without using a free one.
-    pub fn gains(&self, row: PlaneGroupId, space: &BlockManager, chips: &Chips) -> bool {
-        self.first_gaining_merge(row, space, chips).is_some()
+    pub fn gains(&self, row: PlaneGroupId, blocks: &BlockManager, chips: &Chips) -> bool {
+        self.first_gaining_merge(row, blocks, chips).is_some()
     }
 
     /// Begins to merge the least recently written logical block of a plane group, while the host is idle.
-    pub fn merge_while_idle(&mut self, row: PlaneGroupId, space: &mut BlockManager, chips: &Chips) {
-        let Some(logical) = self.first_gaining_merge(row, space, chips) else { return };
-        self.merge(row, logical, space, chips);
+    pub fn merge_while_idle(&mut self, row: PlaneGroupId, blocks: &mut BlockManager, chips: &Chips) {
+        let Some(logical) = self.first_gaining_merge(row, blocks, chips) else { return };
+        self.merge(row, logical, blocks, chips);
         if let Some(copying) = &mut self.rows[row].copying {
             copying.until = CopyLimit::MergedWhileIdle;
         }

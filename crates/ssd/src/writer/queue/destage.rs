@@ -110,9 +110,9 @@ impl WriteQueue {
         let Core { base, cache, .. } = core;
         let is_waiting = |page| cache.dirty_entry(page).is_some();
         let unit = CoalescedUnit { is_waiting: &is_waiting, pages };
-        let Base { policies, flash, space, .. } = base;
+        let Base { policies, flash, blocks, .. } = base;
         policies.designs.note_level(cache.level());
-        policies.destages_now(&unit, DesignContext { flash, space })
+        policies.destages_now(&unit, DesignContext { flash, blocks })
     }
 
     /// Forces the flush of waiting pages that belong to this flush epoch or an older one.
@@ -184,6 +184,6 @@ impl WriteQueue {
 /// Whether a design decides that a dirty page is destaged together with another page of its unit.
 pub(super) fn destages_with(page: u32, other: u32, core: &mut Core) -> bool {
     core.base.policies.designs.note_level(core.cache.level());
-    let Base { policies, flash, space, .. } = &mut core.base;
-    policies.destages_with(page, other, DesignContext { flash, space })
+    let Base { policies, flash, blocks, .. } = &mut core.base;
+    policies.destages_with(page, other, DesignContext { flash, blocks })
 }

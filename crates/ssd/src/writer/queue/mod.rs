@@ -95,13 +95,13 @@ impl WriteQueue {
 
     /// Checks a loaded state: pages in lists are ready in the cache, and outstanding lookups and reads are
     /// counted.
-    pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, blocks: &BlockManager) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
         ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
             "lists of pages disagree with their entries".into()
         })?;
         match &self.subs {
-            Some(subs) => subs.check_loaded(cache, space),
+            Some(subs) => subs.check_loaded(cache, blocks),
             None => ensure(self.filling == cache.filling(), || {
                 format!("{} pages are being completed, not {}", cache.filling(), self.filling)
             }),
@@ -185,8 +185,8 @@ impl WriteQueue {
         if routes {
             core.base.policies.designs.note_level(core.cache.level());
         }
-        let Base { policies, flash, space, .. } = &mut core.base;
-        let stream = policies.route(&outgoing, DesignContext { flash, space });
+        let Base { policies, flash, blocks, .. } = &mut core.base;
+        let stream = policies.route(&outgoing, DesignContext { flash, blocks });
         core.cache.set_stream(id, stream);
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
         let list = self.list_of(page, stream, core);

@@ -21,9 +21,9 @@ impl WriteQueue {
     /// Migrates pages that were read from victims to the first pool, with their units.
     #[inline]
     pub fn migrate_leaving_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if let Some(mut leaving) = core.reclaim.take_migrated() {
+        if let Some(mut leaving) = core.gc.take_migrated() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
-            core.reclaim.return_migrated(leaving);
+            core.gc.return_migrated(leaving);
         }
     }
 
@@ -74,7 +74,7 @@ impl WriteQueue {
             let Some(location) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(location);
             let row = core.base.config.pools.group_of_block(block);
-            if core.base.space.state(block) == State::Victim && core.reclaim.is_migrating(row) {
+            if core.base.blocks.state(block) == State::Victim && core.gc.is_migrating(row) {
                 return self.migrate(core.base.flash.stamp(location), core, calendar);
             }
         }
@@ -98,10 +98,10 @@ impl WriteQueue {
     fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
         core.base.update_pool_states();
-        let Base { policies, states, flash, space, .. } = &mut core.base;
+        let Base { policies, states, flash, blocks, .. } = &mut core.base;
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
-        let Some(which) = policies.steal(waiting, pool, DesignContext { flash, space }, states) else {
+        let Some(which) = policies.steal(waiting, pool, DesignContext { flash, blocks }, states) else {
             return false;
         };
         let Some(((stream, at), WaitingPages { pages, .. })) = subs.waiting().nth(which) else {
@@ -139,7 +139,7 @@ impl WriteQueue {
         for place in 0..one.entries.len() {
             let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.units().set_target_pool(sub, place, pool, &mut core.base.space);
+                self.units().set_target_pool(sub, place, pool, &mut core.base.blocks);
                 core.cache.set_stream(id, stream);
                 self.unit_page_ready(id, core);
             }

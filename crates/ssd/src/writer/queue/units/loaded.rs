@@ -10,7 +10,7 @@ use crate::pools::FALLBACK_POOL;
 impl SubRequests {
     /// Checks a loaded state: each unit has at most one sub-request, its entries are in the cache, and the
     /// pages on their way to each pool are counted.
-    pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, blocks: &BlockManager) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
         let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
         ensure(self.free.iter().all(|sub| take(*sub)), || "sub-requests are free twice".into())?;
@@ -30,7 +30,7 @@ impl SubRequests {
             pools.filter(|pool| *pool != FALLBACK_POOL).for_each(|pool| going[pool] += 1);
         }
         // The counts also include pages without a sub-request.
-        let counts = (0..).zip(&going).all(|(pool, going)| space.on_their_way(pool) >= *going);
+        let counts = (0..).zip(&going).all(|(pool, going)| blocks.on_their_way(pool) >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;
         let mut waits_here = |stream: usize, sub: u32| {

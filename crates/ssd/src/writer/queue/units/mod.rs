@@ -203,10 +203,10 @@ impl SubRequests {
 
     /// Sets the target pool of a page of a sub-request, and updates the counts of pages on their way. The
     /// first pool means "not counted".
-    fn set_target_pool(&mut self, sub: u32, place: usize, pool: usize, space: &mut BlockManager) {
+    fn set_target_pool(&mut self, sub: u32, place: usize, pool: usize, blocks: &mut BlockManager) {
         let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
-        space.count_in_flight(usize::from(before), 1, false);
-        space.count_in_flight(pool, 1, true);
+        blocks.count_in_flight(usize::from(before), 1, false);
+        blocks.count_in_flight(pool, 1, true);
     }
 
     /// First host stream of a pool.
@@ -272,7 +272,7 @@ impl SubRequests {
     /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == FALLBACK_POOL
-            || core.map.held(pool, &core.base) + core.base.space.on_their_way(pool) + pages
+            || core.map.held(pool, &core.base) + core.base.blocks.on_their_way(pool) + pages
                 <= core.base.life.room[pool]
     }
 

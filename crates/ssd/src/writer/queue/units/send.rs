@@ -137,7 +137,7 @@ impl WriteQueue {
             let place = core.cache.entry(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
-            self.units().set_target_pool(sub, place as usize, pool, &mut core.base.space);
+            self.units().set_target_pool(sub, place as usize, pool, &mut core.base.blocks);
         }
         self.units().get(sub).waits = members.len() as u32;
         if whole {
@@ -159,9 +159,9 @@ impl WriteQueue {
         let pools = &core.base.config.pools;
         let from = core.map.get(LogicalPage(outgoing.logical));
         let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
-        let Base { policies, flash, space, states, .. } = &mut core.base;
+        let Base { policies, flash, blocks, states, .. } = &mut core.base;
         let outgoing = HostPage { pools: states, from, home, ..*outgoing };
-        let chosen = policies.route(&outgoing, DesignContext { flash, space });
+        let chosen = policies.route(&outgoing, DesignContext { flash, blocks });
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != FALLBACK_POOL);
@@ -295,7 +295,7 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
-        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
+        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.blocks);
         let one = subs.get(sub);
         if one.whole {
             // The other pages were redirected from a full pool while this page was being programmed there.
@@ -379,7 +379,7 @@ impl WriteQueue {
             let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
-            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
+            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.blocks);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.redirected += u64::from(one.stream != first);
@@ -404,8 +404,8 @@ fn is_carried_along(page: LogicalPage, location: Location, base: &mut Base) -> b
     if is_in_first_pool(location, base) {
         return true;
     }
-    let Base { policies, flash, space, .. } = base;
-    policies.is_carried_along(page.0, DesignContext { flash, space })
+    let Base { policies, flash, blocks, .. } = base;
+    policies.is_carried_along(page.0, DesignContext { flash, blocks })
 }
 
 fn is_in_first_pool(location: Location, base: &Base) -> bool {
