@@ -71,13 +71,13 @@ impl Design for PythonDesign {
 
     fn needs(&self) -> Needs {
         let seams: Vec<ExtensionPoint> =
-            self.asked.kind.answers.iter().filter_map(|answer| answer.seam()).collect();
+            self.asked.kind.decisions.iter().filter_map(|decision| decision.seam()).collect();
         let chooses = seams.contains(&ExtensionPoint::Victim);
         Needs {
             indexes: Indexes { by_closing: chooses, ..Indexes::default() },
             observes: if chooses { EventMask::BLOCKS } else { EventMask::NOTHING },
             streams: self.asked.kind.streams.clone(),
-            collector_streams: self.asked.kind.collector_streams.clone(),
+            gc_streams: self.asked.kind.gc_streams.clone(),
             ..Needs::of(&seams)
         }
     }
@@ -100,36 +100,36 @@ impl Design for PythonDesign {
         };
         // No block has that number: the run ends with this event.
         let otherwise = Some(BlockSetId(u32::MAX));
-        self.asked.decide(Decision::Victim, shown_view, view.random(), otherwise, |answer| {
-            if answer.is_none() {
+        self.asked.decide(Decision::Victim, shown_view, view.random(), otherwise, |decision| {
+            if decision.is_none() {
                 return Ok(None);
             }
-            let block = answer.cast::<Block>().map_err(|_| "a block of the view, or None")?;
+            let block = decision.cast::<Block>().map_err(|_| "a block of the view, or None")?;
             Ok(Some(BlockSetId(block.get().number)))
         })
     }
 
     fn relocate(&mut self, page: &RelocatedPage, _pool: u8, view: &mut View<'_>) -> u8 {
-        let streams = self.asked.kind.collector_streams.len();
-        self.asked.decide(Decision::Relocate, Moved::of(page), view.random(), 0, |answer| {
-            answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
+        let streams = self.asked.kind.gc_streams.len();
+        self.asked.decide(Decision::Relocate, Moved::of(page), view.random(), 0, |decision| {
+            decision.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
         })
     }
 
     fn stream(&mut self, written: &HostPage<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
         let streams = self.asked.kind.streams.len();
-        self.asked.decide(Decision::Stream, Written::of(written), view.random(), 0, |answer| {
-            answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
+        self.asked.decide(Decision::Stream, Written::of(written), view.random(), 0, |decision| {
+            decision.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
         })
     }
 
     fn idle_delay(&self) -> Option<Duration> {
-        self.asked.kind.rests_after
+        self.asked.kind.idle_after
     }
 
     fn free_blocks(&mut self, row: &background::IdleGroup, view: &mut View<'_>) -> u32 {
-        self.asked.decide(Decision::Idle, Resting::of(row), view.random(), 0, |answer| {
-            answer.extract().map_err(|_| "a number of free blocks, from 0")
+        self.asked.decide(Decision::Idle, Resting::of(row), view.random(), 0, |decision| {
+            decision.extract().map_err(|_| "a number of free blocks, from 0")
         })
     }
 
@@ -139,7 +139,7 @@ impl Design for PythonDesign {
             Failure::of(failure),
             view.random(),
             FailureAction::Retire,
-            |answer| match answer.extract::<String>().as_deref() {
+            |decision| match decision.extract::<String>().as_deref() {
                 Ok("retire") => Ok(FailureAction::Retire),
                 Ok("close") => Ok(FailureAction::Close),
                 Ok("go-on") => Ok(FailureAction::Continue),
@@ -255,7 +255,7 @@ impl TrialDesign {
         let (py, calls) = (design.py(), CallStats::of(name_of(design)?));
         let object = design.clone().unbind();
         let made = PythonDesign::of(py, &object, &calls)?;
-        let streams = made.asked.kind.streams.len() + made.asked.kind.collector_streams.len();
+        let streams = made.asked.kind.streams.len() + made.asked.kind.gc_streams.len();
         let config = contract::small().check().expect("the device of the contract is one");
         let parts = parts_with(py, made, &config);
         let mut device = with_gc_headroom(contract::small(), &parts, config.pools.count());

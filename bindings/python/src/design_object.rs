@@ -90,17 +90,17 @@ impl DesignObject {
         let began = Instant::now();
         let asked = |py: Python<'_>| {
             let random = Bound::new(py, Random(Mutex::new(stream.clone())))?;
-            let answer =
+            let decision =
                 self.object.bind(py).call_method1(method.name(), (Bound::new(py, shown_view)?, &random));
             *stream = random.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let answer = answer?;
-            read(&answer)
-                .map_err(|wanted| invalid_decision(self.kind.name, method.name(), &shown(&answer), wanted))
+            let decision = decision?;
+            read(&decision)
+                .map_err(|wanted| invalid_decision(self.kind.name, method.name(), &shown(&decision), wanted))
         };
-        let answer = self.call(asked);
+        let decision = self.call(asked);
         self.calls.calls.fetch_add(1, Ordering::Relaxed);
         self.calls.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        answer.unwrap_or(otherwise)
+        decision.unwrap_or(otherwise)
     }
 
     /// Result of a call to the object; `None` if it raises an exception, which ends the run.

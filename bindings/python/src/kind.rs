@@ -13,11 +13,11 @@ use crate::errors::refused;
 #[derive(Clone)]
 pub struct Kind {
     pub name: &'static str,
-    pub answers: Vec<Decision>,
+    pub decisions: Vec<Decision>,
     pub looks_at: usize,
     pub streams: Vec<WriteStream>,
-    pub collector_streams: Vec<WriteStream>,
-    pub rests_after: Option<Duration>,
+    pub gc_streams: Vec<WriteStream>,
+    pub idle_after: Option<Duration>,
     pub in_flight: Option<Bytes>,
     pub counters: Vec<(String, &'static Metric)>,
     /// Methods, texts and counters, as given by the class.
@@ -76,14 +76,14 @@ impl Kind {
     #[new]
     fn new(
         name: &str,
-        answers: Vec<String>,
+        decisions: Vec<String>,
         looks_at: usize,
         streams: [u8; 2],
         texts: [Option<String>; 2],
         counters: Vec<(String, String, String)>,
     ) -> PyResult<Self> {
-        let given = (answers.clone(), texts.clone(), counters.clone());
-        let [rests_after, in_flight] = texts;
+        let given = (decisions.clone(), texts.clone(), counters.clone());
+        let [idle_after, in_flight] = texts;
         let counter = |(attribute, meaning, unit): (String, String, String)| {
             let known = UNITS.iter().find(|known| known.name() == unit);
             let names = UNITS.map(Unit::name).join(", ");
@@ -93,39 +93,29 @@ impl Kind {
             Ok((attribute, metric))
         };
         let counters = counters.into_iter().map(counter).collect::<PyResult<_>>()?;
-        let rests_after = rests_after.map(|time| time.parse::<Duration>()).transpose();
-        let rests_after =
-            rests_after.map_err(|_| refused("rests_after", "no time", "a time, such as \"10ms\""))?;
+        let idle_after = idle_after.map(|time| time.parse::<Duration>()).transpose();
+        let idle_after =
+            idle_after.map_err(|_| refused("rests_after", "no time", "a time, such as \"10ms\""))?;
         let size = |text: String| {
             let size = text.parse::<Bytes>().ok().filter(|size| IN_FLIGHT.contains(size));
             size.ok_or_else(|| refused("in_flight", &text, "a size from 1B to 64GiB, such as \"1MiB\""))
         };
         let in_flight = in_flight.map(size).transpose()?;
-        let answers =
-            Decision::ALL.into_iter().filter(|answer| answers.iter().any(|name| name == answer.name()));
+        let decisions =
+            Decision::ALL.into_iter().filter(|decision| decisions.iter().any(|name| name == decision.name()));
         let stream = |kind: &str, n: u8| WriteStream::native(format!("{name} {kind} {n}").leak(), 0);
-        let [streams, collector_streams] = [("host", streams[0]), ("collector", streams[1])]
+        let [streams, gc_streams] = [("host", streams[0]), ("collector", streams[1])]
             .map(|(kind, count)| (0..count).map(|n| stream(kind, n)).collect());
-        let (name, answers) = (name.to_owned().leak(), answers.collect());
-        Ok(Self {
-            name,
-            answers,
-            looks_at,
-            streams,
-            collector_streams,
-            rests_after,
-            in_flight,
-            counters,
-            given,
-        })
+        let (name, decisions) = (name.to_owned().leak(), decisions.collect());
+        Ok(Self { name, decisions, looks_at, streams, gc_streams, idle_after, in_flight, counters, given })
     }
 
     /// Creates it again when it is unpickled.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Made)> {
-        let Self { name, looks_at, streams, collector_streams, given, .. } = slf.get();
-        let (answers, texts, counters) = given.clone();
-        let counts = [streams.len() as u8, collector_streams.len() as u8];
-        let made = ((*name).to_owned(), answers, *looks_at, counts, texts, counters);
+        let Self { name, looks_at, streams, gc_streams, given, .. } = slf.get();
+        let (decisions, texts, counters) = given.clone();
+        let counts = [streams.len() as u8, gc_streams.len() as u8];
+        let made = ((*name).to_owned(), decisions, *looks_at, counts, texts, counters);
         Ok((slf.getattr("__class__")?, made))
     }
 }
@@ -139,8 +129,8 @@ type Counter = (String, String, String);
 
 impl Kind {
     /// Whether it has the method of a decision.
-    pub fn has(&self, answer: Decision) -> bool {
-        self.answers.contains(&answer)
+    pub fn has(&self, decision: Decision) -> bool {
+        self.decisions.contains(&decision)
     }
 }
 

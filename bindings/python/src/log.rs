@@ -56,25 +56,25 @@ impl LogBuilder {
     }
 
     /// Adds completions.
-    pub fn add(&mut self, answers: &[CompletedRequest]) {
+    pub fn add(&mut self, decisions: &[CompletedRequest]) {
         // A log that starts with the measurement omits requests that were outstanding then.
-        let begun = |answer: &&CompletedRequest| answer.latency.ps() <= answer.time.ps();
-        let answers: Vec<CompletedRequest> = answers.iter().filter(begun).copied().collect();
-        if answers.is_empty() {
+        let begun = |decision: &&CompletedRequest| decision.latency.ps() <= decision.time.ps();
+        let decisions: Vec<CompletedRequest> = decisions.iter().filter(begun).copied().collect();
+        if decisions.is_empty() {
             return;
         }
         let long = |of: fn(&CompletedRequest) -> u64| -> ArrayRef {
-            Arc::new(Int64Array::from_iter_values(answers.iter().map(|answer| of(answer) as i64)))
+            Arc::new(Int64Array::from_iter_values(decisions.iter().map(|decision| of(decision) as i64)))
         };
-        let numbers = Int8Array::from_iter_values(answers.iter().map(|answer| answer.operation as i8));
+        let numbers = Int8Array::from_iter_values(decisions.iter().map(|decision| decision.operation as i8));
         let operations = DictionaryArray::<Int8Type>::new(numbers, Arc::clone(&self.operations));
-        let failed = BooleanArray::from_iter(answers.iter().map(|answer| Some(answer.failed)));
+        let failed = BooleanArray::from_iter(decisions.iter().map(|decision| Some(decision.failed)));
         let columns: Vec<ArrayRef> = vec![
-            long(|answer| answer.time.ps() - answer.latency.ps()),
-            long(|answer| answer.latency.ps()),
+            long(|decision| decision.time.ps() - decision.latency.ps()),
+            long(|decision| decision.latency.ps()),
             Arc::new(operations),
-            long(|answer| answer.offset.0 / SECTOR.0),
-            long(|answer| answer.size.0 / SECTOR.0),
+            long(|decision| decision.offset.0 / SECTOR.0),
+            long(|decision| decision.size.0 / SECTOR.0),
             Arc::new(failed),
         ];
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);

@@ -81,11 +81,12 @@ impl WearLeveller for Leveller {
         }
         let view = Wearing::of(blocks, std::mem::take(&mut erases.erased));
         let first = blocks.block(0).0;
-        let named = self.asked.decide(Decision::Wear, view, random, None, |answer| {
-            if answer.is_none() {
+        let named = self.asked.decide(Decision::Wear, view, random, None, |decision| {
+            if decision.is_none() {
                 return Ok(None);
             }
-            let number = answer.cast::<Block>().ok().and_then(|block| block.get().number.checked_sub(first));
+            let number =
+                decision.cast::<Block>().ok().and_then(|block| block.get().number.checked_sub(first));
             let may_move = number.filter(|number| blocks.may_move(*number));
             may_move.map(Some).ok_or("a block of the row whose data may move now, or None")
         });
@@ -111,28 +112,28 @@ struct AdmissionState {
 pub struct Admission {
     asked: DesignObject,
     in_flight: Bytes,
-    answers: Mutex<AdmissionState>,
+    decisions: Mutex<AdmissionState>,
 }
 
 impl Admission {
     /// Creates it with this upper bound on bytes in flight.
     pub fn new(asked: DesignObject, in_flight: Bytes) -> Self {
         let random = Seed(0).stream("ssd.destage", 0);
-        Self { asked, in_flight, answers: Mutex::new(AdmissionState { random, waiting: None }) }
+        Self { asked, in_flight, decisions: Mutex::new(AdmissionState { random, waiting: None }) }
     }
 
-    fn answers(&mut self) -> &mut AdmissionState {
-        self.answers.get_mut().unwrap_or_else(PoisonError::into_inner)
+    fn decisions(&mut self) -> &mut AdmissionState {
+        self.decisions.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State for Admission {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
-        to.value("answers", &*self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+        to.value("answers", &*self.decisions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        *self.answers() = from.value("answers")?;
+        *self.decisions() = from.value("answers")?;
         Ok(())
     }
 }
@@ -143,28 +144,28 @@ impl Destage for Admission {
     }
 
     fn set_random(&mut self, random: Stream) {
-        self.answers().random = random;
+        self.decisions().random = random;
     }
 
     fn prepare(&mut self, _pages: u32) {
-        self.answers().waiting = None;
+        self.decisions().waiting = None;
     }
 
     /// Consulted once for each page written, however often the write has to wait.
     fn leaves(&self, page: LogicalPage, now: Instant) -> bool {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, leaves)) = answers.waiting.filter(|(waiting, _)| *waiting == page.0) {
+        let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, leaves)) = decisions.waiting.filter(|(waiting, _)| *waiting == page.0) {
             return leaves;
         }
         let view = Arriving::of(page, now);
-        let stays = self.asked.decide(Decision::Admit, view, &mut answers.random, true, |answer| {
-            answer.extract::<bool>().map_err(|_| "True for a page that stays in the buffer, or False")
+        let stays = self.asked.decide(Decision::Admit, view, &mut decisions.random, true, |decision| {
+            decision.extract::<bool>().map_err(|_| "True for a page that stays in the buffer, or False")
         });
-        answers.waiting = Some((page.0, !stays));
+        decisions.waiting = Some((page.0, !stays));
         !stays
     }
 
     fn written(&mut self, _page: LogicalPage, _now: Instant) {
-        self.answers().waiting = None;
+        self.decisions().waiting = None;
     }
 }

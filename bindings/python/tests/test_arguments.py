@@ -122,7 +122,7 @@ def wearing(ask: Callable[[Any], Any]) -> Call:
 
 
 def of_class(**keys: Any) -> object:
-    methods = {"looks_at": "victim", "streams": "stream", "collector_streams": "relocate", "rests_after": "idle", "in_flight": "admit", "name": "victim"}
+    methods = {"looks_at": "victim", "streams": "stream", "gc_streams": "relocate", "idle_after": "idle", "in_flight": "admit", "name": "victim"}
     [(key, _)] = keys.items()
     return type("Made", (typed.Design,), {methods[key]: print, "__annotations__": {}}, **{"name": "made", **keys})
 
@@ -204,7 +204,7 @@ def arguments() -> list[Argument]:
     one("contract", "design", wl.contract)
     one("counter", "meaning", wl.counter, "text, nul, long text")
     one("counter", "unit", lambda value: wl.counter("calls", unit=value))
-    add("Design.__init_subclass__", of_class, "looks_at", "streams", "collector_streams", "rests_after", "in_flight")
+    add("Design.__init_subclass__", of_class, "looks_at", "streams", "gc_streams", "idle_after", "in_flight")
     add("Design.__init_subclass__", of_class, "name", takes="None")
     own = {"share": "fraction, negative, infinity, minus infinity, huge fraction, huge", "most": "negative, huge", "mode": "empty text, text, nul, surrogate, long text", "is_on": "True"}
     own |= {"sizes": "empty list, list", "rates": "empty dict, dict, keys", "weights": "array"}

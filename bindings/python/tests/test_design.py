@@ -134,14 +134,14 @@ LAYERED = {"ftl.gc.relocator": {"policy": "generations", "streams": 3}}
 RESTING = {"ftl.gc.background": {"policy": "idle-gc", "idle": "2ms", "until_free": 5}}
 
 
-class Generations(wl.Design, name="layers", collector_streams=3):
+class Generations(wl.Design, name="layers", gc_streams=3):
     """The policy of that name."""
 
     def relocate(self, page: wl.Moved, random: wl.Random) -> int:
         return 0 if page.moved_by is None else min(page.moved_by + 1, 2)
 
 
-class Ahead(wl.Design, name="ahead", rests_after="2ms"):
+class Ahead(wl.Design, name="ahead", idle_after="2ms"):
     most: int = 5
 
     def idle(self, row: wl.Resting, random: wl.Random) -> int:
@@ -198,7 +198,7 @@ def test_blocks_that_failed_are_treated_as_a_design_says() -> None:
 
 @pytest.mark.parametrize("answer", [2, -1, "first", None])
 def test_a_stream_that_there_is_not_is_a_wrong_answer(answer: Any) -> None:
-    class Astray(wl.Design, name="astray", collector_streams=2):
+    class Astray(wl.Design, name="astray", gc_streams=2):
         def relocate(self, page: wl.Moved, random: wl.Random) -> Any:
             return answer
 
@@ -212,9 +212,9 @@ def test_other_designs_keep_the_contract(design: type[wl.Design]) -> None:
 
 
 def test_what_a_class_answers_goes_with_what_it_says() -> None:
-    with pytest.raises(wl.ConfigError, match="collector_streams of the design bad: found none beside relocate"):
+    with pytest.raises(wl.ConfigError, match="gc_streams of the design bad: found none beside relocate"):
         type("Bad", (wl.Design,), {"relocate": print, "__annotations__": {}}, name="bad")
-    with pytest.raises(wl.ConfigError, match="rests_after of the design bad: found it without idle"):
-        type("Bad", (wl.Design,), {"victim": print, "__annotations__": {}}, name="bad", rests_after="1ms")
-    with pytest.raises(wl.ConfigError, match="rests_after: found no time"):
-        type("Bad", (wl.Design,), {"idle": print, "__annotations__": {}}, name="bad", rests_after="soon")
+    with pytest.raises(wl.ConfigError, match="idle_after of the design bad: found it without idle"):
+        type("Bad", (wl.Design,), {"victim": print, "__annotations__": {}}, name="bad", idle_after="1ms")
+    with pytest.raises(wl.ConfigError, match="idle_after: found no time"):
+        type("Bad", (wl.Design,), {"idle": print, "__annotations__": {}}, name="bad", idle_after="soon")

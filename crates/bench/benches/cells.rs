@@ -66,20 +66,20 @@ fn measure(
     group: &mut Group<'_>,
     name: &str,
     arrays: &mut CellArrays,
-    answer: impl Fn(&mut CellArrays, u32) -> u32,
+    completion: impl Fn(&mut CellArrays, u32) -> u32,
 ) {
     let all = SHAPE.iter().product::<u32>() / 12;
-    (0..all).for_each(|n| _ = black_box(answer(arrays, n)));
+    (0..all).for_each(|n| _ = black_box(completion(arrays, n)));
     let mut from = 0;
     group.bench_function(name, |bencher| {
         bencher.iter(|| {
             from += ANSWERS;
-            (from..from + ANSWERS).map(|n| answer(arrays, n % all)).sum::<u32>()
+            (from..from + ANSWERS).map(|n| completion(arrays, n % all)).sum::<u32>()
         });
     });
 }
 
-fn answers(criterion: &mut Criterion) {
+fn completions(criterion: &mut Criterion) {
     let part = config::part("cubeftl-tlc").expect("the part is embedded");
     let mut group = criterion.benchmark_group("cells");
     group.bench_function("tables of a tebibyte", |bencher| bencher.iter(|| arrays(&part)));
@@ -105,5 +105,5 @@ fn programs(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, answers, programs);
+criterion_group!(benches, completions, programs);
 criterion_main!(benches);

@@ -20,12 +20,12 @@ impl Recorder {
     pub fn note(
         &mut self,
         number: u32,
-        (answer, submitted): (Completion, Instant),
+        (completion, submitted): (Completion, Instant),
         levels: impl FnOnce() -> (u32, u64),
     ) {
         if let Some(recorded) = &mut self.0 {
-            let at = submitted + answer.latency;
-            recorded.requests.push(TimelineRequest { id: RequestId(number), submitted, answer });
+            let at = submitted + completion.latency;
+            recorded.requests.push(TimelineRequest { id: RequestId(number), submitted, completion });
             let (buffered, free) = levels();
             recorded.levels.push(OccupancySample { at, buffered, free });
         }

@@ -28,18 +28,18 @@ impl JobMeasurements {
     }
 
     /// Counts the completion of a request of a job; `now` counts from the beginning of the run.
-    pub fn completed(&mut self, job: u16, answer: &Completion, now: Instant) {
+    pub fn completed(&mut self, job: u16, completion: &Completion, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
-        job.failed += u64::from(answer.failed);
-        let submitted = Instant::ZERO + (now - Instant::ZERO).saturating_sub(answer.latency);
+        job.failed += u64::from(completion.failed);
+        let submitted = Instant::ZERO + (now - Instant::ZERO).saturating_sub(completion.latency);
         let [first, _] = job.span.unwrap_or([submitted, now]);
         job.span = Some([first.min(submitted), now]);
         // Reads and writes are the first two operations.
-        let kind = answer.command.operation as usize;
+        let kind = completion.command.operation as usize;
         if let Some(histogram) = job.latency.get_mut(kind) {
-            histogram.record(answer.latency);
-            job.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
+            histogram.record(completion.latency);
+            job.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
         }
     }
 

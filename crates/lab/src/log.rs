@@ -102,8 +102,8 @@ impl Log {
     }
 
     /// Adds a completion at `now`.
-    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
-        self.rows.push((*answer, now));
+    pub fn add(&mut self, completion: &Completion, now: Instant) -> Result<()> {
+        self.rows.push((*completion, now));
         if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
     }
 
@@ -150,16 +150,17 @@ fn write_columns(
     rows: &[(Completion, Instant)],
 ) -> parquet::errors::Result<()> {
     let longs = |f: fn(&Completion, Instant) -> u64| -> Vec<i64> {
-        rows.iter().map(|(answer, now)| f(answer, *now) as i64).collect()
+        rows.iter().map(|(completion, now)| f(completion, *now) as i64).collect()
     };
     let columns = [
-        longs(|answer, now| now.ps() - answer.latency.ps()),
-        longs(|answer, _| answer.latency.ps()),
-        longs(|answer, _| answer.command.sector),
-        longs(|answer, _| answer.command.sectors),
+        longs(|completion, now| now.ps() - completion.latency.ps()),
+        longs(|completion, _| completion.latency.ps()),
+        longs(|completion, _| completion.command.sector),
+        longs(|completion, _| completion.command.sectors),
     ];
-    let operations: Vec<i32> = rows.iter().map(|(answer, _)| answer.command.operation as i32).collect();
-    let failed: Vec<bool> = rows.iter().map(|(answer, _)| answer.failed).collect();
+    let operations: Vec<i32> =
+        rows.iter().map(|(completion, _)| completion.command.operation as i32).collect();
+    let failed: Vec<bool> = rows.iter().map(|(completion, _)| completion.failed).collect();
     let mut group = writer.next_row_group()?;
     let mut longs = columns.iter();
     let mut at = 0;
@@ -182,8 +183,8 @@ fn write_columns(
 /// Writes lines of CSV.
 fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<()> {
     let mut text = String::with_capacity(rows.len() * 48);
-    for (answer, now) in rows {
-        let command = &answer.command;
+    for (completion, now) in rows {
+        let command = &completion.command;
         let op = match command.operation {
             Operation::Read => "R",
             Operation::Write => "W",
@@ -193,8 +194,8 @@ fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<
             Operation::Compare => "C",
         };
         let (offset, size) = (command.sector * SECTOR.0, command.sectors * SECTOR.0);
-        let (begin, latency) = (now.ps() - answer.latency.ps(), answer.latency.ps());
-        let failed = u8::from(answer.failed);
+        let (begin, latency) = (now.ps() - completion.latency.ps(), completion.latency.ps());
+        let failed = u8::from(completion.failed);
         text += &format!("{begin},{op},{offset},{size},{latency},{failed}\n");
     }
     file.write_all(text.as_bytes())

@@ -134,36 +134,36 @@ impl<D: BlockDevice> Measurements<D> {
     #[inline]
     pub fn completed(
         &mut self,
-        answer: &Completion,
+        completion: &Completion,
         job: Option<u16>,
         now: Instant,
         programmed: Programmed,
     ) -> Result<()> {
         if let Some(batch) = &mut self.batch {
-            batch.completed(answer, None, now, programmed)?;
+            batch.completed(completion, None, now, programmed)?;
         }
-        let kind = answer.command.operation as usize;
+        let kind = completion.command.operation as usize;
         let now = Instant::ZERO + (now - self.begin);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
-        self.failed += u64::from(answer.failed);
+        self.failed += u64::from(completion.failed);
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
-        sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
+        sums.longest_ps = sums.longest_ps.max(completion.latency.ps());
         if programmed != self.seen {
             sums.count_programs(programmed, &mut self.seen);
         }
         if kind < 2 {
-            sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
-            sums.latency_ps[kind] += u128::from(answer.latency.ps());
-        } else if answer.command.operation == Operation::Discard {
-            self.ineffective_discards += u64::from(self.is_ineffective(answer));
+            sums.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
+            sums.latency_ps[kind] += u128::from(completion.latency.ps());
+        } else if completion.command.operation == Operation::Discard {
+            self.ineffective_discards += u64::from(self.is_ineffective(completion));
         }
-        self.latency[kind].record(answer.latency);
+        self.latency[kind].record(completion.latency);
         if let Some(job) = job {
-            self.jobs.completed(job, answer, now);
+            self.jobs.completed(job, completion, now);
         }
         match &mut self.record {
-            Some(record) => record.add(answer, now),
+            Some(record) => record.add(completion, now),
             None => Ok(()),
         }
     }

@@ -299,8 +299,9 @@ fn summarize_slowest(slowest: &[&RequestBreakdown]) -> Option<Slowest> {
             None => dies.push((die, waited)),
         }
     }
-    let count =
-        |operation| slowest.iter().filter(|slow| slow.answer.command.operation == operation).count() as u64;
+    let count = |operation| {
+        slowest.iter().filter(|slow| slow.completion.command.operation == operation).count() as u64
+    };
     dies.sort_by_key(|(die, waited)| (std::cmp::Reverse(*waited), *die));
     let all: u128 = dies.iter().map(|(_, waited)| waited).sum();
     let part = |((device, die), waited)| TailDie { device, die, part: waited as f64 / all.max(1) as f64 };
@@ -308,8 +309,8 @@ fn summarize_slowest(slowest: &[&RequestBreakdown]) -> Option<Slowest> {
         requests: slowest.len() as u64,
         reads: count(Operation::Read),
         writes: count(Operation::Write),
-        least_us: last.answer.latency.us(),
-        most_us: first.answer.latency.us(),
+        least_us: last.completion.latency.us(),
+        most_us: first.completion.latency.us(),
         time: sums.time(),
         buffer_while: sums.buffer_while(),
         dies: dies.into_iter().map(part).collect(),
@@ -317,7 +318,7 @@ fn summarize_slowest(slowest: &[&RequestBreakdown]) -> Option<Slowest> {
 }
 
 fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequest {
-    let RequestBreakdown { answer, submitted, behind, device, .. } = slow;
+    let RequestBreakdown { completion, submitted, behind, device, .. } = slow;
     let mut sums = Sums::default();
     sums.add(&Interval::of(slow));
     let longest = behind.as_ref().and_then(|behind| {
@@ -326,11 +327,11 @@ fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequ
         Some(LongestCommand { work, device, die: behind.die.0, block: block.0, us: time.us() })
     });
     SlowRequest {
-        operation: operation(answer.command.operation).into(),
-        offset: answer.command.sector * SECTOR.0,
-        bytes: answer.command.sectors * SECTOR.0,
+        operation: operation(completion.command.operation).into(),
+        offset: completion.command.sector * SECTOR.0,
+        bytes: completion.command.sectors * SECTOR.0,
         submitted_seconds: submitted.since(begin).seconds(),
-        latency_us: answer.latency.us(),
+        latency_us: completion.latency.us(),
         time: sums.time(),
         buffer_while: sums.buffer_while(),
         longest,

@@ -335,8 +335,8 @@ impl Events {
 
     /// A request, and arrows to the flash reads for it.
     fn request(&mut self, request: &TimelineRequest) {
-        let TimelineRequest { id, submitted, answer } = request;
-        let (command, end) = (&answer.command, *submitted + answer.latency);
+        let TimelineRequest { id, submitted, completion } = request;
+        let (command, end) = (&completion.command, *submitted + completion.latency);
         let reads = self.reads.remove(id).unwrap_or_default();
         let track = 1 + self.lane(HOST, 1, *submitted, end);
         self.thread(HOST, track, || format!("requests {track}"));
@@ -345,7 +345,7 @@ impl Events {
             command.tag,
             command.sector * SECTOR.0,
             command.sectors * SECTOR.0,
-            answer.failed
+            completion.failed
         );
         self.slice((HOST, track), tail::operation(command.operation), *submitted, end, &arguments);
         for (process, its, from) in reads.into_iter().filter(|(.., from)| from >= submitted) {

@@ -118,7 +118,7 @@ fn a_session_of_a_workload_has_the_digest_of_the_run_whatever_its_steps() {
     for (what, workload) in paces() {
         let run = run(&device, &workload, &filled(3), &mut Unobserved).expect("it runs");
         let mut session = Session::open(&device, &workload, &filled(3)).expect("it opens");
-        let mut answers = 0;
+        let mut completions = 0;
         for step in 0..40_u64 {
             let now = session.now();
             let until = match step % 3 {
@@ -133,12 +133,12 @@ fn a_session_of_a_workload_has_the_digest_of_the_run_whatever_its_steps() {
             }
             let new = session.completions();
             assert!(
-                new.is_sorted_by_key(|answer| answer.time)
-                    && new.iter().all(|answer| answer.time <= session.now())
+                new.is_sorted_by_key(|completion| completion.time)
+                    && new.iter().all(|completion| completion.time <= session.now())
             );
-            answers += new.len() as u64;
-            assert_eq!(session.standing().completed, answers, "{what}");
-            assert_eq!(session.host().requests, answers, "{what}");
+            completions += new.len() as u64;
+            assert_eq!(session.standing().completed, completions, "{what}");
+            assert_eq!(session.host().requests, completions, "{what}");
         }
         let session = session.finish().expect("it ends");
         assert_eq!(session.digest, run.digest, "{what}");
@@ -152,9 +152,9 @@ fn a_step_to_a_time_to_which_an_earlier_one_did_not_come_stops_there() {
     let workload = Workload { queue_depth: Some(3), requests: Some(50), ..Workload::named("randread-4k") };
     let mut session = Session::open(&device, &workload, &filled(1)).expect("it opens");
     let [near, far] = [25, 1_000].map(|us| Instant::ZERO + Duration::from_us(us));
-    for answers in [1, 1, 1, 1, 1, 1, 0] {
+    for completions in [1, 1, 1, 1, 1, 1, 0] {
         session.advance(StepTarget::CompletionBy(near)).expect("it goes on");
-        assert_eq!(session.completions().len(), answers, "three requests take 10 us");
+        assert_eq!(session.completions().len(), completions, "three requests take 10 us");
     }
     assert_eq!(session.now(), near);
     session.advance(StepTarget::Time(far)).expect("it goes on");
@@ -214,7 +214,7 @@ fn a_session_is_saved_and_goes_on_unchanged_and_so_does_the_device_of_the_snapsh
             session.submit(&request).expect("the device takes it");
         }
         session.advance(StepTarget::Idle).expect("it goes on");
-        session.completions().iter().map(|answer| answer.latency).collect::<Vec<_>>()
+        session.completions().iter().map(|completion| completion.latency).collect::<Vec<_>>()
     };
     assert_eq!(later(&mut session), later(&mut restored));
     let [session, restored] = [session, restored].map(|session| session.finish().expect("it ends"));

@@ -299,7 +299,7 @@ impl<'a> Host<'a> {
             waits.unwrap_or_else(|waits| fail(&waits));
         }
         assert!(!self.device.is_read_only(), "the device reached its end of life");
-        assert!(self.device.completions().iter().all(|answer| !answer.failed), "a command failed");
+        assert!(self.device.completions().iter().all(|completion| !completion.failed), "a command failed");
         self.device.clear_completions();
     }
 

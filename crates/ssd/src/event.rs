@@ -13,7 +13,7 @@ pub enum Event {
     /// The controller has processed a command, and its work begins.
     Begin(RequestId),
     /// The work on a command is done.
-    Answer(RequestId),
+    Completion(RequestId),
     /// A step of a command on the host link is done.
     Link(RequestId),
     /// The flush timer has expired: the next part of the buffer is destaged.

@@ -28,7 +28,7 @@ pub struct FixedLatency {
     next: u32,
     digest: Digest,
     recovered: bool,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     /// Sectors that cannot be read.
     unreadable: BTreeSet<u64>,
     /// Contents of written sectors; `None` if contents are not tracked.
@@ -43,7 +43,7 @@ pub struct FixedLatency {
 }
 
 state!(FixedLatency {
-    values { under_way, next, digest, recovered, answers, unreadable, contents, carried, found }
+    values { under_way, next, digest, recovered, completions, unreadable, contents, carried, found }
     fixed { capacity, latency, failing, volatile }
 });
 
@@ -62,7 +62,7 @@ impl FixedLatency {
             next: 0,
             digest: Digest::default(),
             recovered: false,
-            answers: Vec::new(),
+            completions: Vec::new(),
             unreadable: BTreeSet::new(),
             contents: None,
             carried: BTreeMap::new(),
@@ -233,15 +233,15 @@ impl BlockDevice for FixedLatency {
         }
         let refused = self.failing.take_if(|failing| *failing == command.operation).is_some();
         let failed = refused || !self.unreadable.is_empty() && self.fails(&command);
-        self.answers.push(Completion { command, latency, failed });
+        self.completions.push(Completion { command, latency, failed });
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
     }
 
     fn outstanding(&self) -> usize {
@@ -400,7 +400,7 @@ mod tests {
         while let Some(done) = resumed.advance() {
             again.handle(done, &mut resumed);
         }
-        let tags: Vec<u32> = again.completions().iter().map(|answer| answer.command.tag).collect();
+        let tags: Vec<u32> = again.completions().iter().map(|completion| completion.command.tag).collect();
         assert_eq!((tags, again.outstanding()), (vec![0, 1, 2], 0));
         let empty = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut bytes = Vec::new();

@@ -146,8 +146,7 @@ impl Parts {
                 format!("{name}, which decides `frontier`, with the part {} in pool {pool}", part.name),
                 "a part that programs a word line in one shot, with as many word lines in each layer",
             );
-            let suspends =
-                needs.streams.iter().chain(&needs.collector_streams).any(|stream| stream.suspended > 0);
+            let suspends = needs.streams.iter().chain(&needs.gc_streams).any(|stream| stream.suspended > 0);
             wrong.require(
                 !suspends || config.file.ftl.gc.scope == Scope::Row,
                 "ftl.gc.scope",

@@ -64,7 +64,7 @@ pub struct TimelineRequest {
     /// Time of submission.
     pub submitted: Instant,
     /// The command and its latency.
-    pub answer: Completion,
+    pub completion: Completion,
 }
 
 /// Occupancy of a device.

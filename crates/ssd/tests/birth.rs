@@ -14,7 +14,7 @@ fn lives(file: DeviceFile) {
     assert!(!rig.device.is_read_only(), "read-only from birth");
     rig.device.fill(1.0);
     rig.overwrite(u64::from(rig.device.config().logical_pages.min(400)));
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed) && !rig.device.is_read_only());
+    assert!(rig.completions.iter().all(|(_, completion)| !completion.failed) && !rig.device.is_read_only());
     rig.alone(Operation::Read, false, 0, rig.device.config().unit.0 / 512);
 }
 

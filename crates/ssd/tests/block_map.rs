@@ -155,7 +155,7 @@ fn a_failed_program_moves_the_logical_block_to_a_new_one() {
     assert_eq!((totals.program_failures, totals.grown_bad_blocks, totals.lost_pages), (1, 1, 0));
     let sectors = u64::from(rig.device.config().logical_pages) * PAGE;
     rig.alone(Operation::Read, false, 0, sectors);
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+    assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
 }
 
 #[test]
@@ -168,7 +168,9 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
         rig.submit(Operation::Write, false, n * 7919 % 1_000 * PAGE, PAGE);
     }
     rig.run_down_to(0);
-    assert!(rig.device.is_read_only() && rig.answers.last().is_some_and(|(_, answer)| answer.failed));
+    assert!(
+        rig.device.is_read_only() && rig.completions.last().is_some_and(|(_, completion)| completion.failed)
+    );
     rig.audit();
 }
 
@@ -184,7 +186,10 @@ fn a_plane_group_in_which_every_attempt_fails_gives_up() {
     let mut writes = || rig.alone(Operation::Write, false, 15 * PAGE, PAGE);
     writes();
     writes();
-    assert_eq!(rig.answers.iter().map(|(_, answer)| answer.failed).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        rig.completions.iter().map(|(_, completion)| completion.failed).collect::<Vec<_>>(),
+        [false, true]
+    );
     assert!(rig.device.is_read_only());
     assert_eq!(rig.device.totals().program_failures, u64::from(MOST_FAILURES));
     rig.audit();

@@ -514,6 +514,6 @@ fn any_number_of_commands_may_wait_for_one_page() {
         rig.submit(Operation::Write, false, 0, 8);
     }
     rig.run_down_to(0);
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+    assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
     rig.audit();
 }

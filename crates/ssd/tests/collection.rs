@@ -78,8 +78,8 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
                 rig.rest(Duration::from_ms(2));
             }
             rig.audit();
-            assert_eq!(rig.answers.len() as u64, 20 * pages, "{gc:?}");
-            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{gc:?}");
+            assert_eq!(rig.completions.len() as u64, 20 * pages, "{gc:?}");
+            assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{gc:?}");
         }
     }
 }

@@ -60,20 +60,20 @@ static TOLD: [Metric; 13] = [
 #[derive(Clone)]
 struct Probe {
     name: &'static str,
-    answers: ExtensionPoints,
+    decisions: ExtensionPoints,
     observes: EventMask,
     wrong: bool,
     parameters: Parameters,
     told: Vec<u64>,
 }
 
-state!(Probe { values { told } fixed { name, answers, observes, wrong, parameters } });
+state!(Probe { values { told } fixed { name, decisions, observes, wrong, parameters } });
 
 impl Probe {
-    fn new(name: &'static str, answers: &[ExtensionPoint]) -> Self {
+    fn new(name: &'static str, decisions: &[ExtensionPoint]) -> Self {
         Self {
             name,
-            answers: ExtensionPoints::of(answers),
+            decisions: ExtensionPoints::of(decisions),
             observes: EventMask::NOTHING,
             wrong: false,
             parameters: Parameters { outcome: true, ..Parameters::DATA_SHEET },
@@ -93,8 +93,8 @@ impl Design for Probe {
 
     fn needs(&self) -> Needs {
         let streams = vec![WriteStream::native("all", 0)];
-        let collector_streams = streams.clone();
-        Needs { answers: self.answers, observes: self.observes, streams, collector_streams, ..Needs::of(&[]) }
+        let gc_streams = streams.clone();
+        Needs { decisions: self.decisions, observes: self.observes, streams, gc_streams, ..Needs::of(&[]) }
     }
 
     fn stream(&mut self, _: &HostPage<'_>, pool: u8, _: &mut View<'_>) -> u8 {
@@ -266,8 +266,8 @@ fn a_design_is_notified_of_the_events_in_its_mask_only() {
 
 #[test]
 fn a_design_queried_during_an_event_is_notified_of_each_level_change() {
-    let levels = |answers: &[ExtensionPoint]| {
-        let probe = Probe { observes: EventMask::BUFFER, ..Probe::new("watches", answers) };
+    let levels = |decisions: &[ExtensionPoint]| {
+        let probe = Probe { observes: EventMask::BUFFER, ..Probe::new("watches", decisions) };
         // A written page is destaged in the same event, so the design is queried about it with the new
         // occupancy.
         let mut file = small();
@@ -296,7 +296,7 @@ fn what_a_design_measures_is_reported_from_one_time_to_another() {
 
 #[test]
 fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
-    for (seam, answer, allowed) in [
+    for (seam, decision, allowed) in [
         (ExtensionPoint::Stream, "stream 3", "one of the 1 of pool 0"),
         (ExtensionPoint::Place, "plane group 99", "one of the plane groups that accept a program unit"),
         (ExtensionPoint::Frontier, "word line 0", "that is unprogrammed"),
@@ -314,7 +314,7 @@ fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
             text.starts_with(&format!("the design wrong made an invalid decision for `{seam}`: found ")),
             "{text}"
         );
-        assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
+        assert!(wrong.decision.contains(decision) && wrong.allowed.contains(allowed), "{text}");
         // The device continued with another decision, so its state is consistent.
         rig.audit();
     }

@@ -25,8 +25,8 @@ impl Design for Sends {
     }
 
     fn needs(&self) -> Needs {
-        let collector_streams = vec![WriteStream::native("stays", 0), WriteStream::native("stays", 1)];
-        Needs { collector_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
+        let gc_streams = vec![WriteStream::native("stays", 0), WriteStream::native("stays", 1)];
+        Needs { gc_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
     }
 
     fn migration_target(
@@ -143,7 +143,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
             rig.take_completions();
         }
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{found} is answered"));
-        assert_eq!((wrong.seam, wrong.answer.as_str()), (ExtensionPoint::Relocate, found));
+        assert_eq!((wrong.seam, wrong.decision.as_str()), (ExtensionPoint::Relocate, found));
         assert!(wrong.allowed.contains("another pool, which is mapped by page"), "{wrong}");
         rig.audit();
     }
@@ -176,6 +176,6 @@ fn a_design_that_decides_relocate_without_a_stream_is_refused_before_the_run() {
     assert_eq!(
         wrong.to_string(),
         "designs: found undeclared without a GC stream, wanted a design that decides `relocate` to declare its streams in \
-         `Needs::collector_streams`, a native one first"
+         `Needs::gc_streams`, a native one first"
     );
 }

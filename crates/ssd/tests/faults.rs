@@ -30,7 +30,7 @@ fn rule(fails: Fails) -> FaultFile {
 
 /// Number of failed completions.
 fn failed(rig: &Rig) -> usize {
-    rig.answers.iter().filter(|(_, answer)| answer.failed).count()
+    rig.completions.iter().filter(|(_, completion)| completion.failed).count()
 }
 
 /// Reads each page alone. Returns the numbers of the unreadable pages.
@@ -38,7 +38,7 @@ fn unread(rig: &mut Rig) -> Vec<u32> {
     let pages = rig.device.config().logical_pages;
     let fails = |page: &u32| {
         rig.alone(Operation::Read, false, u64::from(*page) * PAGE, PAGE);
-        rig.answers.last().expect("it was answered").1.failed
+        rig.completions.last().expect("it was answered").1.failed
     };
     (0..pages).filter(fails).collect()
 }

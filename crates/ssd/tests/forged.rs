@@ -106,7 +106,7 @@ fn go_on(device: Device, agenda: &Agenda) {
     let mut device = device;
     let mut calendar: Calendar<Event> = agenda.calendar(|event| event);
     let sectors = sectors_of(&device);
-    let mut answers = Vec::new();
+    let mut completions = Vec::new();
     for n in 0..300u64 {
         let (operation, sector) = command(n * 3 + 1, sectors);
         device.submit(
@@ -115,7 +115,7 @@ fn go_on(device: Device, agenda: &Agenda) {
         );
         if n % 8 == 7 {
             settle(&mut device, &mut calendar);
-            device.take_completions(&mut answers);
+            device.take_completions(&mut completions);
         }
     }
     settle(&mut device, &mut calendar);

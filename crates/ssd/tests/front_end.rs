@@ -67,7 +67,7 @@ fn a_prefetched_lookup_may_be_of_no_sectors_at_the_end_of_the_device() {
     rig.device.prefetch_lookups([Some(&at_the_end), Some(&at_the_end)]);
     rig.submit_command(at_the_end);
     rig.run_down_to(0);
-    assert!(!rig.answers[0].1.failed);
+    assert!(!rig.completions[0].1.failed);
 }
 
 #[test]
@@ -181,8 +181,10 @@ fn sata_works_on_32_commands_and_the_host_holds_the_rest() {
     let mut rig = Rig::new(file, 1);
     (0..70).for_each(|n| rig.submit(Operation::Read, false, n * 8, 8));
     rig.run_down_to(0);
-    let first = rig.answers.iter().filter(|(at, _)| at.since(Instant::ZERO) < Duration::from_ms(2)).count();
-    let second = rig.answers.iter().filter(|(at, _)| at.since(Instant::ZERO) < Duration::from_ms(3)).count();
+    let first =
+        rig.completions.iter().filter(|(at, _)| at.since(Instant::ZERO) < Duration::from_ms(2)).count();
+    let second =
+        rig.completions.iter().filter(|(at, _)| at.since(Instant::ZERO) < Duration::from_ms(3)).count();
     assert_eq!((first, second - first), (32, 32));
 }
 
@@ -195,9 +197,11 @@ fn a_flush_is_alone_in_a_sata_device() {
         rig.submit(operation, false, 0, 8);
     }
     rig.run_down_to(0);
-    let operations: Vec<_> = rig.answers.iter().map(|(_, answer)| answer.command.operation).collect();
+    let operations: Vec<_> =
+        rig.completions.iter().map(|(_, completion)| completion.command.operation).collect();
     assert_eq!(operations[..2], [Operation::Read, Operation::Flush]);
-    let times: Vec<u64> = rig.answers.iter().map(|(at, _)| at.since(Instant::ZERO).ns() / 100_000).collect();
+    let times: Vec<u64> =
+        rig.completions.iter().map(|(at, _)| at.since(Instant::ZERO).ns() / 100_000).collect();
     assert_eq!(times, [1, 2, 3, 3], "one after another in steps of the firmware's time, then two at once");
 }
 
@@ -214,7 +218,8 @@ fn commands_start_in_the_proportion_of_their_weights() {
     }
     // The first command is alone when it arrives. All others arrive before it completes.
     rig.run_down_to(3_000 - 1_001);
-    let count = |queue| rig.answers[1..].iter().filter(|(_, answer)| answer.command.tag == queue).count();
+    let count =
+        |queue| rig.completions[1..].iter().filter(|(_, completion)| completion.command.tag == queue).count();
     let counts = [0, 1, 2].map(count);
     assert_eq!(counts.iter().sum::<usize>(), 1_000);
     // One command of tolerance, for the round that the first command began.
@@ -238,7 +243,7 @@ fn each_namespace_has_addresses_of_its_own() {
     rig.submit_command(write);
     rig.run_down_to(0);
     assert_eq!(
-        rig.answers[0].1.command,
+        rig.completions[0].1.command,
         Command { namespace: 1, ..write },
         "the answer has the host's address"
     );
@@ -272,7 +277,7 @@ fn a_comparison_fails_when_a_page_is_of_another_version() {
     let mut compare = |sector, sectors, expected| {
         rig.compare(sector, sectors, expected);
         rig.run_down_to(0);
-        !rig.answers.last().expect("it was answered").1.failed
+        !rig.completions.last().expect("it was answered").1.failed
     };
     assert!(compare(0, 32, 0), "what the host wrote last is there");
     assert!(compare(8, 8, 2) && compare(16, 8, 1));
@@ -374,12 +379,12 @@ proptest! {
         }
         rig.run_down_to(0);
         rig.audit();
-        let mut tags: Vec<u32> = rig.answers.iter().map(|(_, answer)| answer.command.tag).collect();
+        let mut tags: Vec<u32> = rig.completions.iter().map(|(_, completion)| completion.command.tag).collect();
         tags.sort_unstable();
         prop_assert_eq!(tags, (0..steps.len() as u32).collect::<Vec<_>>());
         for (kind, operation) in [Operation::Read, Operation::Write].into_iter().enumerate() {
-            let of_kind = rig.answers.iter().filter(|(_, answer)| answer.command.operation == operation);
-            let latency: u128 = of_kind.map(|(_, answer)| u128::from(answer.latency.ps())).sum();
+            let of_kind = rig.completions.iter().filter(|(_, completion)| completion.command.operation == operation);
+            let latency: u128 = of_kind.map(|(_, completion)| u128::from(completion.latency.ps())).sum();
             prop_assert_eq!(rig.device.totals().times.spent[kind].iter().sum::<u128>(), latency);
         }
     }

@@ -56,7 +56,7 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
     }
     // Chosen: more requests than a sequence has.
     rig.device.explain(Tail::keeping_slowest(10_000));
-    let before = rig.answers.len();
+    let before = rig.completions.len();
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);
         // Most commands go to a small part of the device, so that they overlap.
@@ -103,16 +103,16 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
             rig.audit();
         }
     }
-    check_explained(&rig, rig.answers.len() - before);
+    check_explained(&rig, rig.completions.len() - before);
     hold_against(&mut rig, &model);
 }
 
-/// Checks that there are `answers` latency breakdowns, and that the parts of each add up to its latency.
-fn check_explained(rig: &Rig, answers: usize) {
+/// Checks that there are `completions` latency breakdowns, and that the parts of each add up to its latency.
+fn check_explained(rig: &Rig, completions: usize) {
     let slowest = rig.device.tail().expect("requests are explained").slowest();
-    assert_eq!(slowest.len(), answers);
+    assert_eq!(slowest.len(), completions);
     for slow in slowest {
-        assert_eq!(slow.parts.into_iter().sum::<Duration>(), slow.answer.latency, "{slow:?}");
+        assert_eq!(slow.parts.into_iter().sum::<Duration>(), slow.completion.latency, "{slow:?}");
         let behind = slow.behind.as_ref().map_or(Duration::ZERO, |behind| behind.by_work.into_iter().sum());
         assert!(behind <= slow.die_wait(), "{slow:?}");
     }
@@ -184,7 +184,7 @@ fn hold_against(rig: &mut Rig, model: &Model) {
 }
 
 fn failed_last(rig: &Rig) -> bool {
-    rig.answers.last().expect("a command was answered").1.failed
+    rig.completions.last().expect("a command was answered").1.failed
 }
 
 /// Losses allowed in a device with failed operations.
@@ -199,9 +199,9 @@ impl Failing {
     fn of(rig: &Rig, per_page: u64) -> Self {
         let totals = rig.device.totals();
         let mut refused = BTreeMap::new();
-        for (_, answer) in &rig.answers {
-            let Command { operation, sector, sectors, .. } = answer.command;
-            if answer.failed && matches!(operation, Operation::Write | Operation::WriteZeroes) {
+        for (_, completion) in &rig.completions {
+            let Command { operation, sector, sectors, .. } = completion.command;
+            if completion.failed && matches!(operation, Operation::Write | Operation::WriteZeroes) {
                 let pages = (sector / per_page) as u32..=((sector + sectors - 1) / per_page) as u32;
                 pages.for_each(|page| *refused.entry(page).or_insert(0) += 1);
             }
@@ -231,9 +231,9 @@ impl Failing {
         let totals = rig.device.totals();
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
         assert!(!read_only || worn, "the device has room");
-        for (_, answer) in rig.answers.iter().filter(|(_, answer)| answer.failed) {
-            let reads = matches!(answer.command.operation, Operation::Read | Operation::Compare);
-            assert!(reads || read_only, "{answer:?}");
+        for (_, completion) in rig.completions.iter().filter(|(_, completion)| completion.failed) {
+            let reads = matches!(completion.command.operation, Operation::Read | Operation::Compare);
+            assert!(reads || read_only, "{completion:?}");
         }
     }
 }

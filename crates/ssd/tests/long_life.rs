@@ -53,8 +53,8 @@ fn a_full_device_overwritten_for_twenty_drive_writes_never_runs_dry() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         overwrite(&mut rig, 20 * pages);
-        assert_eq!(rig.answers.len() as u64, 20 * pages);
-        assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+        assert_eq!(rig.completions.len() as u64, 20 * pages);
+        assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
         assert!(rig.device.totals().erases > 0 && rig.device.totals().gc_programs > 0);
     }
 }
@@ -85,8 +85,8 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             rig.device.fill(1.0);
             let pages = u64::from(rig.device.config().logical_pages);
             overwrite(&mut rig, 20 * pages);
-            assert_eq!(rig.answers.len() as u64, 20 * pages, "{victim:?} {scope:?}");
-            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{victim:?} {scope:?}");
+            assert_eq!(rig.completions.len() as u64, 20 * pages, "{victim:?} {scope:?}");
+            assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{victim:?} {scope:?}");
             let chosen = rig.device.base().blocks.super_block_counts().map_or(0, |counts| counts.chosen);
             assert_eq!(chosen > 0, scope == Scope::SuperBlock, "{victim:?} {scope:?}");
         }
@@ -114,8 +114,8 @@ fn a_device_with_most_of_its_map_in_flash_survives_twenty_drive_writes() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages) / 8;
         overwrite(&mut rig, 20 * pages);
-        assert_eq!(rig.answers.len() as u64, 20 * pages);
-        assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+        assert_eq!(rig.completions.len() as u64, 20 * pages);
+        assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
         let totals = rig.device.totals();
         assert!(totals.translation_reads > 0 && totals.translation_programs > 0, "{totals:?}");
     }
@@ -132,10 +132,11 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
         assert!(rig.device.is_read_only() && rig.device.base().blocks.bad() > 0);
         let most = rig.device.chips().erases().iter().copied().max();
         assert_eq!(most, Some(7), "a block fails at the erase after its last");
-        let before = rig.answers.len();
+        let before = rig.completions.len();
         rig.alone(Operation::Write, false, 0, 8);
         rig.alone(Operation::Read, false, 0, pages * 8);
-        let failed: Vec<bool> = rig.answers[before..].iter().map(|(_, answer)| answer.failed).collect();
+        let failed: Vec<bool> =
+            rig.completions[before..].iter().map(|(_, completion)| completion.failed).collect();
         assert_eq!(failed, [true, false]);
     }
 }
@@ -345,10 +346,11 @@ fn a_device_at_its_end_completes_durable_writes_and_flushes() {
         }
         rig.run_down_to(0);
         rig.audit();
-        assert_eq!(rig.answers.len() as u64, submitted + 40);
-        let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
+        assert_eq!(rig.completions.len() as u64, submitted + 40);
+        let reads =
+            rig.completions.iter().filter(|(_, completion)| completion.command.operation == Operation::Read);
         assert!(
-            reads.clone().count() == 20 && reads.clone().all(|(_, answer)| !answer.failed),
+            reads.clone().count() == 20 && reads.clone().all(|(_, completion)| !completion.failed),
             "reads are served"
         );
     }

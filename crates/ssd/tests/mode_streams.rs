@@ -57,13 +57,13 @@ impl Design for Sorts {
 
     fn needs(&self) -> Needs {
         let seams = [(&self.streams, ExtensionPoint::Stream), (&self.of_collector, ExtensionPoint::Relocate)];
-        let answers: Vec<ExtensionPoint> =
+        let completions: Vec<ExtensionPoint> =
             seams.into_iter().filter(|(named, _)| !named.is_empty()).map(|(_, seam)| seam).collect();
         Needs {
             observes: EventMask::PROGRAMMED,
             streams: self.streams.clone(),
-            collector_streams: self.of_collector.clone(),
-            ..Needs::of(&answers)
+            gc_streams: self.of_collector.clone(),
+            ..Needs::of(&completions)
         }
     }
 

@@ -60,7 +60,10 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
             rig.alone(Operation::Write, true, page * 8, 8);
         }
         rig.audit();
-        (rig.answers.iter().filter(|(_, answer)| answer.failed).count(), rig.device.is_read_only())
+        (
+            rig.completions.iter().filter(|(_, completion)| completion.failed).count(),
+            rig.device.is_read_only(),
+        )
     };
     let (failed, read_only) = run(BalancerKind::Stealing { reach: Reach::Die, least: 1 });
     assert_eq!((failed, read_only), (0, false));

@@ -155,7 +155,7 @@ impl Play {
         if matches!(start, Start::Aged(_)) {
             // The last data written are still in the buffer.
             rig.alone(Operation::Flush, false, 0, 0);
-            rig.answers.clear();
+            rig.completions.clear();
         }
         for (page, version) in written {
             pages[page as usize] = Page { versions: version, states: vec![Held::Version(version)] };
@@ -200,10 +200,11 @@ impl Play {
     }
 
     fn take_completions(&mut self) {
-        for answer in self.rig.take_completions() {
-            let reads = answer.command.operation == Operation::Read;
-            assert!(reads || !answer.failed || self.is_worn(), "nothing is refused: {answer:?}");
-            let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
+        for completion in self.rig.take_completions() {
+            let reads = completion.command.operation == Operation::Read;
+            assert!(reads || !completion.failed || self.is_worn(), "nothing is refused: {completion:?}");
+            let pending =
+                self.pending.remove(&completion.command.tag).expect("each command is answered once");
             for (page, held) in pending.written {
                 if pending.durable {
                     self.pages[page as usize].safe(held);

@@ -186,7 +186,7 @@ fn failing(rules: &[FaultFile]) -> Rig {
 }
 
 fn last_failed(rig: &Rig) -> bool {
-    rig.answers.last().expect("it was answered").1.failed
+    rig.completions.last().expect("it was answered").1.failed
 }
 
 #[test]

@@ -44,13 +44,13 @@ impl Design for Again {
     }
 
     fn needs(&self) -> Needs {
-        let answers: &[ExtensionPoint] = if self.names {
+        let completions: &[ExtensionPoint] = if self.names {
             &[ExtensionPoint::Stream, ExtensionPoint::Frontier]
         } else {
             &[ExtensionPoint::Stream]
         };
         let hot = WriteStream { mode: CellMode::Reprogrammed(self.times), ..WriteStream::native("hot", 0) };
-        Needs { streams: vec![WriteStream::native("cold", 0), hot], ..Needs::of(answers) }
+        Needs { streams: vec![WriteStream::native("cold", 0), hot], ..Needs::of(completions) }
     }
 
     fn stream(&mut self, written: &HostPage<'_>, _: u8, _: &mut View<'_>) -> u8 {
@@ -195,8 +195,8 @@ impl Design for Moves {
 
     fn needs(&self) -> Needs {
         let again = WriteStream { mode: CellMode::Reprogrammed(1), ..WriteStream::native("moved", 0) };
-        let collector_streams = vec![WriteStream::native("usual", 0), again];
-        Needs { collector_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
+        let gc_streams = vec![WriteStream::native("usual", 0), again];
+        Needs { gc_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
     }
 }
 

@@ -31,7 +31,7 @@ fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
     rig.run_down_to(0);
     rig.audit();
     let of = |operation| {
-        let found = rig.answers.iter().find(|(_, answer)| answer.command.operation == operation);
+        let found = rig.completions.iter().find(|(_, completion)| completion.command.operation == operation);
         found.expect("it is answered").1.latency
     };
     (of(Operation::Read), of(Operation::Write))
@@ -74,8 +74,9 @@ fn a_program_is_suspended_so_often_and_not_more() {
         }
         rig.run_down_to(0);
         rig.audit();
-        let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
-        let latencies: Vec<Duration> = reads.map(|(_, answer)| answer.latency).collect();
+        let reads =
+            rig.completions.iter().filter(|(_, completion)| completion.command.operation == Operation::Read);
+        let latencies: Vec<Duration> = reads.map(|(_, completion)| completion.latency).collect();
         latencies.iter().position(|latency| *latency > PROGRAM - REST * 2)
     };
     assert_eq!([1, 2, 4].map(slow_reads), [Some(1), Some(2), Some(4)]);
@@ -94,8 +95,9 @@ fn longest_read(file: DeviceFile) -> Duration {
     rig.run_down_to(0);
     rig.audit();
     assert!(rig.device.totals().erases > 50, "{:?}", rig.device.totals());
-    let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
-    reads.map(|(_, answer)| answer.latency).max().expect("there are reads")
+    let reads =
+        rig.completions.iter().filter(|(_, completion)| completion.command.operation == Operation::Read);
+    reads.map(|(_, completion)| completion.latency).max().expect("there are reads")
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn the_oldest_goes_first_where_reads_have_no_priority() {
         rig.submit(Operation::Read, false, 160, 8);
         rig.run_down_to(0);
         let mut ends: Vec<(Instant, Operation)> =
-            rig.answers.iter().map(|(at, answer)| (*at, answer.command.operation)).collect();
+            rig.completions.iter().map(|(at, completion)| (*at, completion.command.operation)).collect();
         ends.sort_by_key(|(at, _)| *at);
         ends.into_iter().map(|(_, operation)| operation).collect::<Vec<_>>()
     };
@@ -150,8 +152,9 @@ fn collector_first(priority: GcPriority, age_limit: Duration) -> (u64, Duration)
     }
     rig.run_down_to(0);
     rig.audit();
-    let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
-    let longest = reads.map(|(_, answer)| answer.latency).max().expect("there are reads");
+    let reads =
+        rig.completions.iter().filter(|(_, completion)| completion.command.operation == Operation::Read);
+    let longest = reads.map(|(_, completion)| completion.latency).max().expect("there are reads");
     (rig.device.totals().gc_programs, longest)
 }
 
@@ -176,7 +179,8 @@ fn merged_reads_of_a_page_transfer_it_once() {
     (0..3).for_each(|_| rig.submit(Operation::Read, false, 160, 8));
     rig.run_down_to(0);
     rig.audit();
-    let latencies: Vec<Duration> = rig.answers[1..].iter().map(|(_, answer)| answer.latency).collect();
+    let latencies: Vec<Duration> =
+        rig.completions[1..].iter().map(|(_, completion)| completion.latency).collect();
     // Includes the turnaround of the bus after the first read.
     assert!(latencies[0] >= alone && latencies[0] < alone + Duration::from_ns(200), "{latencies:?}");
     assert_eq!(latencies[1..], [latencies[0] * 2; 3]);

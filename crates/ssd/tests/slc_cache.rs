@@ -150,7 +150,7 @@ fn a_cached_device_survives_ten_drive_writes_filled_to_the_brim() {
             }
             rig.run_down_to(0);
             rig.audit();
-            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{cache:?}");
+            assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{cache:?}");
             let totals = rig.device.totals();
             assert!(totals.slc_programs > pages / 20, "{cache:?}: {}", totals.slc_programs);
             assert!(totals.folded > 0 && totals.folded <= totals.gc_programs, "{cache:?}");

@@ -123,7 +123,7 @@ fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     assert!(saved(&two) == bytes, "what was restored is what was saved");
     let mut before = Vec::new();
     one.device.take_completions(&mut before);
-    let first = (one.answers.len(), before.len());
+    let first = (one.completions.len(), before.len());
     let mut again = Vec::new();
     two.device.take_completions(&mut again);
     assert_eq!(before, again);
@@ -134,7 +134,7 @@ fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     }
     assert_eq!(one.device.digest(), two.device.digest());
     assert_eq!(one.device.totals(), two.device.totals());
-    assert_eq!(one.answers[first.0..], two.answers[..]);
+    assert_eq!(one.completions[first.0..], two.completions[..]);
     assert!(saved(&one) == saved(&two), "the devices are equal in the end");
 }
 

@@ -168,7 +168,7 @@ fn a_full_device_with_the_least_spare_space_never_runs_dry() {
             rig.run_down_to(0);
             rig.audit();
             assert!(rig.device.invalid_decision().is_none(), "{:?}", rig.device.invalid_decision());
-            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{settings:?}");
+            assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{settings:?}");
             assert!(counted(&rig, &mark, "sets_aside.suspended") > 0, "{settings:?}");
             assert_eq!(counted(&rig, &mark, "sets_aside.resumed") > 0, chances[1] > 0, "{settings:?}");
             assert_eq!(counted(&rig, &mark, "sets_aside.victims") > 0, chances[2] > 0, "{settings:?}");
@@ -212,7 +212,7 @@ fn a_device_that_wears_out_refuses_writes_and_still_reads() {
     rig.audit();
     assert!(rig.device.is_read_only(), "it came to its end");
     rig.alone(Operation::Read, false, 0, pages * 8);
-    assert!(!rig.answers.last().expect("it was answered").1.failed);
+    assert!(!rig.completions.last().expect("it was answered").1.failed);
 }
 
 #[test]
@@ -232,9 +232,9 @@ fn suspended_blocks_need_spare_space() {
 }
 
 /// Overwrites whole pages. Returns the invalid decision of the design.
-fn invalid_decision(answers: Wrong) -> String {
+fn invalid_decision(completions: Wrong) -> String {
     let file = roomy(Settings::suspending(1));
-    let mut rig = Rig::with(&file, Box::new(answers), 1).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let mut rig = Rig::with(&file, Box::new(completions), 1).unwrap_or_else(|wrong| panic!("{wrong}"));
     for n in 0..20_000 {
         rig.submit(Operation::Write, false, n * 7919 % 500 * 8, 8);
         while rig.device.outstanding() > 3 && rig.device.invalid_decision().is_none() {

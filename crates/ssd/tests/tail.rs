@@ -43,7 +43,7 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     let read = BusPhase::Read.total(&part, 1) + part.read_time(0) + BusPhase::DataOut.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
     let mut reads: Vec<&RequestBreakdown> = tail(&rig).slowest();
-    reads.retain(|slow| slow.answer.command.operation == Operation::Read);
+    reads.retain(|slow| slow.completion.command.operation == Operation::Read);
     assert_eq!(reads.len(), 3);
     for (before, slow) in reads.iter().rev().enumerate() {
         let behind = slow.behind.as_ref().expect("it waited for the die");
@@ -55,7 +55,7 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
         assert_eq!(slow.die_wait(), program + reads, "nothing of the wait is left");
         let (work, _, time) = behind.longest.expect("it waited behind something");
         assert_eq!((work, time), (DieWork::HostProgram, program));
-        assert_eq!(sum(slow), slow.answer.latency);
+        assert_eq!(sum(slow), slow.completion.latency);
     }
 }
 
@@ -71,9 +71,9 @@ fn the_slowest_are_kept_and_no_others() {
         rig.submit(operation, false, n * 7919 % pages * 8, 8);
     }
     rig.run_down_to(0);
-    let mut all: Vec<Duration> = rig.answers.iter().map(|(_, answer)| answer.latency).collect();
+    let mut all: Vec<Duration> = rig.completions.iter().map(|(_, completion)| completion.latency).collect();
     all.sort_unstable_by_key(|latency| std::cmp::Reverse(*latency));
-    let kept: Vec<Duration> = tail(&rig).slowest().iter().map(|slow| slow.answer.latency).collect();
+    let kept: Vec<Duration> = tail(&rig).slowest().iter().map(|slow| slow.completion.latency).collect();
     assert_eq!(kept, all[..25]);
 
     let sampled: u64 = tail(&rig).sample().iter().flatten().map(|interval| interval.requests).sum();
@@ -114,7 +114,7 @@ fn the_time_of_earlier_tries_is_that_of_retries() {
     assert!(tried > 0, "cells of a year need retries");
     for slow in slow {
         assert_eq!(slow.die_wait(), Duration::ZERO, "a read alone waits for nothing: {slow:?}");
-        assert_eq!(slow.submitted + sum(slow), slow.submitted + slow.answer.latency);
+        assert_eq!(slow.submitted + sum(slow), slow.submitted + slow.completion.latency);
     }
 }
 

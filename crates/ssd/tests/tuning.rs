@@ -45,7 +45,7 @@ fn filled(file: DeviceFile) -> Rig {
 
 fn read(rig: &mut Rig, page: u32) -> Duration {
     let time = rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE);
-    assert!(!rig.answers.last().expect("it was answered").1.failed, "page {page}");
+    assert!(!rig.completions.last().expect("it was answered").1.failed, "page {page}");
     time
 }
 

@@ -100,7 +100,10 @@ fn every_way_to_level_survives_twenty_drive_writes_at_seven_percent() {
                 }
                 rig.run_down_to(0);
                 rig.audit();
-                assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{levelling:?} {allocation:?}");
+                assert!(
+                    rig.completions.iter().all(|(_, completion)| !completion.failed),
+                    "{levelling:?} {allocation:?}"
+                );
             }
         }
     }

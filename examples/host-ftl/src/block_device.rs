@@ -46,7 +46,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Completion(number) => self.completion(number, calendar.now()),
             Event::Device(event) => {
                 self.ftl.device.handle(event, &mut calendar.within(Event::Device));
                 match self.power {
@@ -58,11 +58,11 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
     }
 
     fn outstanding(&self) -> usize {
@@ -205,14 +205,14 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
-        let (mut of_device, mut answers) = (Vec::new(), Vec::new());
+        let (mut of_device, mut completions) = (Vec::new(), Vec::new());
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => answers.push(*number),
+                Event::Completion(number) => completions.push(*number),
             }
         }
-        if !answers.iter().all(|number| self.requests.contains_key(number)) {
+        if !completions.iter().all(|number| self.requests.contains_key(number)) {
             return Err("a completion of a command that is not outstanding".into());
         }
         self.ftl.check_loaded()?;

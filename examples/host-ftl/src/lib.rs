@@ -30,7 +30,7 @@ pub enum Event<E> {
     /// An event of its device.
     Device(E),
     /// The command with this number completes.
-    Answer(u32),
+    Completion(u32),
 }
 
 /// A host command.
@@ -75,13 +75,13 @@ pub struct HostFtl<D> {
     flushes: Vec<u32>,
     power: Power,
     recovery: Option<Recovered>,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     digest: Digest,
     followed: Option<Box<TrackedContents>>,
 }
 
 state!(HostFtl<D: State> {
-    values { requests, next, writes, flushes, power, recovery, answers, digest }
+    values { requests, next, writes, flushes, power, recovery, completions, digest }
     parts { ftl }
     fixed { command_time, followed }
 });
@@ -98,7 +98,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
             flushes: Vec::new(),
             power: Power::On,
             recovery: None,
-            answers: Vec::new(),
+            completions: Vec::new(),
             digest: Digest::default(),
             followed: None,
         }
@@ -166,15 +166,15 @@ impl<D: PhysicalDevice> HostFtl<D> {
 
     /// Completes a command after the host time.
     fn schedule_completion(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
-        calendar.after(self.command_time, Event::Answer(number));
+        calendar.after(self.command_time, Event::Completion(number));
     }
 
-    fn answer(&mut self, number: u32, now: Instant) {
+    fn completion(&mut self, number: u32, now: Instant) {
         let Request { command, submitted, failed, .. } = self.requests.remove(&number).expect("it is done");
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        self.answers.push(Completion { command, latency, failed });
+        self.completions.push(Completion { command, latency, failed });
     }
 
     /// Runs every activity that is possible now, of the FTL and of waiting host commands.

@@ -70,13 +70,13 @@ pub struct Raid0<D> {
     next: u32,
     digest: Digest,
     counts: Counts,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     /// `None` unless data verification is on.
     followed: Option<Box<TrackedContents>>,
 }
 
 state!(Raid0<D: State> {
-    values { under_way, next, digest, counts, answers }
+    values { under_way, next, digest, counts, completions }
     lists { members }
     fixed { striping, followed }
 });
@@ -108,7 +108,16 @@ impl<D: BlockDevice> Raid0<D> {
         }
         let striping = Striping::of(members.len() as u64, unit, &shape);
         let (under_way, digest, counts) = (BTreeMap::new(), Digest::default(), Counts::default());
-        Self { members, striping, under_way, next: 0, digest, counts, answers: Vec::new(), followed: None }
+        Self {
+            members,
+            striping,
+            under_way,
+            next: 0,
+            digest,
+            counts,
+            completions: Vec::new(),
+            followed: None,
+        }
     }
 
     /// The members.
@@ -121,7 +130,7 @@ impl<D: BlockDevice> Raid0<D> {
     fn take_found(&mut self, member: u16) {
         let Some(followed) = &mut self.followed else { return };
         let device = &mut self.members[usize::from(member)];
-        let tags: Vec<u32> = device.completions().iter().map(|answer| answer.command.tag).collect();
+        let tags: Vec<u32> = device.completions().iter().map(|completion| completion.command.tag).collect();
         for tag in tags {
             let Some(found) = device.take_contents(tag) else { continue };
             let command = &self.under_way[&tag].command;
@@ -136,20 +145,20 @@ impl<D: BlockDevice> Raid0<D> {
         if self.followed.is_some() {
             self.take_found(member);
         }
-        let Self { members, under_way, digest, answers, followed, .. } = self;
+        let Self { members, under_way, digest, completions, followed, .. } = self;
         let member = &mut members[usize::from(member)];
-        for answer in member.completions() {
-            let tag = answer.command.tag;
+        for completion in member.completions() {
+            let tag = completion.command.tag;
             let whole = under_way.get_mut(&tag).expect("a member answers what it was asked");
             whole.pieces -= 1;
-            whole.failed |= answer.failed;
+            whole.failed |= completion.failed;
             if whole.pieces == 0 {
                 let OutstandingCommand { command, submitted, failed, .. } = *whole;
                 under_way.remove(&tag);
                 let latency = now - submitted;
                 digest.add(u64::from(command.tag));
                 digest.add(latency.ps());
-                answers.push(Completion { command, latency, failed });
+                completions.push(Completion { command, latency, failed });
                 if let Some(followed) = followed {
                     followed.carried.remove(&command.tag);
                     let found = followed.found.remove(&tag);
@@ -240,11 +249,11 @@ impl<D: Ages> BlockDevice for Raid0<D> {
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
     }
 
     fn outstanding(&self) -> usize {

@@ -231,6 +231,6 @@ fn a_command_takes_as_long_as_the_slowest_of_its_pieces() {
     while let Some(event) = calendar.advance() {
         array.handle(event, &mut calendar);
     }
-    let [answer] = array.completions() else { panic!("{:?}", array.completions()) };
-    assert_eq!((answer.command, answer.latency, answer.failed), (command, latency, false));
+    let [completion] = array.completions() else { panic!("{:?}", array.completions()) };
+    assert_eq!((completion.command, completion.latency, completion.failed), (command, latency, false));
 }

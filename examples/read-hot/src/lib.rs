@@ -46,8 +46,9 @@ impl Design for ReadHot {
     fn needs(&self) -> Needs {
         let named = [("cold", CellMode::Native), ("hot", CellMode::Slc)];
         let streams = named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, 0) }).to_vec();
-        let answers = Needs::of(&[ExtensionPoint::Stream, ExtensionPoint::Relocate, ExtensionPoint::Victim]);
-        Needs { observes: EventMask::READ, streams: streams.clone(), collector_streams: streams, ..answers }
+        let decisions =
+            Needs::of(&[ExtensionPoint::Stream, ExtensionPoint::Relocate, ExtensionPoint::Victim]);
+        Needs { observes: EventMask::READ, streams: streams.clone(), gc_streams: streams, ..decisions }
     }
 
     fn stream(&mut self, written: &HostPage<'_>, _pool: u8, _: &mut View<'_>) -> u8 {

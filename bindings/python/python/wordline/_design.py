@@ -79,9 +79,9 @@ class Design:
     |---|---|---|
     | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block to collect |
     | ``wear(row, random)`` | | after each erase, if the plane group has enough free blocks |
-    | ``idle(row, random)`` | ``rests_after="10ms"``: host idle time | then for each plane group, and again after each command |
+    | ``idle(row, random)`` | ``idle_after="10ms"``: host idle time | then for each plane group, and again after each command |
     | ``failed(failure, random)`` | | for each failure |
-    | ``relocate(page, random)`` | ``collector_streams=2`` | often: for each relocated page |
+    | ``relocate(page, random)`` | ``gc_streams=2`` | often: for each relocated page |
     | ``stream(page, random)`` | ``streams=2`` | often: for each page that the host writes |
     | ``admit(page, random)`` | ``in_flight="1MiB"``: bytes in flight to flash before writes wait | often: for each page that the host writes |
 
@@ -99,8 +99,8 @@ class Design:
         name: str | None = None,
         looks_at: int = 16,
         streams: int | None = None,
-        collector_streams: int | None = None,
-        rests_after: str | None = None,
+        gc_streams: int | None = None,
+        idle_after: str | None = None,
         in_flight: str | None = None,
     ) -> None:
         super().__init_subclass__()
@@ -112,29 +112,29 @@ class Design:
             refuse("name of a design", shown(name), "small letters, digits and hyphens")
         whole("looks_at", looks_at, 1, 65_535)
         counted, fields = _declared(cls, name)
-        answers = [method for method in _METHODS if callable(getattr(cls, method, None))]
-        if not answers:
+        decisions = [method for method in _METHODS if callable(getattr(cls, method, None))]
+        if not decisions:
             methods = ", ".join(f"{method}(self, {view}, random)" for method, view in _METHODS.items())
             refuse(f"the design {name}", "no decision method", f"one of the methods {methods}")
         for method, key, given in (
             ("stream", "streams", streams),
-            ("relocate", "collector_streams", collector_streams),
-            ("idle", "rests_after", rests_after),
+            ("relocate", "gc_streams", gc_streams),
+            ("idle", "idle_after", idle_after),
             ("admit", "in_flight", in_flight),
         ):
-            if (method in answers) != (given is not None):
+            if (method in decisions) != (given is not None):
                 found = f"none beside {method}" if given is None else f"it without {method}"
                 refuse(f"{key} of the design {name}", found, "both of them or neither")
-        for key, count in (("streams", streams), ("collector_streams", collector_streams)):
+        for key, count in (("streams", streams), ("gc_streams", gc_streams)):
             if count is not None:
                 whole(f"{key} of the design {name}", count, 1, 16)
-        for key, given in (("rests_after", rests_after), ("in_flight", in_flight)):
+        for key, given in (("idle_after", idle_after), ("in_flight", in_flight)):
             if given is not None:
                 text(key, given)
         for key in counted:
             setattr(cls, key, 0)
         counters = [(key, value.meaning, value.unit) for key, value in counted.items()]
-        cls._kind = _native.Kind(name, answers, looks_at, (streams or 0, collector_streams or 0), (rests_after, in_flight), counters)
+        cls._kind = _native.Kind(name, decisions, looks_at, (streams or 0, gc_streams or 0), (idle_after, in_flight), counters)
         cls._fields, cls._counters, cls._source = fields, counted, None
 
     if TYPE_CHECKING:

@@ -92,7 +92,7 @@ class Kind:
     def __new__(
         cls,
         name: str,
-        answers: Sequence[str],
+        decisions: Sequence[str],
         looks_at: int,
         streams: tuple[int, int],
         texts: tuple[str | None, str | None],

@@ -62,11 +62,10 @@ impl Design for Centaur {
     fn needs(&self) -> Needs {
         let steals = self.steals.then_some(ExtensionPoint::Balance);
         let migrates = self.migrates.then_some(ExtensionPoint::Relocate);
-        let answers = [Some(ExtensionPoint::Pool), Some(ExtensionPoint::Coalesce), steals, migrates];
-        let answers: Vec<ExtensionPoint> = answers.into_iter().flatten().collect();
-        let collector_streams =
-            vec![WriteStream::native("moved", LARGE), WriteStream::native("moved", SMALL)];
-        Needs { collector_streams, ..Needs::of(&answers) }
+        let decisions = [Some(ExtensionPoint::Pool), Some(ExtensionPoint::Coalesce), steals, migrates];
+        let decisions: Vec<ExtensionPoint> = decisions.into_iter().flatten().collect();
+        let gc_streams = vec![WriteStream::native("moved", LARGE), WriteStream::native("moved", SMALL)];
+        Needs { gc_streams, ..Needs::of(&decisions) }
     }
 
     /// The pool of a piece (algorithm 1).

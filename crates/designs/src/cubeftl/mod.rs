@@ -140,14 +140,14 @@ impl Design for CubeFtl {
 
     fn needs(&self) -> Needs {
         let orders = (self.settings.order != Order::Horizontal).then_some(ExtensionPoint::Frontier);
-        let answers: Vec<ExtensionPoint> =
+        let decisions: Vec<ExtensionPoint> =
             [orders, Some(ExtensionPoint::Tune)].into_iter().flatten().collect();
         let programs = EventMask::PROGRAMMED | EventMask::BLOCKS;
         let observes = EventMask::ERASED | EventMask::POWER_LOST;
         let observes = if self.is_monitoring() { observes | programs } else { observes };
         let several = self.settings.order == Order::Adaptive;
         let open_blocks = if several { self.settings.active_blocks } else { 1 };
-        Needs { observes, open_blocks, ..Needs::of(&answers) }
+        Needs { observes, open_blocks, ..Needs::of(&decisions) }
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {

@@ -142,13 +142,13 @@ impl Design for ReSsd {
             _ => WriteStream::native(name, 0),
         };
         let streams = NAMES.into_iter().enumerate().map(stream).collect();
-        let answers: &[ExtensionPoint] = if rewrites > 0 {
+        let decisions: &[ExtensionPoint] = if rewrites > 0 {
             &[ExtensionPoint::Stream, ExtensionPoint::Frontier]
         } else {
             &[ExtensionPoint::Stream]
         };
         let of_rewrites = if rewrites > 0 { EventMask::PROGRAMMED } else { EventMask::NOTHING };
-        Needs { streams, observes: EventMask::BLOCKS | of_rewrites, ..Needs::of(answers) }
+        Needs { streams, observes: EventMask::BLOCKS | of_rewrites, ..Needs::of(decisions) }
     }
 
     fn stream(&mut self, written: &HostPage<'_>, _pool: u8, view: &mut View<'_>) -> u8 {

@@ -129,34 +129,34 @@ impl Host {
     /// sector is lost. `refuses`: whether the device is at its end of life.
     pub fn completed(
         &mut self,
-        answer: &Completion,
+        completion: &Completion,
         found: Option<&[Content]>,
         is_lost: impl Fn(u64) -> bool,
         refuses: bool,
     ) {
         self.now += 1;
-        let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
+        let pending = self.pending.remove(&completion.command.tag).expect("each command is answered once");
         let Pending { begun, first, command } = pending;
-        assert_eq!(answer.command, command, "an answer names its command");
+        assert_eq!(completion.command, command, "an answer names its command");
         let all = first..first + command.sectors;
-        self.under_way.completed(answer, is_lost, refuses);
+        self.under_way.completed(completion, is_lost, refuses);
         match command.operation {
-            Operation::Read | Operation::Compare if answer.failed => {}
+            Operation::Read | Operation::Compare if completion.failed => {}
             Operation::Read => {
-                let found = found.unwrap_or_else(|| panic!("a read without contents: {answer:?}"));
+                let found = found.unwrap_or_else(|| panic!("a read without contents: {completion:?}"));
                 for (sector, content) in all.zip(found) {
                     self.check_read(sector, *content, begun);
                 }
             }
-            Operation::Flush if !answer.failed => self.flushed = self.flushed.max(begun),
-            Operation::Write | Operation::WriteZeroes | Operation::Discard if !answer.failed => {
+            Operation::Flush if !completion.failed => self.flushed = self.flushed.max(begun),
+            Operation::Write | Operation::WriteZeroes | Operation::Discard if !completion.failed => {
                 let now = self.now;
                 for sector in all {
                     let changes = self.sectors[sector as usize].iter_mut().rev();
                     changes.filter(|change| change.begun == begun).for_each(|change| change.completed = now);
                 }
             }
-            _ => assert!(refuses || !answer.failed, "nothing is refused: {answer:?}"),
+            _ => assert!(refuses || !completion.failed, "nothing is refused: {completion:?}"),
         }
     }
 

@@ -106,21 +106,22 @@ impl<'a> Play<'a> {
     }
 
     fn take_completions(&mut self) {
-        let mut answers = Vec::new();
-        self.device.take_completions(&mut answers);
-        for answer in answers {
+        let mut completions = Vec::new();
+        self.device.take_completions(&mut completions);
+        for completion in completions {
             self.silent = 0;
-            self.completed(&answer);
+            self.completed(&completion);
         }
     }
 
-    fn completed(&mut self, answer: &Completion) {
-        let found = self.device.contents().and_then(|contents| contents.take_completed(answer.command.tag));
+    fn completed(&mut self, completion: &Completion) {
+        let found =
+            self.device.contents().and_then(|contents| contents.take_completed(completion.command.tag));
         let Self { device, host, .. } = self;
         let refuses = device.is_read_only();
         let is_lost = |sector| is_lost(device, sector);
-        host.completed(answer, found.as_deref(), is_lost, refuses);
-        if let Some(known) = self.known.remove(&answer.command.tag).filter(|_| !answer.failed) {
+        host.completed(completion, found.as_deref(), is_lost, refuses);
+        if let Some(known) = self.known.remove(&completion.command.tag).filter(|_| !completion.failed) {
             self.flushed = known;
         }
     }

@@ -63,14 +63,14 @@ impl Design for RandomSorter {
             let named = [("usual", CellMode::Native), ("some", mode)];
             named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, pool) }).to_vec()
         };
-        let answers: &[ExtensionPoint] = if self.settings.written {
+        let completions: &[ExtensionPoint] = if self.settings.written {
             &[ExtensionPoint::Stream, ExtensionPoint::Relocate]
         } else {
             &[ExtensionPoint::Relocate]
         };
         let before = (0..pool).map(|pool| WriteStream::native("usual", pool));
         let streams = if self.settings.written { before.chain(both(written)).collect() } else { Vec::new() };
-        Needs { streams, collector_streams: both(written.of_block()), ..Needs::of(answers) }
+        Needs { streams, gc_streams: both(written.of_block()), ..Needs::of(completions) }
     }
 
     fn stream(&mut self, written: &HostPage<'_>, pool: u8, _: &mut View<'_>) -> u8 {

@@ -51,32 +51,32 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// Notes the completion of a request.
-    pub(super) fn note_completion(&mut self, number: u32, answer: Completion, submitted: Instant) {
+    pub(super) fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
         let Some(explainer) = &mut self.explainer else { return };
         let last = explainer.last.remove(&number);
         // A request that was submitted before attribution began has an incomplete record.
         if !explainer.open.remove(&number) {
             return;
         }
-        explainer.tail.note(answer.latency, || explain(answer, submitted, last));
+        explainer.tail.note(completion.latency, || explain(completion, submitted, last));
     }
 }
 
 /// Latency breakdown of a request that was submitted at `submitted`.
 fn explain(
-    answer: Completion,
+    completion: Completion,
     submitted: Instant,
     last: Option<(CommandBreakdown, bool)>,
 ) -> RequestBreakdown {
-    let now = submitted + answer.latency;
-    let mut explained = RequestBreakdown::of(answer, submitted);
+    let now = submitted + completion.latency;
+    let mut explained = RequestBreakdown::of(completion, submitted);
     let is_its_end = |(told, _): &(CommandBreakdown, bool)| {
         told.submitted >= submitted && told.submitted + told.latency == now
     };
     if let Some((told, is_flush)) = last.filter(is_its_end) {
         let before = told.submitted - submitted;
         (explained.parts, explained.behind, explained.meanwhile) = (told.parts, told.behind, told.meanwhile);
-        match answer.command.operation {
+        match completion.command.operation {
             // A write that needs a flush first waits until the device has its data.
             Operation::Write | Operation::WriteZeroes if is_flush => {
                 explained.parts[Component::Buffer as usize] += before;
@@ -84,9 +84,9 @@ fn explain(
             Operation::Write | Operation::WriteZeroes => explained.above[UpperStage::Line as usize] = before,
             _ => {}
         }
-    } else if matches!(answer.command.operation, Operation::Write | Operation::WriteZeroes) {
+    } else if matches!(completion.command.operation, Operation::Write | Operation::WriteZeroes) {
         // The request failed, because no chunk became free for it.
-        explained.above[UpperStage::Line as usize] = answer.latency;
+        explained.above[UpperStage::Line as usize] = completion.latency;
     }
     explained.with_rest_in(Component::Queue)
 }

@@ -48,7 +48,7 @@ impl<D: PhysicalDevice> Direct<D> {
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => completed &= self.requests.all.has(*number),
+                Event::Completion(number) => completed &= self.requests.all.has(*number),
             }
         }
         if !completed {

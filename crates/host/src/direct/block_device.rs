@@ -45,7 +45,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Answer(number) => self.complete_request(number, calendar.now()),
+            Event::Completion(number) => self.complete_request(number, calendar.now()),
             Event::Device(event) => {
                 self.device.handle(event, &mut calendar.within(Event::Device));
                 match self.power {
@@ -62,11 +62,11 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.requests.answers
+        &self.requests.completions
     }
 
     fn clear_completions(&mut self) {
-        self.requests.answers.clear();
+        self.requests.completions.clear();
         self.explainer.iter_mut().for_each(|explainer| explainer.tail.clear_each());
     }
 

@@ -43,7 +43,7 @@ pub enum Event<E> {
     /// An event of its device.
     Device(E),
     /// The request with this number completes.
-    Answer(u32),
+    Completion(u32),
 }
 
 /// Sizes of a host that follow from its configuration and its device.
@@ -229,15 +229,15 @@ impl<D: PhysicalDevice> Direct<D> {
         loop {
             // The host discovers a chunk that closed early or went offline when it writes to the chunk.
             self.device.clear_notifications();
-            let mut answers = std::mem::take(&mut self.completed);
-            self.device.take_completions(&mut answers);
-            let mut any = !answers.is_empty();
-            for answer in answers.drain(..) {
-                let sent = self.sent.remove(answer.tag);
-                self.note_device_completion(answer.tag, sent.work);
-                self.handle_completion(&answer, sent, calendar);
+            let mut completions = std::mem::take(&mut self.completed);
+            self.device.take_completions(&mut completions);
+            let mut any = !completions.is_empty();
+            for completion in completions.drain(..) {
+                let sent = self.sent.remove(completion.tag);
+                self.note_device_completion(completion.tag, sent.work);
+                self.handle_completion(&completion, sent, calendar);
             }
-            self.completed = answers;
+            self.completed = completions;
             for unit in self.heads.waiting_units() {
                 any |= self.continue_writes(unit, calendar);
             }
@@ -249,17 +249,17 @@ impl<D: PhysicalDevice> Direct<D> {
 
     fn handle_completion(
         &mut self,
-        answer: &Completion,
+        completion: &Completion,
         sent: InFlightCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         match sent.work {
-            Purpose::Write(number) => self.written(number, answer, &sent, calendar),
-            Purpose::Read(number) => self.found(number, answer, &sent, calendar),
+            Purpose::Write(number) => self.written(number, completion, &sent, calendar),
+            Purpose::Read(number) => self.found(number, completion, &sent, calendar),
             Purpose::Close(unit) => self.reset(unit, sent.places[0], calendar),
-            Purpose::Reset(unit) => self.heads.complete_reset(unit, answer.failure.is_none()),
+            Purpose::Reset(unit) => self.heads.complete_reset(unit, completion.failure.is_none()),
             Purpose::Flush(number) => {
-                let has_failed = answer.failure.is_some();
+                let has_failed = completion.failure.is_some();
                 if !has_failed {
                     self.places.complete_flush(sent.flush);
                 }

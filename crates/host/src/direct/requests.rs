@@ -28,7 +28,7 @@ pub(super) struct Request {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Requests {
     pub(super) all: Slab<Request>,
-    pub(super) answers: Vec<Completion>,
+    pub(super) completions: Vec<Completion>,
 }
 
 impl<D: PhysicalDevice> Direct<D> {
@@ -240,7 +240,7 @@ impl<D: PhysicalDevice> Direct<D> {
     pub(super) fn written(
         &mut self,
         number: u32,
-        answer: &DeviceAnswer,
+        completion: &DeviceAnswer,
         sent: &InFlightCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
@@ -250,15 +250,15 @@ impl<D: PhysicalDevice> Direct<D> {
             if !stamp.is_data() {
                 continue;
             }
-            match answer.has_failed(at) {
+            match completion.has_failed(at) {
                 true => again.push_back(*stamp),
                 false => self.places.written(stamp.logical, stamp.version, *place, flushes),
             }
             self.places.unpin(*place);
         }
         let has_failed = !again.is_empty();
-        self.heads.cannot_flush &= answer.failure.is_some();
-        if answer.failure.is_some() {
+        self.heads.cannot_flush &= completion.failure.is_some();
+        if completion.failure.is_some() {
             let chunk = sent.places[0].0 / self.layout.blocks_per_chunk;
             let head = self.heads.get_mut(chunk / self.layout.chunks_per_unit);
             if head.open.is_some_and(|(open, _)| open == chunk) {
@@ -325,15 +325,18 @@ impl<D: PhysicalDevice> Direct<D> {
     pub(super) fn found(
         &mut self,
         number: u32,
-        answer: &DeviceAnswer,
+        completion: &DeviceAnswer,
         sent: &InFlightCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         for (at, (place, wanted)) in sent.places.iter().zip(&sent.stamps).enumerate() {
             self.places.unpin(*place);
-            assert!(answer.has_failed(at) || answer.found[at] == *wanted, "a page is where it was written");
+            assert!(
+                completion.has_failed(at) || completion.found[at] == *wanted,
+                "a page is where it was written"
+            );
         }
-        self.complete_part(number, answer.failure.is_some(), calendar);
+        self.complete_part(number, completion.failure.is_some(), calendar);
     }
 
     /// Completes a part of a request. A flush follows the last part of a FUA write.
@@ -354,7 +357,7 @@ impl<D: PhysicalDevice> Direct<D> {
         if is_forced && !request.failed {
             return self.flush(Some(number), calendar);
         }
-        calendar.after(Duration::ZERO, Event::Answer(number));
+        calendar.after(Duration::ZERO, Event::Completion(number));
     }
 
     pub(super) fn complete_request(&mut self, number: u32, now: Instant) {
@@ -362,19 +365,19 @@ impl<D: PhysicalDevice> Direct<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        let answer = Completion { command, latency, failed };
-        self.requests.answers.push(answer);
-        self.note_completion(number, answer, submitted);
-        self.record(number, answer, submitted);
+        let completion = Completion { command, latency, failed };
+        self.requests.completions.push(completion);
+        self.note_completion(number, completion, submitted);
+        self.record(number, completion, submitted);
     }
 
-    fn record(&mut self, number: u32, answer: Completion, submitted: Instant) {
+    fn record(&mut self, number: u32, completion: Completion, submitted: Instant) {
         let (device, places) = (&self.device, &self.places);
         let levels = || {
-            let below = device.gauges(submitted + answer.latency);
+            let below = device.gauges(submitted + completion.latency);
             (below.buffered_pages as u32, places.free_chunks().min(below.good_blocks))
         };
-        self.recorder.note(number, (answer, submitted), levels);
+        self.recorder.note(number, (completion, submitted), levels);
     }
 
     /// Fails the pieces that wait for a chunk that will never become free. Returns whether there were any.

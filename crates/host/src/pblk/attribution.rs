@@ -185,25 +185,25 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Notes the completion of a host command.
-    pub(super) fn note_completion(&mut self, number: u32, answer: Completion, submitted: Instant) {
+    pub(super) fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
         let (worked, own) = (self.port.device.worked(), self.command_time);
         let Some(explainer) = &mut self.explainer else { return };
         // A command that was submitted before attribution began has an incomplete record.
         let Some(known) = explainer.open.remove(&number) else { return };
-        explainer.tail.note(answer.latency, || explain(answer, submitted, known, (&worked, own)));
+        explainer.tail.note(completion.latency, || explain(completion, submitted, known, (&worked, own)));
     }
 }
 
 /// Latency breakdown of a command submitted at `submitted`. `own` is the host time in its latency.
 fn explain(
-    answer: Completion,
+    completion: Completion,
     submitted: Instant,
     known: CommandRecord,
     (worked, own): (&WorkTimes, Duration),
 ) -> RequestBreakdown {
-    let now = submitted + answer.latency;
-    let mut told = RequestBreakdown::of(answer, submitted);
-    let own = own.min(answer.latency);
+    let now = submitted + completion.latency;
+    let mut told = RequestBreakdown::of(completion, submitted);
+    let own = own.min(completion.latency);
     let is_its_end =
         |told: &CommandBreakdown| told.submitted >= submitted && told.submitted + told.latency + own == now;
     if let Some(last) = known.last.filter(is_its_end) {

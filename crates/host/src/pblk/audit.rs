@@ -101,7 +101,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => completed &= self.front.has(*number),
+                Event::Completion(number) => completed &= self.front.has(*number),
             }
         }
         if !completed {

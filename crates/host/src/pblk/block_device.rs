@@ -43,7 +43,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Answer(number) => self.complete_request(number, calendar.now()),
+            Event::Completion(number) => self.complete_request(number, calendar.now()),
             Event::Device(event) => {
                 self.port.device.handle(event, &mut calendar.within(Event::Device));
                 match self.recovery.power {

@@ -264,22 +264,22 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Completes a read of a part of the emeta. After a failed read, GC uses the out-of-band data of the
     /// pages instead.
-    pub(super) fn complete_emeta_read(&mut self, line: LineId, answer: &Completion) {
-        self.counts.emeta_read_failures += u64::from(answer.failure.is_some());
+    pub(super) fn complete_emeta_read(&mut self, line: LineId, completion: &Completion) {
+        self.counts.emeta_read_failures += u64::from(completion.failure.is_some());
         self.end_gc_read(line, true);
     }
 
     /// Completes a read of valid pages. Unreadable pages are marked as lost.
-    pub(super) fn pages_read(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
+    pub(super) fn pages_read(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
         let mut pages = Vec::with_capacity(sent.places.len());
         for (at, place) in sent.places.iter().enumerate() {
             let mut stamp = self.lines.content(*place);
-            if answer.has_failed(at) {
+            if completion.has_failed(at) {
                 let is_new = self.lines.is_valid(*place) && stamp.logical & LOST == 0;
                 self.counts.lost_pages += u64::from(is_new);
                 stamp.logical |= LOST;
             } else {
-                assert_eq!(answer.found[at], stamp, "a page of the line is where its list says");
+                assert_eq!(completion.found[at], stamp, "a page of the line is where its list says");
             }
             pages.push((*place, stamp));
         }

@@ -108,9 +108,9 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// the lines of such chunks are collected: their data have been relocated by then. A flush that failed
     /// for a chunk that went offline before it was sent counts as completed: it was sent only after the data
     /// of that chunk had been relocated.
-    pub(super) fn complete_flush(&mut self, answer: &Completion) {
+    pub(super) fn complete_flush(&mut self, completion: &Completion) {
         let flush = self.durable.in_flight.take().expect("it was in flight");
-        if answer.failure.is_some() && flush.is_spoilt {
+        if completion.failure.is_some() && flush.is_spoilt {
             return;
         }
         self.durable.over = self.durable.sent;

@@ -36,12 +36,12 @@ pub(super) struct HostFrontend {
     writes: VecDeque<u32>,
     /// Commands that wait until all entries before a position are in flash, in order of position.
     flushes: VecDeque<(u64, u32)>,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     /// Whether the device is being preconditioned. No host command waits then.
     pub(super) is_filling: bool,
 }
 
-state!(HostFrontend { values { all, writes, flushes, answers } fixed { is_filling } });
+state!(HostFrontend { values { all, writes, flushes, completions } fixed { is_filling } });
 
 impl HostFrontend {
     pub(super) fn new() -> Self {
@@ -49,7 +49,7 @@ impl HostFrontend {
             all: Slab::default(),
             writes: VecDeque::new(),
             flushes: VecDeque::new(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             is_filling: false,
         }
     }
@@ -80,11 +80,11 @@ impl HostFrontend {
     }
 
     pub(super) fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     pub(super) fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
     }
 
     /// Whether a command waits for ring entries to be written.
@@ -237,13 +237,13 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn complete_host_read(
         &mut self,
         number: u32,
-        answer: &DeviceAnswer,
+        completion: &DeviceAnswer,
         sent: &Sent,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let mut failed = answer.failure.is_some();
-        for (at, wanted) in sent.stamps.iter().enumerate().filter(|(at, _)| !answer.has_failed(*at)) {
-            let found = answer.found[at];
+        let mut failed = completion.failure.is_some();
+        for (at, wanted) in sent.stamps.iter().enumerate().filter(|(at, _)| !completion.has_failed(*at)) {
+            let found = completion.found[at];
             let is_lost = found.logical == wanted.logical | LOST;
             assert!(is_lost || found == *wanted, "a read found {found:?}, wanted {wanted:?}");
             failed |= is_lost;
@@ -259,7 +259,7 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Completes a command after the host time.
     fn schedule_completion(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
-        calendar.after(self.command_time, Event::Answer(number));
+        calendar.after(self.command_time, Event::Completion(number));
     }
 
     /// Fails the commands that wait for space that never becomes free. Returns whether there were any.
@@ -274,12 +274,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        let answer = Completion { command, latency, failed };
-        self.front.answers.push(answer);
-        self.note_completion(number, answer, submitted);
+        let completion = Completion { command, latency, failed };
+        self.front.completions.push(completion);
+        self.note_completion(number, completion, submitted);
         let (ring, lines) = (&self.ring, &self.lines);
         self.recorder
-            .note(number, (answer, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
+            .note(number, (completion, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
     }
 
     /// Admits pages of waiting writes to the ring while there is space. Returns whether it admitted any.

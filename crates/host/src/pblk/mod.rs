@@ -63,7 +63,7 @@ pub enum Event<E> {
     /// An event of its device.
     Device(E),
     /// The host command with this number completes.
-    Answer(u32),
+    Completion(u32),
 }
 
 /// A host FTL over a physical device.
@@ -197,16 +197,16 @@ impl<D: PhysicalDevice> Pblk<D> {
             return false;
         }
         self.take_notifications();
-        let answers = self.port.take_completions();
-        for answer in &answers {
-            let sent = self.port.take(answer);
-            self.note_device_completion(answer.tag);
-            self.handle_completion(answer, sent, calendar);
+        let completions = self.port.take_completions();
+        for completion in &completions {
+            let sent = self.port.take(completion);
+            self.note_device_completion(completion.tag);
+            self.handle_completion(completion, sent, calendar);
         }
-        self.port.recycle_completions(answers);
+        self.port.recycle_completions(completions);
         self.note_rejections();
-        while let Some((answer, sent)) = self.port.take_failed() {
-            self.handle_completion(&answer, sent, calendar);
+        while let Some((completion, sent)) = self.port.take_failed() {
+            self.handle_completion(&completion, sent, calendar);
         }
         self.sync();
         true
@@ -215,7 +215,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Completes a device command.
     fn handle_completion(
         &mut self,
-        answer: &Completion,
+        completion: &Completion,
         sent: Sent,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
@@ -223,17 +223,17 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.lines.drop_reference(self.layout.line_of(*place));
         }
         match sent.work {
-            Purpose::Data => self.complete_data_write(answer, &sent),
-            Purpose::Smeta(line) => self.complete_smeta_write(line, answer, &sent),
-            Purpose::Emeta(line) => self.complete_emeta_write(line, answer, &sent),
-            Purpose::Reset(line) => self.complete_chunk_reset(line, answer, &sent),
+            Purpose::Data => self.complete_data_write(completion, &sent),
+            Purpose::Smeta(line) => self.complete_smeta_write(line, completion, &sent),
+            Purpose::Emeta(line) => self.complete_emeta_write(line, completion, &sent),
+            Purpose::Reset(line) => self.complete_chunk_reset(line, completion, &sent),
             Purpose::Close(line) => self.reset_after_close(line, &sent, calendar),
-            Purpose::Read(number) => self.complete_host_read(number, answer, &sent, calendar),
-            Purpose::List(line) => self.complete_emeta_read(line, answer),
-            Purpose::Collect(line) => self.pages_read(line, answer, &sent),
+            Purpose::Read(number) => self.complete_host_read(number, completion, &sent, calendar),
+            Purpose::List(line) => self.complete_emeta_read(line, completion),
+            Purpose::Collect(line) => self.pages_read(line, completion, &sent),
             Purpose::Pad => {}
-            Purpose::Scan => self.complete_scan(answer, &sent.places),
-            Purpose::Flush => self.complete_flush(answer),
+            Purpose::Scan => self.complete_scan(completion, &sent.places),
+            Purpose::Flush => self.complete_flush(completion),
         }
         self.port.recycle(sent);
     }

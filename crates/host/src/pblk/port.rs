@@ -74,13 +74,13 @@ pub(super) struct Port<D> {
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
 }
 
 state!(Port<D: State> {
     values { sent, failed }
     parts { device }
-    fixed { spare, blocks, answers }
+    fixed { spare, blocks, completions }
 });
 
 impl<D: PhysicalDevice> Port<D> {
@@ -91,7 +91,7 @@ impl<D: PhysicalDevice> Port<D> {
             failed: VecDeque::new(),
             spare: Vec::new(),
             blocks: Vec::new(),
-            answers: Vec::new(),
+            completions: Vec::new(),
         }
     }
 
@@ -140,7 +140,7 @@ impl<D: PhysicalDevice> Port<D> {
     ) {
         self.locate(places, layout);
         let written = self.device.submit(&Command::write(self.sent.next(), &self.blocks, stamps), calendar);
-        let has_failed = |answer: &Completion| answer.failure.is_some();
+        let has_failed = |completion: &Completion| completion.failure.is_some();
         assert!(
             written.is_ok() && !self.device.completions().iter().any(has_failed),
             "chunks that are in order take all of their blocks with the clock off: {written:?}"
@@ -185,20 +185,20 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// The completions of the device, in a list to [return](Self::recycle_completions) after use.
     pub(super) fn take_completions(&mut self) -> Vec<Completion> {
-        let mut answers = std::mem::take(&mut self.answers);
-        self.device.take_completions(&mut answers);
-        answers
+        let mut completions = std::mem::take(&mut self.completions);
+        self.device.take_completions(&mut completions);
+        completions
     }
 
     /// Takes a processed list of completions back to reuse its memory.
-    pub(super) fn recycle_completions(&mut self, mut answers: Vec<Completion>) {
-        answers.clear();
-        self.answers = answers;
+    pub(super) fn recycle_completions(&mut self, mut completions: Vec<Completion>) {
+        completions.clear();
+        self.completions = completions;
     }
 
     /// Removes and returns the command that a completion belongs to.
-    pub(super) fn take(&mut self, answer: &Completion) -> Sent {
-        self.sent.remove(answer.tag)
+    pub(super) fn take(&mut self, completion: &Completion) -> Sent {
+        self.sent.remove(completion.tag)
     }
 
     /// Whether no command is in flight.

@@ -176,9 +176,9 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Completes a scan read. Unreadable locations count as interrupted programs.
-    pub(super) fn complete_scan(&mut self, answer: &Completion, places: &[Ppa]) {
+    pub(super) fn complete_scan(&mut self, completion: &Completion, places: &[Ppa]) {
         for (at, place) in places.iter().enumerate() {
-            let stamp = if answer.has_failed(at) { DataTag::UNREADABLE } else { answer.found[at] };
+            let stamp = if completion.has_failed(at) { DataTag::UNREADABLE } else { completion.found[at] };
             self.recovery.found.push((*place, stamp));
         }
     }

@@ -400,8 +400,8 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Completes a smeta write. After a failure another line is opened.
-    pub(super) fn complete_smeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
-        if answer.failure.is_some() {
+    pub(super) fn complete_smeta_write(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
+        if completion.failure.is_some() {
             self.lines.mark_closed_early(sent.places[0]);
         }
         let (_, in_flight) = self.writer.opening.as_mut().expect("its smeta was being written");
@@ -420,8 +420,8 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Completes the reset of a chunk of the next line.
-    pub(super) fn complete_chunk_reset(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
-        if answer.failure.is_some() {
+    pub(super) fn complete_chunk_reset(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
+        if completion.failure.is_some() {
             let unit = self.layout.unit_of(self.layout.strip_of(sent.places[0]));
             self.lines.mark_offline(line, unit);
             self.counts.chunks_lost += 1;
@@ -515,9 +515,9 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    pub(super) fn complete_data_write(&mut self, answer: &Completion, sent: &Sent) {
+    pub(super) fn complete_data_write(&mut self, completion: &Completion, sent: &Sent) {
         for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
-            let has_failed = answer.has_failed(at);
+            let has_failed = completion.has_failed(at);
             if has_failed {
                 self.lines.mark_closed_early(*place);
             }
@@ -583,11 +583,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    pub(super) fn complete_emeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
+    pub(super) fn complete_emeta_write(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
         let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
         let closing = closing.expect("its emeta was being written");
         closing.in_flight -= 1;
-        if answer.failure.is_some() {
+        if completion.failure.is_some() {
             closing.is_whole = false;
             self.lines.mark_closed_early(sent.places[0]);
         }

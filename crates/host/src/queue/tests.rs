@@ -168,7 +168,7 @@ impl Source for TwoThreads {
 
 #[test]
 fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is() {
-    let tags = |think, answers: [u64; 2]| {
+    let tags = |think, completions: [u64; 2]| {
         let pace = Pace::Closed { depth: 4, think: Duration::from_us(think) };
         let mut queue = HostQueue::new(TwoThreads { ready: vec![1, 0], left: 5 }, pace);
         let mut seen = Vec::new();
@@ -178,7 +178,7 @@ fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is()
                 _ => None,
             };
             seen.extend(std::iter::from_fn(&mut next));
-            for (thread, time) in (0..).zip(answers) {
+            for (thread, time) in (0..).zip(completions) {
                 if now == time {
                     queue.completed(at(now), &Command { tag: thread, ..Command::default() });
                 }

@@ -83,12 +83,12 @@ impl Explainer {
             _ => UpperStage::Wait,
         };
         if let Some((of, before)) = steps.last.replace((of, command.clone())) {
-            steps.before[of as usize] += before.answer.latency;
+            steps.before[of as usize] += before.completion.latency;
         }
     }
 
     /// Notes the completion of a host command.
-    pub fn note(&mut self, answer: Completion, submitted: Instant) {
+    pub fn note(&mut self, completion: Completion, submitted: Instant) {
         let Self { tail, heads, command, cause } = self;
         let nothing = Steps::default();
         let (last, steps) = match *cause {
@@ -99,28 +99,28 @@ impl Explainer {
                 (steps.last.as_ref().map(|(_, last)| &**last), steps)
             }
         };
-        tail.note(answer.latency, || explain(answer, submitted, last, steps));
+        tail.note(completion.latency, || explain(completion, submitted, last, steps));
     }
 }
 
 /// Latency breakdown of a command that ended with the member command `last`, after these steps. If the steps
 /// began before the submission of the command, they do not count.
 fn explain(
-    answer: Completion,
+    completion: Completion,
     submitted: Instant,
     last: Option<&RequestBreakdown>,
     steps: &Steps,
 ) -> RequestBreakdown {
-    let mut told = RequestBreakdown::of(answer, submitted);
+    let mut told = RequestBreakdown::of(completion, submitted);
     if let Some(last) = last.filter(|last| last.submitted >= submitted) {
         told = last.clone();
-        (told.answer, told.submitted) = (answer, submitted);
+        (told.completion, told.submitted) = (completion, submitted);
     }
     if steps.begun >= submitted {
         told.above = steps.before;
     }
     let known = told.above.iter().chain(&told.parts).fold(Duration::ZERO, |sum, part| sum + *part);
-    assert!(known <= answer.latency, "the parts of a command's time exceed it: {told:?}");
-    told.above[UpperStage::Wait as usize] += answer.latency - known;
+    assert!(known <= completion.latency, "the parts of a command's time exceed it: {told:?}");
+    told.above[UpperStage::Wait as usize] += completion.latency - known;
     told
 }

@@ -121,11 +121,11 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
         if let Some(explainer) = &mut self.explainer {
             explainer.clear_completions();
         }

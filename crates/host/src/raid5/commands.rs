@@ -209,17 +209,17 @@ impl<D: BlockDevice> Raid5<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        let answer = Completion { command, latency, failed };
+        let completion = Completion { command, latency, failed };
         if let Some(explainer) = &mut self.explainer {
-            explainer.note(answer, submitted);
+            explainer.note(completion, submitted);
         }
-        self.answers.push(answer);
+        self.completions.push(completion);
         let members = &self.members;
         let levels = || {
             let Gauges { buffered_pages, free_blocks, .. } = members.gauges(now);
             (buffered_pages as u32, free_blocks)
         };
-        self.recorder.note(number, (answer, submitted), levels);
+        self.recorder.note(number, (completion, submitted), levels);
     }
 
     /// Requests work on a row. The work starts as soon as a stripe head is available.

@@ -277,12 +277,12 @@ impl<D: BlockDevice> Members<D> {
         }
         let first = over.len();
         let mut explained = from.tail().map_or(&[][..], Tail::each).iter();
-        for answer in from.completions() {
-            let sent = sent.remove(answer.command.tag);
+        for completion in from.completions() {
+            let sent = sent.remove(completion.command.tag);
             let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
             over.push_back(CompletedCommand {
                 sent,
-                failed: answer.failed,
+                failed: completion.failed,
                 gone: false,
                 found: None,
                 explained,

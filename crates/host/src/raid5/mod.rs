@@ -175,7 +175,7 @@ pub struct Raid5<D> {
     power: Power,
     counts: Counts,
     digest: Digest,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     own_flush: OwnFlush,
     /// Rows that wait for space in the partial parity log.
     wait_for_log: Vec<HeadId>,
@@ -193,7 +193,7 @@ pub struct Raid5<D> {
 }
 
 state!(Raid5<D: State> {
-    values { sync, timers, power, counts, digest, answers, own_flush, wait_for_log, labels, intervals }
+    values { sync, timers, power, counts, digest, completions, own_flush, wait_for_log, labels, intervals }
     parts { members, heads, requests, durability }
     fixed { settings, batch, followed, explainer, recorder }
 });
@@ -238,7 +238,7 @@ impl<D: BlockDevice> Raid5<D> {
             power: Power::On,
             counts: Counts::default(),
             digest: Digest::default(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             own_flush: OwnFlush::default(),
             wait_for_log: Vec::new(),
             batch: Vec::new(),

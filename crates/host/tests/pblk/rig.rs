@@ -305,22 +305,22 @@ impl<D: BlockDevice> Host<D> {
     }
 
     fn take_completions(&mut self) {
-        let answers = self.device.completions().to_vec();
+        let completions = self.device.completions().to_vec();
         self.device.clear_completions();
-        for answer in answers {
+        for completion in completions {
             let Sent { command, allowed, settled } =
-                self.sent.remove(&answer.command.tag).expect("it was sent");
-            assert!(!answer.failed || self.may_fail, "{command:?} failed");
-            self.failed += u32::from(answer.failed);
+                self.sent.remove(&completion.command.tag).expect("it was sent");
+            assert!(!completion.failed || self.may_fail, "{command:?} failed");
+            self.failed += u32::from(completion.failed);
             let first = (command.sector / SECTORS) as usize;
             match command.operation {
-                Operation::Read => self.check_read(&command, &allowed, answer.failed),
+                Operation::Read => self.check_read(&command, &allowed, completion.failed),
                 Operation::Write => {
                     for page in first..first + (command.sectors / SECTORS) as usize {
-                        self.written(page, &command, answer.failed);
+                        self.written(page, &command, completion.failed);
                     }
                 }
-                Operation::Flush if !answer.failed => {
+                Operation::Flush if !completion.failed => {
                     for (at, content) in settled.into_iter().enumerate() {
                         let Some(content) = content.filter(|_| !self.unknown.contains_key(&at)) else {
                             continue;

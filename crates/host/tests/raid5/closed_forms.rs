@@ -77,9 +77,9 @@ fn pre_reads_wait_for_those_under_way() {
     bench.run_for(LATENCY / 2);
     let late = bench.submit(Write, 2 * 3 * CHUNK, PAGE);
     bench.run();
-    for answer in bench.completions() {
-        let waits = if answer.command.tag == late { LATENCY / 2 } else { Duration::ZERO };
-        assert_eq!(answer.latency, LATENCY * 2 + waits, "{answer:?}");
+    for completion in bench.completions() {
+        let waits = if completion.command.tag == late { LATENCY / 2 } else { Duration::ZERO };
+        assert_eq!(completion.latency, LATENCY * 2 + waits, "{completion:?}");
     }
 }
 
@@ -93,7 +93,7 @@ fn writes_of_an_instant_make_a_full_stripe() {
         bench.run();
     });
     assert_eq!(took, [4, 0, 3, 1]);
-    assert!(bench.completions().iter().all(|answer| answer.latency == LATENCY));
+    assert!(bench.completions().iter().all(|completion| completion.latency == LATENCY));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn every_layout_and_size_gives_back_what_was_written() {
             for missing in 0..members {
                 let tag = bench.submit(Read, 0, all);
                 bench.run();
-                assert!(!bench.completions().iter().any(|answer| answer.failed));
+                assert!(!bench.completions().iter().any(|completion| completion.failed));
                 let found = bench.array.take_contents(tag).expect("contents are followed");
                 for (sector, content) in (0..).zip(found) {
                     let wanted = match sector % 777 {

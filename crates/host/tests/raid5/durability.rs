@@ -57,7 +57,7 @@ fn a_spare_is_not_credited_with_what_a_flush_made_durable_on_the_one_before_it()
     bench.run_for(LATENCY);
     let tag = bench.submit(Operation::Read, 0, all.min(128 * 3));
     bench.run_for(LATENCY * 300);
-    assert!(bench.completions().iter().any(|answer| answer.command.tag == tag && !answer.failed));
+    assert!(bench.completions().iter().any(|completion| completion.command.tag == tag && !completion.failed));
     let found = bench.array.take_contents(tag).expect("contents are followed");
     assert!(found.iter().all(|content| *content == Content::of(1)), "{found:?}");
 }
@@ -118,7 +118,7 @@ fn a_member_that_fails_takes_nothing_with_it_by_default() {
     bench.run_for(LATENCY * 3);
     bench.fail(2);
     bench.run();
-    assert!(bench.completions().iter().all(|answer| !answer.failed));
+    assert!(bench.completions().iter().all(|completion| !completion.failed));
     assert_eq!(bench.array.lost_sectors(), 0);
 }
 

@@ -28,7 +28,7 @@ pub fn check<D: Ages>(bench: &Bench<D>) -> usize {
     let slowest = bench.array.tail().expect("its members explain their commands").slowest();
     for slow in &slowest {
         let parts = sum(&slow.above) + sum(&slow.parts);
-        assert_eq!(parts, slow.answer.latency, "{slow:?}");
+        assert_eq!(parts, slow.completion.latency, "{slow:?}");
     }
     slowest.len()
 }
@@ -88,7 +88,8 @@ fn a_write_to_a_row_at_work_waits_for_it() {
     let latency = bench.time(Operation::Write, 0, PAGE);
     assert_eq!(check(&bench), 2);
     let tail = bench.array.tail().expect("it is explained");
-    let second = tail.slowest().into_iter().find(|slow| slow.answer.latency == latency).expect("it is kept");
+    let second =
+        tail.slowest().into_iter().find(|slow| slow.completion.latency == latency).expect("it is kept");
     assert!(second.above[UpperStage::Wait as usize] > Duration::ZERO, "{second:?}");
 }
 

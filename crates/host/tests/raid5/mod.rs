@@ -85,19 +85,20 @@ impl<D: Ages> Bench<D> {
     }
 
     pub fn completions(&mut self) -> Vec<Completion> {
-        let answers = self.array.completions().to_vec();
+        let completions = self.array.completions().to_vec();
         self.array.clear_completions();
-        answers
+        completions
     }
 
     /// Submits a command and runs. Returns the latency.
     pub fn time(&mut self, operation: Operation, sector: u64, sectors: u64) -> Duration {
         let tag = self.submit(operation, sector, sectors);
         self.run();
-        let answers = self.completions();
-        let answer = answers.iter().find(|answer| answer.command.tag == tag).expect("it is answered");
-        assert!(!answer.failed, "{answer:?}");
-        answer.latency
+        let completions = self.completions();
+        let completion =
+            completions.iter().find(|completion| completion.command.tag == tag).expect("it is answered");
+        assert!(!completion.failed, "{completion:?}");
+        completion.latency
     }
 
     /// Cuts the power. Outstanding commands never complete.
@@ -117,7 +118,8 @@ impl<D: Ages> Bench<D> {
     pub fn reads_as(&mut self, sector: u64, sectors: u64, written: u32) -> bool {
         let tag = self.submit(Operation::Read, sector, sectors);
         self.run();
-        let failed = self.completions().iter().any(|answer| answer.command.tag == tag && answer.failed);
+        let failed =
+            self.completions().iter().any(|completion| completion.command.tag == tag && completion.failed);
         let found = self.array.take_contents(tag);
         !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(written)))
     }

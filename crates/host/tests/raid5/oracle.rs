@@ -197,18 +197,18 @@ impl<D: Ages> Host<D> {
     }
 
     fn take_completions(&mut self) {
-        for answer in self.bench.completions() {
-            let at = self.sent.iter().position(|command| command.tag == answer.command.tag);
+        for completion in self.bench.completions() {
+            let at = self.sent.iter().position(|command| command.tag == completion.command.tag);
             let command = self.sent.remove(at.expect("each command is answered once"));
             let range = command.sector..command.sector + command.sectors;
             match command.operation {
-                Operation::Read => self.check_read(&command, answer.failed),
+                Operation::Read => self.check_read(&command, completion.failed),
                 Operation::Flush => {
-                    assert!(!answer.failed, "a flush failed");
+                    assert!(!completion.failed, "a flush failed");
                     self.flushed(command.tag);
                 }
                 _ => {
-                    assert!(!answer.failed || self.trouble.fails, "{command:?} failed");
+                    assert!(!completion.failed || self.trouble.fails, "{command:?} failed");
                     let new = Self::writes(&command).expect("it writes");
                     for sector in range {
                         let sector = &mut self.sectors[sector as usize];
@@ -218,7 +218,7 @@ impl<D: Ages> Host<D> {
                             // possible too.
                             sector.now.push(new);
                             sector.discarded = true;
-                        } else if answer.failed {
+                        } else if completion.failed {
                             // The write may or may not have been applied, and a power cut may change that.
                             sector.now.push(new);
                             sector.older.extend_from_slice(&sector.now);

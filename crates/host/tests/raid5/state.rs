@@ -100,5 +100,5 @@ fn commands_that_a_power_cut_stops_are_not_answered() {
     bench.array.clear_completions();
     let tag = bench.submit_command(Command { sectors: 8, ..Command::default() });
     bench.run();
-    assert!(bench.completions().iter().any(|answer| answer.command.tag == tag));
+    assert!(bench.completions().iter().any(|completion| completion.command.tag == tag));
 }

@@ -172,7 +172,7 @@ fn a_page_that_cannot_be_read_is_computed_and_written_again() {
         for again in 0..2 {
             let tag = bench.submit(Operation::Read, 0, 3 * 128);
             bench.run();
-            assert!(bench.completions().iter().all(|answer| !answer.failed));
+            assert!(bench.completions().iter().all(|completion| !completion.failed));
             let found = bench.array.take_contents(tag).expect("contents are followed");
             assert!(found.iter().all(|content| *content == Content::of(1)));
             let repaired = bench.array.counts().corrected;
@@ -193,7 +193,7 @@ fn two_pages_of_a_row_that_cannot_be_read_are_lost_until_they_are_written() {
     let mut bench = spoilt(&[0, 1], ArrayFile { stripe_cache: 17, ..md() });
     let tag = bench.submit(Operation::Read, 0, 8);
     bench.run();
-    assert!(bench.completions().iter().any(|answer| answer.command.tag == tag && answer.failed));
+    assert!(bench.completions().iter().any(|completion| completion.command.tag == tag && completion.failed));
     assert_eq!(bench.array.lost_sectors(), 16, "a block of each");
     bench.time(Operation::Read, 256, 128);
     bench.time(Operation::Write, 2, 4);
@@ -217,7 +217,8 @@ fn an_array_without_two_members_answers_what_is_on_the_others_and_refuses_writes
     for (operation, sector) in [(Operation::Read, 0), (Operation::Write, 256), (Operation::Read, 384 + 128)] {
         let tag = bench.submit(operation, sector, 8);
         bench.run();
-        let failed = bench.completions().iter().any(|answer| answer.command.tag == tag && answer.failed);
+        let failed =
+            bench.completions().iter().any(|completion| completion.command.tag == tag && completion.failed);
         assert!(failed, "{operation:?} {sector}");
     }
 }

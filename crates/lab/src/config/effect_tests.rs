@@ -204,7 +204,7 @@ fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
     let refused = |settings: &str| device(settings, true).expect_err(settings).to_string();
     let usual = refused(&format!("{victims};ftl.gc.victim.policy=greedy"));
     let wanted = "--set ftl.gc.victim.policy: found \"greedy\", wanted the key left out, or designs without answering, which \
-        answers `victim` in place of the policy";
+        decisions `victim` in place of the policy";
     assert_eq!(usual.trim(), wanted);
     let text = device(victims, true).expect("it is sound").text;
     let load = |text: &str, set: &[&str]| {

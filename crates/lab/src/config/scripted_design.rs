@@ -44,7 +44,7 @@ impl Design for ScriptedDesign {
         if seams.contains(&ExtensionPoint::Stream) && streams.iter().all(|stream| stream.pool != 0) {
             streams.insert(0, WriteStream::native("host", 0));
         }
-        Needs { streams, collector_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(seams) }
+        Needs { streams, gc_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(seams) }
     }
 }
 

@@ -377,10 +377,10 @@ fn take_completions<D: BlockDevice>(
     measurements: &mut Measurements<D>,
     now: Instant,
 ) -> Result<()> {
-    for answer in device.completions() {
-        let job = queue.source().job_of(answer.command.tag);
-        queue.completed(now, &answer.command);
-        measurements.completed(answer, job, now, device.programmed())?;
+    for completion in device.completions() {
+        let job = queue.source().job_of(completion.command.tag);
+        queue.completed(now, &completion.command);
+        measurements.completed(completion, job, now, device.programmed())?;
     }
     measurements.look(device, now);
     device.clear_completions();

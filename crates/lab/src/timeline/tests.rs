@@ -41,11 +41,11 @@ fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_ho
     let device = Device::preset("tiny").expect("it is there");
     let options = with(&path, Window::Between(from, to));
     let mut session = Session::open(&device, &load(), &options).expect("it begins");
-    let mut answers = Vec::new();
+    let mut completions = Vec::new();
     while session.advance(StepTarget::Completions(500)).expect("it goes on") == StopReason::Target {
-        answers.extend(session.completions());
+        completions.extend(session.completions());
     }
-    answers.extend(session.completions());
+    completions.extend(session.completions());
     let digest = session.finish().expect("it ends").digest;
 
     let events = events(&path);
@@ -55,9 +55,10 @@ fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_ho
         .collect();
     found.sort_unstable();
     let window = Instant::ZERO + from..Instant::ZERO + to;
-    let in_window = answers.iter().filter(|answer| window.contains(&answer.time));
-    let mut wanted: Vec<(u64, u64)> =
-        in_window.map(|answer| ((answer.time.ps() - answer.latency.ps()), answer.latency.ps())).collect();
+    let in_window = completions.iter().filter(|completion| window.contains(&completion.time));
+    let mut wanted: Vec<(u64, u64)> = in_window
+        .map(|completion| ((completion.time.ps() - completion.latency.ps()), completion.latency.ps()))
+        .collect();
     wanted.sort_unstable();
     assert!(wanted.len() > 50, "{}", wanted.len());
     assert_eq!(found, wanted);

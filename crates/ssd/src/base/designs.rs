@@ -101,9 +101,9 @@ impl Base {
     #[inline(never)]
     pub(crate) fn notify_now(&mut self, seen: &DeviceEvent<'_>) {
         let Self { blocks, flash, policies, .. } = self;
-        let sight = DesignContext { flash, blocks };
-        policies.designs.notify_pending(sight);
-        policies.designs.notify(seen, sight);
+        let context = DesignContext { flash, blocks };
+        policies.designs.notify_pending(context);
+        policies.designs.notify(seen, context);
     }
 
     /// Notifies designs of the pending block events.
@@ -162,9 +162,9 @@ impl Base {
         };
         let (first, array, outcome) = (task.location, done.array, flash.chips().outcome(done));
         let seen = DeviceEvent::Programmed { first, locations, of, failed, array, outcome };
-        let sight = DesignContext { flash, blocks };
-        policies.designs.notify_pending(sight);
-        policies.designs.notify(&seen, sight);
+        let context = DesignContext { flash, blocks };
+        policies.designs.notify_pending(context);
+        policies.designs.notify(&seen, context);
     }
 
     /// Notifies designs of an erase.

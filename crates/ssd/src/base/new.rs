@@ -16,7 +16,7 @@ use crate::totals::Totals;
 impl Base {
     /// State without written pages. `needs` lists the candidate indexes that the victim policy uses.
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
-        let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
+        let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let mut flash = Flash::new(&config, seed);
         let mut blocks = new_blocks(&config, streams, &shares, &mut flash, seed);

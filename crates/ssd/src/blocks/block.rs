@@ -71,7 +71,7 @@ pub(in crate::blocks) struct Block {
     /// Stream that opened the block.
     pub written_by: StreamId,
     /// Whether the block is pending retirement, in any state.
-    pub condemned: bool,
+    pub pending_retirement: bool,
     /// Cell mode.
     pub mode: BlockMode,
 }
@@ -86,7 +86,7 @@ impl Block {
         readers: 0,
         state: State::Free,
         written_by: StreamId(0),
-        condemned: false,
+        pending_retirement: false,
         mode: BlockMode::Native,
     };
 

@@ -60,7 +60,7 @@ impl BlockManager {
             let counted = is_whole || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
             free += usize::from(known.state == State::Free);
-            good += u32::from(known.state != State::Bad && !known.condemned);
+            good += u32::from(known.state != State::Bad && !known.pending_retirement);
             valid += known.valid;
             let is_closed = known.state == State::Closed;
             invalid += if is_closed { self.pools.per_block(block).saturating_sub(known.valid) } else { 0 };
@@ -108,8 +108,8 @@ impl BlockManager {
     ) -> Result<(), String> {
         let open = self.open[self.at(row, stream)];
         let is_written = |block: BlockSetId, place: u32| {
-            let Block { programs, condemned, .. } = self.table[block];
-            condemned || programmed(block) == place || programs > 0 && programmed(block) < place
+            let Block { programs, pending_retirement, .. } = self.table[block];
+            pending_retirement || programmed(block) == place || programs > 0 && programmed(block) < place
         };
         let is_open = |(block, place): (BlockSetId, u32)| {
             self.blocks_of(row).any(|own| own == block)

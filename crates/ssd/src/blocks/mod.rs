@@ -321,11 +321,11 @@ impl BlockManager {
 
     #[inline]
     fn close_if_programmed(&mut self, block: BlockSetId) {
-        let Block { programs, state, valid, condemned, .. } = self.table[block];
+        let Block { programs, state, valid, pending_retirement, .. } = self.table[block];
         if programs == 0 && state == State::Closing {
             let (pool, row, known) = self.parts_of(block);
-            if condemned {
-                pool.condemned(row, block, known);
+            if pending_retirement {
+                pool.pending_retirement(row, block, known);
                 known.state = State::PendingRetirement;
                 return;
             }
@@ -361,14 +361,14 @@ impl BlockManager {
         if self.state(block) == State::Bad || self.is_pending_retirement(block) {
             return false;
         }
-        self.table[block].condemned = true;
+        self.table[block].pending_retirement = true;
         let row = self.group_of(block);
         self.good[row] -= 1;
         self.deselect_reprogram(row, block);
         if self.state(block) == State::Closed {
             self.closed.remove(row, self.valid(block), block);
             let (pool, _, known) = self.parts_of(block);
-            pool.condemned(row, block, known);
+            pool.pending_retirement(row, block, known);
             known.state = State::PendingRetirement;
         }
         true
@@ -377,7 +377,7 @@ impl BlockManager {
     /// Whether a block is pending retirement.
     #[inline]
     pub fn is_pending_retirement(&self, block: BlockSetId) -> bool {
-        self.table[block].condemned
+        self.table[block].pending_retirement
     }
 
     /// Takes all blocks of a plane group out of service. `lost` receives each valid location. Returns how
@@ -395,7 +395,7 @@ impl BlockManager {
             }
             let (pool, _, known) = self.parts_of(block);
             pool.reset_mode(row, known);
-            pool.condemned(row, block, known);
+            pool.pending_retirement(row, block, known);
             known.state = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {

@@ -108,7 +108,7 @@ impl PoolBlocks {
     }
 
     /// Records that a block is pending retirement or out of service. Called before its state changes.
-    pub fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId, known: &Block) {
+    pub fn pending_retirement(&mut self, row: PlaneGroupId, block: BlockSetId, known: &Block) {
         if let Some(all) = &mut self.super_blocks {
             all.leave(row, block, known);
             all.remove(block);

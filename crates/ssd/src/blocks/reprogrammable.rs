@@ -69,7 +69,7 @@ impl BlockManager {
     /// Reprogram state of a block's pool, if word lines of the block can be reprogrammed.
     fn reprogrammable_in(&self, block: BlockSetId) -> Option<&Reprogram> {
         let known = &self.table[block];
-        let takes = matches!(known.state, State::Open | State::Suspended) && !known.condemned;
+        let takes = matches!(known.state, State::Open | State::Suspended) && !known.pending_retirement;
         let again = self.each[self.pools.number_of_block(block)].again.as_deref()?;
         (takes && self.mode(block) == CellMode::Mlc).then_some(again)
     }

@@ -14,7 +14,7 @@ pub struct InvalidDecision {
     /// Decision that was made.
     pub seam: ExtensionPoint,
     /// Text of the decision.
-    pub answer: String,
+    pub decision: String,
     /// Text of the allowed decisions.
     pub allowed: String,
 }
@@ -25,8 +25,8 @@ impl fmt::Display for InvalidDecision {
             Some(design) => write!(out, "the design {design}")?,
             None => write!(out, "the policy of the device")?,
         }
-        let Self { seam, answer, allowed, .. } = self;
-        write!(out, " made an invalid decision for `{seam}`: found {answer}, wanted {allowed}")
+        let Self { seam, decision, allowed, .. } = self;
+        write!(out, " made an invalid decision for `{seam}`: found {decision}, wanted {allowed}")
     }
 }
 

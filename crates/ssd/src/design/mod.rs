@@ -95,7 +95,7 @@ impl WriteStream {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Decisions that the design makes.
-    pub answers: ExtensionPoints,
+    pub decisions: ExtensionPoints,
     /// Events that the design observes.
     pub observes: EventMask,
     /// Host streams of the design. It decides [`ExtensionPoint::Stream`] with the number of a stream within
@@ -104,7 +104,7 @@ pub struct Needs {
     /// GC streams of the design, if it decides [`ExtensionPoint::Relocate`]: at least one in all, and up to
     /// 16 in a pool. The decision is the number of a stream within the pool. In each pool a native stream
     /// comes first. A pool without declared streams has one native stream.
-    pub collector_streams: Vec<WriteStream>,
+    pub gc_streams: Vec<WriteStream>,
     /// Candidate indexes that the device maintains, if the design decides [`ExtensionPoint::Victim`].
     pub indexes: Indexes,
     /// Open blocks of each stream in a plane group, from 1 to 8, if the design decides
@@ -114,12 +114,12 @@ pub struct Needs {
 
 impl Needs {
     /// Needs of a design that makes these decisions and has no other requirements.
-    pub fn of(answers: &[ExtensionPoint]) -> Self {
+    pub fn of(decisions: &[ExtensionPoint]) -> Self {
         Self {
-            answers: ExtensionPoints::of(answers),
+            decisions: ExtensionPoints::of(decisions),
             observes: EventMask::NOTHING,
             streams: Vec::new(),
-            collector_streams: Vec::new(),
+            gc_streams: Vec::new(),
             indexes: Indexes::default(),
             open_blocks: 1,
         }

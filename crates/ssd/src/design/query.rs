@@ -78,32 +78,32 @@ impl Designs {
     pub(super) fn query<T>(
         &mut self,
         design: usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
         f: impl FnOnce(&mut dyn Design, &mut View<'_>) -> T,
     ) -> T {
-        self.notify_pending(sight);
+        self.notify_pending(context);
         let Self { all, level, now, .. } = self;
         let one = &mut all[design];
-        f(&mut *one.design, &mut View { sight, level: *level, now: *now, random: &mut one.random })
+        f(&mut *one.design, &mut View { context, level: *level, now: *now, random: &mut one.random })
     }
 
     /// Notifies designs of the pending block events that they observe.
     #[inline]
-    pub(crate) fn notify_pending(&mut self, sight: DesignContext<'_>) {
-        if let Some(news) = sight.blocks.take_events() {
+    pub(crate) fn notify_pending(&mut self, context: DesignContext<'_>) {
+        if let Some(news) = context.blocks.take_events() {
             for seen in &news {
-                self.notify(seen, sight);
+                self.notify(seen, context);
             }
-            sight.blocks.return_events(news);
+            context.blocks.return_events(news);
         }
     }
 
     /// Notifies the designs that observe this event.
     #[inline(never)]
-    pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, sight: DesignContext<'_>) {
+    pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
         let Self { all, level, now, .. } = self;
         for one in all.iter_mut().filter(|one| one.observes.has(seen.kind())) {
-            let mut view = View { sight, level: *level, now: *now, random: &mut one.random };
+            let mut view = View { context, level: *level, now: *now, random: &mut one.random };
             one.design.observe(seen, &mut view);
         }
     }
@@ -114,12 +114,13 @@ impl Designs {
         &self,
         seam: ExtensionPoint,
         pool: usize,
-        answer: String,
+        decision: String,
         allowed: impl FnOnce() -> String,
     ) {
         let design = self.owner(seam, pool).map(|owner| self.all[owner].design.name());
-        let _ =
-            self.wrong.get_or_init(|| Box::new(InvalidDecision { design, seam, answer, allowed: allowed() }));
+        let _ = self
+            .wrong
+            .get_or_init(|| Box::new(InvalidDecision { design, seam, decision, allowed: allowed() }));
     }
 
     /// First invalid decision, if any.
@@ -157,7 +158,7 @@ impl Policies {
     }
 
     /// Number of GC streams.
-    pub(crate) fn collector_streams(&self) -> u8 {
+    pub(crate) fn gc_streams(&self) -> u8 {
         self.designs.gathered.most()
     }
 
@@ -181,11 +182,11 @@ impl Policies {
 
     /// Selects the host stream for a page or unit that is destaged.
     #[inline]
-    pub(crate) fn route(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
+    pub(crate) fn route(&mut self, page: &HostPage<'_>, context: DesignContext<'_>) -> u8 {
         if self.designs.routes() {
-            return self.routed(page, sight);
+            return self.routed(page, context);
         }
-        let (stream, streams) = (self.router.route(page), sight.blocks.streams().host);
+        let (stream, streams) = (self.router.route(page), context.blocks.streams().host);
         if stream < streams {
             return stream;
         }
@@ -197,10 +198,10 @@ impl Policies {
 
     /// Selects the host stream if a design makes a decision about it: the pool, then the stream in it.
     #[inline(never)]
-    fn routed(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
-        let pools = sight.blocks.pools().count();
+    fn routed(&mut self, page: &HostPage<'_>, context: DesignContext<'_>) -> u8 {
+        let pools = context.blocks.pools().count();
         let mut pool = match self.designs.owner(ExtensionPoint::Pool, 0) {
-            Some(design) => self.designs.query(design, sight, |design, view| design.pool(page, view)),
+            Some(design) => self.designs.query(design, context, |design, view| design.pool(page, view)),
             None if pools > 1 => {
                 let stream = self.router.route(page);
                 self.router.pool(stream)
@@ -217,7 +218,9 @@ impl Policies {
         let routes = self.designs.routes.as_ref().expect("a design answers for streams of the host");
         let (first, count) = (routes.first[at], routes.first[at + 1] - routes.first[at]);
         let stream = match owner {
-            Some(design) => self.designs.query(design, sight, |design, view| design.stream(page, pool, view)),
+            Some(design) => {
+                self.designs.query(design, context, |design, view| design.stream(page, pool, view))
+            }
             None if count > 1 => self.router.route(page),
             None => 0,
         };
@@ -230,42 +233,45 @@ impl Policies {
     }
 
     /// Decides whether the waiting pages of a unit are destaged now.
-    pub(crate) fn destages_now(&mut self, unit: &CoalescedUnit<'_>, sight: DesignContext<'_>) -> bool {
+    pub(crate) fn destages_now(&mut self, unit: &CoalescedUnit<'_>, context: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return false };
-        self.designs.query(design, sight, |design, view| design.destages_now(unit, view))
+        self.designs.query(design, context, |design, view| design.destages_now(unit, view))
     }
 
     /// Decides whether a waiting page is destaged together with another page of its unit.
-    pub(crate) fn destages_with(&mut self, page: u32, other: u32, sight: DesignContext<'_>) -> bool {
+    pub(crate) fn destages_with(&mut self, page: u32, other: u32, context: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return true };
-        self.designs.query(design, sight, |design, view| design.destages_with(page, other, view))
+        self.designs.query(design, context, |design, view| design.destages_with(page, other, view))
     }
 
     /// Whether a page in another pool is programmed with the part of its unit that goes to the first pool.
-    pub(crate) fn is_carried_along(&mut self, page: u32, sight: DesignContext<'_>) -> bool {
+    pub(crate) fn is_carried_along(&mut self, page: u32, context: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return true };
-        self.designs.query(design, sight, |design, view| design.is_carried_along(page, view))
+        self.designs.query(design, context, |design, view| design.is_carried_along(page, view))
     }
 
     /// Selects one of `rows`, which must not be empty. All are in one pool.
     #[inline]
-    pub(crate) fn place(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> PlaneGroupId {
-        let answer = if self.designs.decides(ExtensionPoint::Place) {
-            self.placed(rows, sight)
+    pub(crate) fn place(&mut self, rows: &PlaneGroupSet, context: DesignContext<'_>) -> PlaneGroupId {
+        let decision = if self.designs.decides(ExtensionPoint::Place) {
+            self.placed(rows, context)
         } else {
             self.placement.next(rows)
         };
-        match answer {
+        match decision {
             Some(row) if rows.has(row) => row,
-            _ => self.invalid_group(answer, rows, sight),
+            _ => self.invalid_group(decision, rows, context),
         }
     }
 
     #[inline(never)]
-    fn placed(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> Option<PlaneGroupId> {
-        let pool = rows.next_from(PlaneGroupId(0)).map_or(0, |row| sight.blocks.pools().number_of_group(row));
+    fn placed(&mut self, rows: &PlaneGroupSet, context: DesignContext<'_>) -> Option<PlaneGroupId> {
+        let pool =
+            rows.next_from(PlaneGroupId(0)).map_or(0, |row| context.blocks.pools().number_of_group(row));
         match self.designs.owner(ExtensionPoint::Place, pool) {
-            Some(design) => Some(self.designs.query(design, sight, |design, view| design.place(rows, view))),
+            Some(design) => {
+                Some(self.designs.query(design, context, |design, view| design.place(rows, view)))
+            }
             None => self.placement.next(rows),
         }
     }
@@ -273,12 +279,12 @@ impl Policies {
     #[cold]
     fn invalid_group(
         &self,
-        answer: Option<PlaneGroupId>,
+        decision: Option<PlaneGroupId>,
         rows: &PlaneGroupSet,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> PlaneGroupId {
         let first = rows.next_from(PlaneGroupId(0)).expect("a row takes a program unit");
-        let found = answer.map_or_else(|| "no plane group".into(), |row| format!("plane group {row}"));
+        let found = decision.map_or_else(|| "no plane group".into(), |row| format!("plane group {row}"));
         let allowed = || {
             let some: Vec<String> = rows.iter().take(8).map(|row| row.to_string()).collect();
             let more = if rows.iter().nth(8).is_some() { ", ..." } else { "" };
@@ -286,7 +292,7 @@ impl Policies {
         };
         self.designs.record_invalid(
             ExtensionPoint::Place,
-            sight.blocks.pools().number_of_group(first),
+            context.blocks.pools().number_of_group(first),
             found,
             allowed,
         );
@@ -320,37 +326,42 @@ impl Policies {
     pub(crate) fn next_word_line(
         &mut self,
         open: &[OpenBlock<'_>],
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> (usize, u32) {
-        let which = if open.len() > 1 { self.open_block(open, sight) } else { 0 };
-        (which, self.word_line(&open[which], sight))
+        let which = if open.len() > 1 { self.open_block(open, context) } else { 0 };
+        (which, self.word_line(&open[which], context))
     }
 
     /// Selects one of the open blocks of a stream.
-    fn open_block(&mut self, open: &[OpenBlock<'_>], sight: DesignContext<'_>) -> usize {
-        let pools = sight.blocks.pools();
+    fn open_block(&mut self, open: &[OpenBlock<'_>], context: DesignContext<'_>) -> usize {
+        let pools = context.blocks.pools();
         let pool = pools.number_of_group(pools.group_of_block(open[0].block));
         let Some(design) = self.designs.owner(ExtensionPoint::Frontier, pool) else { return 0 };
-        let answer = self.designs.query(design, sight, |design, view| design.open_block(open, view));
-        if answer < open.len() {
-            return answer;
+        let decision = self.designs.query(design, context, |design, view| design.open_block(open, view));
+        if decision < open.len() {
+            return decision;
         }
         let allowed = || format!("one of the {} open blocks, counted from 0", open.len());
-        self.designs.record_invalid(ExtensionPoint::Frontier, pool, format!("open block {answer}"), allowed);
+        self.designs.record_invalid(
+            ExtensionPoint::Frontier,
+            pool,
+            format!("open block {decision}"),
+            allowed,
+        );
         0
     }
 
     /// Selects a word line of an open block. It must be unprogrammed, or one that can be reprogrammed.
-    fn word_line(&mut self, open: &OpenBlock<'_>, sight: DesignContext<'_>) -> u32 {
-        let pools = sight.blocks.pools();
+    fn word_line(&mut self, open: &OpenBlock<'_>, context: DesignContext<'_>) -> u32 {
+        let pools = context.blocks.pools();
         let pool = pools.number_of_group(pools.group_of_block(open.block));
-        let answer = match self.designs.owner(ExtensionPoint::Frontier, pool) {
-            Some(design) => self.designs.query(design, sight, |design, view| design.word_line(open, view)),
+        let decision = match self.designs.owner(ExtensionPoint::Frontier, pool) {
+            Some(design) => self.designs.query(design, context, |design, view| design.word_line(open, view)),
             None => open.due_reprogram().unwrap_or_else(|| self.frontiers[pool].next(open)),
         };
-        let may = answer < open.shape.count() && !open.is_programmed(answer);
-        if may || open.can_reprogram(answer) {
-            return answer;
+        let may = decision < open.shape.count() && !open.is_programmed(decision);
+        if may || open.can_reprogram(decision) {
+            return decision;
         }
         let allowed = || {
             format!(
@@ -359,7 +370,7 @@ impl Policies {
                 open.shape.count() - 1
             )
         };
-        self.designs.record_invalid(ExtensionPoint::Frontier, pool, format!("word line {answer}"), allowed);
+        self.designs.record_invalid(ExtensionPoint::Frontier, pool, format!("word line {decision}"), allowed);
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
@@ -369,22 +380,22 @@ impl Policies {
         &mut self,
         from: impl FnOnce() -> Candidates<'a>,
         row: PlaneGroupId,
-        sight: DesignContext<'a>,
+        context: DesignContext<'a>,
     ) -> Option<Option<BlockSetId>> {
         let pool = if self.designs.decides(ExtensionPoint::Victim) {
-            sight.blocks.pools().number_of_group(row)
+            context.blocks.pools().number_of_group(row)
         } else {
             return None;
         };
         let owner = self.designs.owner(ExtensionPoint::Victim, pool)?;
-        Some(self.designs.query(owner, sight, |design, view| design.victim(from(), row, view)))
+        Some(self.designs.query(owner, context, |design, view| design.victim(from(), row, view)))
     }
 
     /// Candidate indexes that the policy or some design needs.
     pub(crate) fn indexes(&self, of_policy: Indexes) -> Indexes {
         let needs = |one: &super::table::DesignEntry| one.design.needs();
         let answering =
-            self.designs.all.iter().map(needs).filter(|needs| needs.answers.has(ExtensionPoint::Victim));
+            self.designs.all.iter().map(needs).filter(|needs| needs.decisions.has(ExtensionPoint::Victim));
         answering.map(|needs| needs.indexes).fold(of_policy, |sum, own| Indexes {
             numbered: sum.numbered || own.numbered,
             by_closing: sum.by_closing || own.by_closing,
@@ -398,12 +409,12 @@ impl Policies {
         &self,
         victim: BlockSetId,
         row: PlaneGroupId,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) {
-        let block = (victim.0 < sight.blocks.pools().block_sets()).then(|| sight.blocks.state(victim));
+        let block = (victim.0 < context.blocks.pools().block_sets()).then(|| context.blocks.state(victim));
         let found = match block {
             Some(state) => {
-                format!("{victim:?}, which is {state:?} with {} valid pages", sight.blocks.valid(victim))
+                format!("{victim:?}, which is {state:?} with {} valid pages", context.blocks.valid(victim))
             }
             None => format!("{victim:?}, which is none"),
         };
@@ -414,7 +425,7 @@ impl Policies {
         };
         self.designs.record_invalid(
             ExtensionPoint::Victim,
-            sight.blocks.pools().number_of_group(row),
+            context.blocks.pools().number_of_group(row),
             found,
             allowed,
         );
@@ -426,31 +437,31 @@ impl Policies {
         &mut self,
         page: &RelocatedPage,
         pool: impl FnOnce() -> usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> u8 {
         if self.designs.decides(ExtensionPoint::Relocate) {
-            return self.relocated(page, pool(), sight);
+            return self.relocated(page, pool(), context);
         }
-        let (answer, streams) = (self.relocator.route(page), sight.blocks.streams().gc);
-        if answer < streams { answer } else { self.invalid_stream(answer, streams, 0) }
+        let (decision, streams) = (self.relocator.route(page), context.blocks.streams().gc);
+        if decision < streams { decision } else { self.invalid_stream(decision, streams, 0) }
     }
 
     #[inline(never)]
-    fn relocated(&mut self, page: &RelocatedPage, pool: usize, sight: DesignContext<'_>) -> u8 {
-        let answer = match self.designs.owner(ExtensionPoint::Relocate, pool) {
+    fn relocated(&mut self, page: &RelocatedPage, pool: usize, context: DesignContext<'_>) -> u8 {
+        let decision = match self.designs.owner(ExtensionPoint::Relocate, pool) {
             Some(design) => {
-                self.designs.query(design, sight, |design, view| design.relocate(page, pool as u8, view))
+                self.designs.query(design, context, |design, view| design.relocate(page, pool as u8, view))
             }
             None => self.relocator.route(page),
         };
         let streams = self.designs.gathered.of_pools[pool];
-        if answer < streams { answer } else { self.invalid_stream(answer, streams, pool) }
+        if decision < streams { decision } else { self.invalid_stream(decision, streams, pool) }
     }
 
     #[cold]
-    fn invalid_stream(&self, answer: u8, streams: u8, pool: usize) -> u8 {
+    fn invalid_stream(&self, decision: u8, streams: u8, pool: usize) -> u8 {
         let allowed = || format!("one of {streams}, counted from 0");
-        self.designs.record_invalid(ExtensionPoint::Relocate, pool, format!("GC stream {answer}"), allowed);
+        self.designs.record_invalid(ExtensionPoint::Relocate, pool, format!("GC stream {decision}"), allowed);
         0
     }
 
@@ -459,17 +470,17 @@ impl Policies {
         &mut self,
         page: &RelocatedPage,
         pool: usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> Option<u8> {
         let owner = self.designs.owner(ExtensionPoint::Relocate, pool)?;
         let there = self
             .designs
-            .query(owner, sight, |design, view| design.migration_target(page, pool as u8, view))?;
-        let pools = sight.blocks.pools();
+            .query(owner, context, |design, view| design.migration_target(page, pool as u8, view))?;
+        let pools = context.blocks.pools();
         let to = usize::from(there.pool);
         let is_mapped_by_page = |to: usize| {
             let row = pools.get(to).geometry.all_groups().next();
-            row.is_some_and(|row| !sight.blocks.is_coarsely_mapped(row))
+            row.is_some_and(|row| !context.blocks.is_coarsely_mapped(row))
         };
         let is_another = to < pools.count() && to != pool && is_mapped_by_page(to);
         let mut streams =
@@ -477,8 +488,8 @@ impl Policies {
         let stream = streams.nth(usize::from(there.stream)).filter(|_| is_another);
         if stream.is_none() {
             let allowed = || "a host stream in another pool, which is mapped by page".into();
-            let answer = format!("stream {} of pool {to}", there.stream);
-            self.designs.record_invalid(ExtensionPoint::Relocate, pool, answer, allowed);
+            let decision = format!("stream {} of pool {to}", there.stream);
+            self.designs.record_invalid(ExtensionPoint::Relocate, pool, decision, allowed);
         }
         stream
     }
@@ -488,12 +499,12 @@ impl Policies {
         &mut self,
         victim: BlockSetId,
         pool: usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
         states: &[crate::pools::PoolState],
     ) -> bool {
         match self.designs.owner(ExtensionPoint::Relocate, pool) {
             Some(design) => {
-                self.designs.query(design, sight, |design, view| design.leaves(victim, pool, view))
+                self.designs.query(design, context, |design, view| design.leaves(victim, pool, view))
             }
             None => self.relocator.leaves(pool, states),
         }
@@ -510,19 +521,19 @@ impl Policies {
         &mut self,
         idle: PlaneGroupId,
         waiting: &WaitingUnits<'_>,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> Option<PlaneGroupId> {
-        let answer = match self.designs.owner(ExtensionPoint::Balance, 0) {
+        let decision = match self.designs.owner(ExtensionPoint::Balance, 0) {
             Some(design) => {
-                self.designs.query(design, sight, |design, view| design.take(idle, waiting, view))
+                self.designs.query(design, context, |design, view| design.take(idle, waiting, view))
             }
             None => self.balancer.as_mut()?.take(idle, waiting),
         }?;
-        if waiting.units.get(answer).is_some_and(|units| *units > 0) {
-            return Some(answer);
+        if waiting.units.get(decision).is_some_and(|units| *units > 0) {
+            return Some(decision);
         }
         let allowed = || "a plane group with a waiting program unit, or none".into();
-        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("plane group {answer}"), allowed);
+        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("plane group {decision}"), allowed);
         None
     }
 
@@ -531,19 +542,20 @@ impl Policies {
         &mut self,
         waiting: impl FnOnce() -> Vec<WaitingPages>,
         to: usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
         states: &[crate::pools::PoolState],
     ) -> Option<usize> {
         let Some(design) = self.designs.owner(ExtensionPoint::Balance, 0) else {
             return self.balancer.as_mut()?.steals(0, to, states).then_some(0);
         };
         let waiting = waiting();
-        let answer = self.designs.query(design, sight, |design, view| design.steal(&waiting, to, view))?;
-        if answer < waiting.len() {
-            return Some(answer);
+        let decision =
+            self.designs.query(design, context, |design, view| design.steal(&waiting, to, view))?;
+        if decision < waiting.len() {
+            return Some(decision);
         }
         let allowed = || format!("one of the {} that wait, counted from 0, or none", waiting.len());
-        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("sub-request {answer}"), allowed);
+        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("sub-request {decision}"), allowed);
         None
     }
 
@@ -567,14 +579,14 @@ impl Policies {
         &mut self,
         row: &IdleGroup,
         gains: bool,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> (u32, u32) {
         let Some(design) = self.designs.owner(ExtensionPoint::Background, 0) else {
             let Some(background) = &mut self.background else { return (0, row.cached_blocks) };
             let free = if gains { background.free_blocks(row) } else { 0 };
             return (free, background.cached_blocks(row));
         };
-        self.designs.query(design, sight, |design, view| {
+        self.designs.query(design, context, |design, view| {
             let free = if gains { design.free_blocks(row, view) } else { 0 };
             (free, design.cached_blocks(row, view))
         })
@@ -585,10 +597,10 @@ impl Policies {
         &mut self,
         failure: &Failure,
         pool: usize,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> FailureAction {
         match self.designs.owner(ExtensionPoint::Fail, pool) {
-            Some(design) => self.designs.query(design, sight, |design, view| design.failed(failure, view)),
+            Some(design) => self.designs.query(design, context, |design, view| design.failed(failure, view)),
             None => self.failure.after(failure),
         }
     }

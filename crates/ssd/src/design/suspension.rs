@@ -27,15 +27,15 @@ impl Policies {
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> Option<BlockSetId> {
-        let pool = sight.blocks.pools().number_of_group(suspended.row());
+        let pool = context.blocks.pools().number_of_group(suspended.row());
         let design = self.designs.owner(ExtensionPoint::Frontier, pool)?;
-        let answer = self
+        let decision = self
             .designs
-            .query(design, sight, |design, view| design.select_to_suspend(open, suspended, view))?;
-        if open.iter().any(|open| open.block == answer && open.written > 0) {
-            return Some(answer);
+            .query(design, context, |design, view| design.select_to_suspend(open, suspended, view))?;
+        if open.iter().any(|open| open.block == decision && open.written > 0) {
+            return Some(decision);
         }
         let allowed = || {
             let written = open.iter().filter(|open| open.written > 0);
@@ -45,7 +45,7 @@ impl Policies {
         self.designs.record_invalid(
             ExtensionPoint::Frontier,
             pool,
-            format!("{answer:?} to suspend"),
+            format!("{decision:?} to suspend"),
             allowed,
         );
         None
@@ -56,21 +56,21 @@ impl Policies {
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> Option<BlockSetId> {
         let ask =
             |design: &mut dyn Design, view: &mut View<'_>| design.select_to_reclaim(open, suspended, view);
-        self.query_suspended("reclaimed", suspended, sight, ask)
+        self.query_suspended("reclaimed", suspended, context, ask)
     }
 
     /// Selects a suspended block of a stream to resume.
     pub(crate) fn select_to_resume(
         &mut self,
         suspended: &SuspendedBlocks<'_>,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
     ) -> Option<BlockSetId> {
         let ask = |design: &mut dyn Design, view: &mut View<'_>| design.select_to_resume(suspended, view);
-        self.query_suspended("resumed", suspended, sight, ask)
+        self.query_suspended("resumed", suspended, context, ask)
     }
 
     /// Selects a suspended block, if the design's decision is valid. `done` names the intended action in the
@@ -79,14 +79,14 @@ impl Policies {
         &mut self,
         done: &str,
         suspended: &SuspendedBlocks<'_>,
-        sight: DesignContext<'_>,
+        context: DesignContext<'_>,
         ask: impl FnOnce(&mut dyn Design, &mut View<'_>) -> Option<BlockSetId>,
     ) -> Option<BlockSetId> {
-        let pool = sight.blocks.pools().number_of_group(suspended.row());
+        let pool = context.blocks.pools().number_of_group(suspended.row());
         let design = self.designs.owner(ExtensionPoint::Frontier, pool)?;
-        let answer = self.designs.query(design, sight, ask)?;
-        if suspended.has(answer) {
-            return Some(answer);
+        let decision = self.designs.query(design, context, ask)?;
+        if suspended.has(decision) {
+            return Some(decision);
         }
         let allowed = || {
             let blocks: Vec<String> = suspended.iter().map(|block| format!("{:?}", block.block)).collect();
@@ -95,7 +95,7 @@ impl Policies {
         self.designs.record_invalid(
             ExtensionPoint::Frontier,
             pool,
-            format!("{answer:?} to be {done}"),
+            format!("{decision:?} to be {done}"),
             allowed,
         );
         None

@@ -80,8 +80,8 @@ impl Combination {
 
     /// Names of the designs that can make a decision.
     pub fn answering(&self, seam: ExtensionPoint) -> Vec<&'static str> {
-        let answers = self.all.iter().filter(|design| design.needs().answers.has(seam));
-        answers.map(|design| design.name()).collect()
+        let decisions = self.all.iter().filter(|design| design.needs().decisions.has(seam));
+        decisions.map(|design| design.name()).collect()
     }
 
     /// The design that makes a decision in each of this many pools; `None` where policies decide.
@@ -160,7 +160,7 @@ impl Combination {
     /// has them.
     pub(crate) fn contract_hint(&self, config: &Config) -> &'static str {
         let needs = self.needs();
-        let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
+        let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.gc_streams));
         if streams.clone().any(|stream| stream.is_in(CellMode::Slc)) && !config.file.has_slc_cache() {
             return "\n(contract::small_with_slc() has an SLC mode and blocks for streams in that mode)";
         }
@@ -193,9 +193,9 @@ impl Combination {
         for seam in ExtensionPoint::ALL {
             for (pool, row) in table.iter_mut().enumerate() {
                 let asked = self.asked_in(seam, pool);
-                let answers =
-                    |n: &usize| needs[*n].answers.has(seam) && asked.iter().any(|name| name == names[*n]);
-                let found: Vec<usize> = (0..self.all.len()).filter(answers).collect();
+                let decisions =
+                    |n: &usize| needs[*n].decisions.has(seam) && asked.iter().any(|name| name == names[*n]);
+                let found: Vec<usize> = (0..self.all.len()).filter(decisions).collect();
                 row[seam as usize] = self.settle(seam, pool, &found, &mut wrong);
             }
         }
@@ -234,7 +234,7 @@ impl Combination {
     /// Checks that each design can make the decisions for which it was chosen.
     fn check_decisions(&self, needs: &[Needs], wrong: &mut Complaints) {
         for (seam, name) in &self.decides {
-            let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
+            let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.decisions.has(*seam));
             let answering: Vec<&str> = answering.map(|(design, _)| design.name()).collect();
             let wanted = match answering.len() {
                 0 => "the key left out: no design of the device decides it".to_owned(),
@@ -261,12 +261,12 @@ fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut 
         }
         let relocates = table.iter().any(|row| usize::from(row[ExtensionPoint::Relocate as usize]) == n);
         wrong.require(
-            !relocates || !needs.collector_streams.is_empty(),
+            !relocates || !needs.gc_streams.is_empty(),
             "designs",
             format!("{} without a GC stream", names[n]),
             "a design that decides `relocate` to declare its streams in `Needs::collector_streams`, a native one first",
         );
-        let of_collector = needs.collector_streams.len();
+        let of_collector = needs.gc_streams.len();
         wrong.require(
             of_collector <= 16 && needs.streams.len() <= 16,
             "designs",
@@ -276,7 +276,7 @@ fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut 
         let open = needs.open_blocks;
         let found = format!("{} with {open} open blocks a stream", names[n]);
         wrong.require((1..=8).contains(&open), "designs", found, "from 1 to 8");
-        let all = needs.streams.iter().chain(&needs.collector_streams);
+        let all = needs.streams.iter().chain(&needs.gc_streams);
         for stream in all.filter(|stream| usize::from(stream.pool) >= table.len()) {
             let found = format!("{} with the stream {} in pool {}", names[n], stream.name, stream.pool);
             wrong.add("designs", found, format!("pools from 0 to {}", table.len() - 1));
@@ -288,27 +288,27 @@ fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut 
 
 /// Checks that only designs that decide `frontier` have streams that suspend blocks.
 fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
-    let all = needs.streams.iter().chain(&needs.collector_streams);
+    let all = needs.streams.iter().chain(&needs.gc_streams);
     for stream in all.filter(|stream| stream.suspended > 0) {
         let found =
             format!("{name} with {} suspended blocks of the stream {}", stream.suspended, stream.name);
         let wanted = "a design that decides `frontier` for a stream that suspends blocks";
-        wrong.require(needs.answers.has(ExtensionPoint::Frontier), "designs", found, wanted);
+        wrong.require(needs.decisions.has(ExtensionPoint::Frontier), "designs", found, wanted);
     }
 }
 
 /// Checks the modes of GC streams: in each pool a native stream comes first, and no GC stream reprograms.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
-    let pools = needs.collector_streams.iter().map(|stream| stream.pool).max();
+    let pools = needs.gc_streams.iter().map(|stream| stream.pool).max();
     for pool in 0..=pools.unwrap_or(0) {
-        let first = needs.collector_streams.iter().find(|stream| stream.pool == pool);
+        let first = needs.gc_streams.iter().find(|stream| stream.pool == pool);
         if let Some(first) = first.filter(|stream| !stream.is_in(CellMode::Native)) {
             let (stream, mode) = (first.name, first.mode.name());
             let found = format!("{name} with the stream {stream} in {mode} as the first GC stream");
             wrong.add("designs", found, format!("a native one before it, for pages without room in {mode}"));
         }
     }
-    for stream in needs.collector_streams.iter().filter(|stream| stream.mode.is_reprogram()) {
+    for stream in needs.gc_streams.iter().filter(|stream| stream.mode.is_reprogram()) {
         let found = format!("{name} with the GC stream {} in {}", stream.name, stream.mode);
         wrong.add("designs", found, "a mode in which erased blocks are opened: GC must gain blocks");
     }
@@ -362,7 +362,7 @@ impl GcStreams {
 
 /// GC streams that a design declares in a pool.
 fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
-    needs.collector_streams.iter().filter(move |stream| stream.pool == pool)
+    needs.gc_streams.iter().filter(move |stream| stream.pool == pool)
 }
 
 /// Host streams of a device whose designs make decisions about them, pool after pool.
@@ -412,8 +412,8 @@ impl HostStreams {
 }
 
 /// Bitmap of these flags, beginning with bit 0.
-fn bits_of(answers: impl Iterator<Item = bool>) -> u32 {
-    answers.zip(0..).fold(0, |bits, (answer, n)| bits | u32::from(answer) << n)
+fn bits_of(decisions: impl Iterator<Item = bool>) -> u32 {
+    decisions.zip(0..).fold(0, |bits, (decision, n)| bits | u32::from(decision) << n)
 }
 
 /// A design of a device.

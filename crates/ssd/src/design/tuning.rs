@@ -9,19 +9,19 @@ use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPa
 /// Tuner of the device: queries the design of the pool, or the policy.
 impl Tuner for Policies {
     fn read(&self, page: &SensedPage) -> ReadParameters {
-        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+        let decision = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
             Some(design) => self.designs.all[design].design.read_parameters(page),
             None => self.tuner.read(page),
         };
-        self.tuned(page, answer)
+        self.tuned(page, decision)
     }
 
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
-        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+        let decision = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
             Some(design) => self.designs.all[design].design.read_again(page, so_far),
             None => self.tuner.read_again(page, so_far),
         };
-        self.tuned(page, answer)
+        self.tuned(page, decision)
     }
 
     fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
@@ -59,12 +59,12 @@ impl Tuner for Policies {
 impl Policies {
     /// Checks read parameters. Parameters that do not exist are replaced by the nominal ones.
     #[inline]
-    fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
-        if answer.level <= page.highest {
-            return answer;
+    fn tuned(&self, page: &SensedPage, decision: ReadParameters) -> ReadParameters {
+        if decision.level <= page.highest {
+            return decision;
         }
         let allowed = || format!("a set from 0 to {}", page.highest);
-        let found = format!("set {} of read levels", answer.level);
+        let found = format!("set {} of read levels", decision.level);
         self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, allowed);
         ReadParameters { level: 0 }
     }

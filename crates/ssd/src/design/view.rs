@@ -35,7 +35,7 @@ pub(crate) struct DesignContext<'a> {
 
 /// Read-only view of the device for a design, with the design's own random stream.
 pub struct View<'a> {
-    pub(super) sight: DesignContext<'a>,
+    pub(super) context: DesignContext<'a>,
     pub(super) level: BufferOccupancy,
     pub(super) now: Instant,
     pub(super) random: &'a mut Stream,
@@ -49,18 +49,18 @@ impl View<'_> {
 
     /// Whether the device is being preconditioned or aged. Simulated time then does not advance as in a run.
     pub fn is_preconditioning(&self) -> bool {
-        self.sight.flash.is_clock_stopped()
+        self.context.flash.is_clock_stopped()
     }
 
     /// The pools: parts, geometry and numbering.
     pub fn pools(&self) -> &Pools {
-        self.sight.blocks.pools()
+        self.context.blocks.pools()
     }
 
     /// Wear and utilization of a pool, by its number. In a device with a single pool the time of the call
     /// grows with the number of blocks.
     pub fn pool(&self, pool: usize) -> PoolState {
-        let DesignContext { flash, blocks } = self.sight;
+        let DesignContext { flash, blocks } = self.context;
         let one = blocks.pools().iter().nth(pool).expect("a pool of the device");
         let counts = &flash.chips().counts_of_pools()[pool];
         PoolState {
@@ -83,7 +83,7 @@ impl View<'_> {
     /// (chosen). Pages whose pool is not known yet count for the first pool. With a single pool this is the
     /// [occupancy of the whole buffer](Self::buffer).
     pub fn buffer_of(&self, pool: usize) -> BufferOccupancy {
-        let DesignContext { blocks, .. } = self.sight;
+        let DesignContext { blocks, .. } = self.context;
         let on_their_way = |pool| u32::try_from(blocks.on_their_way(pool)).unwrap_or(u32::MAX);
         let elsewhere = || (0..blocks.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
         let used = match pool {
@@ -97,7 +97,7 @@ impl View<'_> {
 
     /// Number of tasks queued or in progress on a die. Each call counts them.
     pub fn queue_length(&self, die: DieId) -> u32 {
-        self.sight.flash.queue_length(die)
+        self.context.flash.queue_length(die)
     }
 
     /// Die of a plane group.
@@ -107,17 +107,17 @@ impl View<'_> {
 
     /// Free blocks of a plane group.
     pub fn free_blocks(&self, row: PlaneGroupId) -> u32 {
-        self.sight.blocks.free(row) as u32
+        self.context.blocks.free(row) as u32
     }
 
     /// Valid logical pages of a plane group.
     pub fn valid_in(&self, row: PlaneGroupId) -> u32 {
-        self.sight.blocks.valid_in(row)
+        self.context.blocks.valid_in(row)
     }
 
     /// State of a multi-plane block.
     pub fn block(&self, block: BlockSetId) -> BlockInfo {
-        let DesignContext { flash, blocks } = self.sight;
+        let DesignContext { flash, blocks } = self.context;
         BlockInfo {
             state: blocks.state(block),
             valid: blocks.valid(block),
@@ -130,13 +130,13 @@ impl View<'_> {
 
     /// State of a word line of a block in MLC mode.
     pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineInfo {
-        self.sight.blocks.word_line(block, word_line)
+        self.context.blocks.word_line(block, word_line)
     }
 
     /// Number of word lines of a super layer in the pool of a block; `None` if word lines are not
     /// reprogrammed there.
     pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
-        self.sight.blocks.per_super_layer(block)
+        self.context.blocks.per_super_layer(block)
     }
 
     /// Random stream of the design.

@@ -86,7 +86,7 @@ impl Device {
                 done.iter().for_each(|done| self.command_done(done, calendar));
             }
             Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),
-            Event::Answer(id) => self.front.complete(id, &mut self.core, &mut self.writer, calendar),
+            Event::Completion(id) => self.front.complete(id, &mut self.core, &mut self.writer, calendar),
             Event::Link(id) => self.front.finish_link_step(id, &mut self.core, &mut self.writer, calendar),
             Event::FlushTimer => self.front.flush_on_timer(&mut self.core, &mut self.writer, calendar),
             Event::Idle => self.front.on_host_idle(&mut self.core, &mut self.writer, calendar),

@@ -30,14 +30,14 @@ pub(super) struct Commands {
     /// The link, if there is one.
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     /// `None` without tail attribution.
     pub(super) tail: Option<Box<Tail>>,
     /// `None` while requests are not recorded.
     pub(super) recorded: Option<Box<(Vec<TimelineRequest>, Vec<OccupancySample>)>>,
 }
 
-state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail, recorded } });
+state!(Commands { values { requests, waiting, started, completions } parts { port } fixed { namespaces, tail, recorded } });
 
 impl Commands {
     /// No commands.
@@ -48,7 +48,7 @@ impl Commands {
             started: 0,
             port: Port::of(&config.file.front).map(Box::new),
             namespaces: config.namespaces.clone(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             tail: None,
             recorded: None,
         }
@@ -63,11 +63,11 @@ impl Commands {
             command
         };
         let commands = ids.into_iter().map(&mut command_of).collect();
-        let (answers, recorded) = (std::mem::take(&mut self.answers), self.recorded.take());
+        let (completions, recorded) = (std::mem::take(&mut self.completions), self.recorded.take());
         let mut tail = self.tail.take();
         tail.iter_mut().for_each(|tail| tail.forget());
         let link = self.port.as_ref().map(|port| port.link().cut(now));
-        *self = Self { answers, tail, recorded, ..Self::new(config) };
+        *self = Self { completions, tail, recorded, ..Self::new(config) };
         if let (Some(port), Some(link)) = (&mut self.port, link) {
             port.adopt_link(link);
         }
@@ -139,13 +139,13 @@ impl Commands {
     /// Completions that were not taken or cleared, in order.
     #[inline]
     pub fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     /// Clears the completions.
     #[inline]
     pub fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
         if let Some(tail) = &mut self.tail {
             tail.clear_each();
         }
@@ -154,8 +154,8 @@ impl Commands {
     /// Moves the completions that were not taken or cleared to the end of `into`.
     #[inline]
     pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
-        if !self.answers.is_empty() {
-            into.append(&mut self.answers);
+        if !self.completions.is_empty() {
+            into.append(&mut self.completions);
         }
     }
 
@@ -237,16 +237,16 @@ impl Commands {
         }
         core.base.digest(now.ps());
         core.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
-        let mut answer = Completion { command: request.command, latency, failed: request.failed };
-        self.as_submitted(&mut answer.command);
-        self.answers.push(answer);
+        let mut completion = Completion { command: request.command, latency, failed: request.failed };
+        self.as_submitted(&mut completion.command);
+        self.completions.push(completion);
         if self.recorded.is_some() {
-            self.record_completion(id, answer, core, now);
+            self.record_completion(id, completion, core, now);
         }
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
             let parts = || request.spent.with(outside);
-            tail.completed(id, (&answer, request.submitted), parts, &core.base);
+            tail.completed(id, (&completion, request.submitted), parts, &core.base);
         }
         if core.base.contents.is_some() {
             self.note_completion(id, core);
@@ -257,10 +257,10 @@ impl Commands {
     }
 
     #[cold]
-    fn record_completion(&mut self, id: RequestId, answer: Completion, core: &Core, at: Instant) {
+    fn record_completion(&mut self, id: RequestId, completion: Completion, core: &Core, at: Instant) {
         let submitted = self.requests.look(id).submitted;
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
-        requests.push(TimelineRequest { id, submitted, answer });
+        requests.push(TimelineRequest { id, submitted, completion });
         let Base { blocks, config, .. } = &core.base;
         let free = config.pools.all_groups().map(|row| blocks.free(row) as u64).sum();
         levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });

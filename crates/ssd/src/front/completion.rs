@@ -10,7 +10,7 @@ use crate::event::Event;
 
 /// Completes a command without flash work, after the time of a buffer access.
 pub(super) fn complete_soon(id: RequestId, base: &Base, calendar: &mut impl Schedule<Event>) {
-    calendar.after(base.config.file.buffer.access_time, Event::Answer(id));
+    calendar.after(base.config.file.buffer.access_time, Event::Completion(id));
 }
 
 /// Whether a write completes only when its data are in flash.

@@ -87,7 +87,7 @@ impl Front {
         known: impl Fn(RequestId) -> bool,
     ) -> Result<(), String> {
         let is_known = match event {
-            Event::Begin(id) | Event::Answer(id) => known(id),
+            Event::Begin(id) | Event::Completion(id) => known(id),
             Event::Link(id) => known(id) && self.commands.port.is_some(),
             Event::FlushTimer | Event::Idle => true,
             Event::Flash(event) => return base.flash.check_event(event),

@@ -51,7 +51,7 @@ impl UpperStage {
 #[derive(Clone, Debug)]
 pub struct RequestBreakdown {
     /// Completion of the request, with its latency.
-    pub answer: Completion,
+    pub completion: Completion,
     /// Time of submission.
     pub submitted: Instant,
     /// Time in the [layer above](UpperStage) the device.
@@ -117,7 +117,7 @@ struct SlowRequest(Box<RequestBreakdown>);
 
 impl SlowRequest {
     fn key(&self) -> (Duration, Reverse<u64>) {
-        (self.0.answer.latency, Reverse(self.0.number))
+        (self.0.completion.latency, Reverse(self.0.number))
     }
 }
 
@@ -185,16 +185,16 @@ impl Tail {
     pub(super) fn completed(
         &mut self,
         id: RequestId,
-        (answer, submitted): (&Completion, Instant),
+        (completion, submitted): (&Completion, Instant),
         parts: impl FnOnce() -> [Duration; COMPONENTS],
         base: &Base,
     ) {
         let is_each = self.each.is_some();
-        let (weight, is_slow) = if is_each { (0, false) } else { self.count(answer.latency) };
+        let (weight, is_slow) = if is_each { (0, false) } else { self.count(completion.latency) };
         if !(is_each || weight > 0 || is_slow) {
             return;
         }
-        let explained = self.explain(id, (answer, submitted), parts(), base);
+        let explained = self.explain(id, (completion, submitted), parts(), base);
         match &mut self.each {
             Some(each) => each.push(explained),
             None => self.take(explained, weight, is_slow),
@@ -235,7 +235,7 @@ impl Tail {
     fn explain(
         &mut self,
         id: RequestId,
-        (answer, submitted): (&Completion, Instant),
+        (completion, submitted): (&Completion, Instant),
         parts: [Duration; COMPONENTS],
         base: &Base,
     ) -> RequestBreakdown {
@@ -250,7 +250,7 @@ impl Tail {
             behind,
             meanwhile,
             number: self.completed,
-            ..RequestBreakdown::of(*answer, submitted)
+            ..RequestBreakdown::of(*completion, submitted)
         };
         known.capped()
     }
@@ -259,8 +259,8 @@ impl Tail {
     #[cold]
     #[inline(never)]
     fn take(&mut self, explained: RequestBreakdown, weight: u64, is_slow: bool) {
-        let latency = explained.answer.latency;
-        if let Some(sample) = self.sample.get_mut(explained.answer.command.operation as usize)
+        let latency = explained.completion.latency;
+        if let Some(sample) = self.sample.get_mut(explained.completion.command.operation as usize)
             && weight > 0
         {
             sample.entry(step_of(latency)).or_default().add(&explained, weight);
@@ -274,7 +274,7 @@ impl Tail {
         }
         if self.slowest.len() == self.keep {
             self.threshold =
-                self.slowest.peek().map_or(Duration::ZERO, |Reverse(slow)| slow.0.answer.latency);
+                self.slowest.peek().map_or(Duration::ZERO, |Reverse(slow)| slow.0.completion.latency);
         }
     }
 
@@ -311,9 +311,9 @@ impl Tail {
 
 impl RequestBreakdown {
     /// A request without a breakdown.
-    pub fn of(answer: Completion, submitted: Instant) -> Self {
+    pub fn of(completion: Completion, submitted: Instant) -> Self {
         let (above, parts) = ([Duration::ZERO; UPPER_STAGES], [Duration::ZERO; COMPONENTS]);
-        Self { answer, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
+        Self { completion, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
     }
 
     /// Sets the device of the request in an array.
@@ -327,8 +327,8 @@ impl RequestBreakdown {
     #[must_use]
     pub fn with_rest_in(mut self, component: Component) -> Self {
         let known = self.above.iter().chain(&self.parts).fold(Duration::ZERO, |sum, part| sum + *part);
-        assert!(known <= self.answer.latency, "the parts of a command's time exceed it: {self:?}");
-        self.parts[component as usize] += self.answer.latency - known;
+        assert!(known <= self.completion.latency, "the parts of a command's time exceed it: {self:?}");
+        self.parts[component as usize] += self.completion.latency - known;
         self.capped()
     }
 
@@ -375,7 +375,7 @@ impl Interval {
     fn add(&mut self, explained: &RequestBreakdown, weight: u64) {
         let weight_ps = |time: Duration| u128::from(time.ps()) * u128::from(weight);
         self.requests += weight;
-        self.latency_ps += weight_ps(explained.answer.latency);
+        self.latency_ps += weight_ps(explained.completion.latency);
         self.above.iter_mut().zip(explained.above).for_each(|(sum, time)| *sum += weight_ps(time));
         self.parts.iter_mut().zip(explained.parts).for_each(|(sum, time)| *sum += weight_ps(time));
         if let Some(behind) = &explained.behind {

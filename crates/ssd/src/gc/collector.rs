@@ -207,11 +207,11 @@ impl Collector {
         blocks: &mut BlockManager,
         queries: QueryContext<'_>,
     ) -> bool {
-        if !self.sources.condemned.has_any(row) {
+        if !self.sources.pending_retirement.has_any(row) {
             return false;
         }
         let (sources, mut view) = self.view(row, leave, blocks, queries);
-        sources.condemned.next(row, &mut view).is_some()
+        sources.pending_retirement.next(row, &mut view).is_some()
     }
 
     /// Next step in `row`; `None` if there is nothing to do or a step is in progress.

@@ -35,7 +35,7 @@ impl Gc {
         if after == FailureAction::Retire && base.blocks.mark_for_retirement(block) {
             base.totals.grown_bad_blocks += 1;
             let row = base.blocks.group_of(block);
-            if !map.condemned(row, block) {
+            if !map.pending_retirement(row, block) {
                 self.mark_for_retirement(row, block);
             }
             map.check_end_of_life(base);

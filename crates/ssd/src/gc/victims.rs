@@ -34,15 +34,15 @@ impl Victims {
         blocks: &BlockManager,
         (flash, policies): QueryContext<'_>,
     ) -> Option<BlockSetId> {
-        let (sight, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
-        let chosen = policies.victim(candidates, row, sight);
+        let (context, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
+        let chosen = policies.victim(candidates, row, context);
         let by_policy =
             || blocks.better_of_suspended(row, self.policy.choose(candidates(), &mut self.random));
         let victim = chosen.unwrap_or_else(by_policy)?;
         if blocks.is_candidate(victim, row) {
             return Some(victim);
         }
-        policies.record_invalid_victim(victim, row, sight);
+        policies.record_invalid_victim(victim, row, context);
         blocks.candidates(row).fewest_valid()
     }
 
@@ -55,15 +55,15 @@ impl Victims {
         (flash, policies): QueryContext<'_>,
     ) -> bool {
         let Some(candidates) = blocks.super_block_candidates(row) else { return false };
-        let (sight, again) =
+        let (context, again) =
             (DesignContext { flash, blocks }, || blocks.super_block_candidates(row).expect("they are there"));
-        let chosen = match policies.victim(again, row, sight) {
+        let chosen = match policies.victim(again, row, context) {
             Some(chosen) => chosen,
             None => self.policy.choose(candidates, &mut self.random),
         };
         let Some(mut chosen) = chosen else { return false };
         if !blocks.is_super_block_candidate(row, chosen) {
-            policies.record_invalid_victim(chosen, row, sight);
+            policies.record_invalid_victim(chosen, row, context);
             let Some(first) = again().fewest_valid() else { return false };
             chosen = first;
         }

@@ -246,8 +246,8 @@ impl Map {
     }
 
     /// Records that a block is pending retirement. Returns whether block-level mapping handles it.
-    pub(crate) fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
-        self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
+    pub(crate) fn pending_retirement(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
+        self.by_block.as_mut().map(|map| map.pending_retirement(row, block)).is_some()
     }
 
     /// Records that a plane group is out of service.

@@ -103,7 +103,7 @@ impl InFlight {
     }
 
     /// Completion of the command.
-    pub(super) fn answer(self, now: Instant) -> Completion {
+    pub(super) fn completion(self, now: Instant) -> Completion {
         let Self { operation, tag, submitted, stamps, failed, failure, .. } = self;
         let found = if operation == Operation::Read { stamps } else { Vec::new() };
         Completion { operation, tag, latency: now - submitted, failure, failed, found }
@@ -167,17 +167,17 @@ impl Commands {
     }
 
     /// Removes a command that has ended. Returns its completion.
-    pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
+    pub(super) fn completion(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
         let place = self.locate(number);
         let command = self.window.get_mut(place).and_then(Option::take);
         while let Some(None) = self.window.front() {
             self.window.pop_front();
         }
-        let answer = command.expect("it is answered once").answer(now);
-        if answer.operation == Operation::Write && takes_time {
-            self.write_answers.add(answer.latency);
+        let completion = command.expect("it is answered once").completion(now);
+        if completion.operation == Operation::Write && takes_time {
+            self.write_answers.add(completion.latency);
         }
-        answer
+        completion
     }
 
     /// Number of outstanding commands.

@@ -195,8 +195,8 @@ impl OpenChannel {
         }
         let retries = self.repairs.as_ref().map(|repairs| repairs.retries.since(mark.retries));
         let (retries, buffer_use) = retries.unwrap_or_default();
-        let answers = self.commands.write_answers.since(mark.write_answers);
-        for (of, spans) in [(WRITE_ANSWERS, answers), (RETRIES, retries)] {
+        let completions = self.commands.write_answers.since(mark.write_answers);
+        for (of, spans) in [(WRITE_ANSWERS, completions), (RETRIES, retries)] {
             of.into_iter().zip(spans).for_each(|(metric, span)| metrics.add(metric, span));
         }
         metrics.add(BUFFER_USE, buffer_use);

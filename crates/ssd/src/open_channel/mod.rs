@@ -105,7 +105,7 @@ pub struct OpenChannel {
     link: Option<HostLink>,
     repairs: Option<Repairs>,
     resets: Resets,
-    answers: Vec<Completion>,
+    completions: Vec<Completion>,
     notifications: Vec<Notification>,
     counts: Counts,
     /// Program commands that power losses interrupted.
@@ -116,7 +116,7 @@ pub struct OpenChannel {
 }
 
 state!(OpenChannel {
-    values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
+    values { chunks, commands, buffers, resets, completions, notifications, counts, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
     fixed { config }
 });
@@ -163,7 +163,7 @@ impl OpenChannel {
             buffers,
             repairs,
             resets: Resets::default(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
             cut_programs: 0,
@@ -272,7 +272,7 @@ impl OpenChannel {
                 calendar.at(link.fetch(calendar.now()), Event::Link(number));
             }
             Stage::Fetching => self.start_command(number, calendar),
-            Stage::Completing => self.answer(number, calendar),
+            Stage::Completing => self.completion(number, calendar),
             Stage::Executing => unreachable!("the link has nothing of a command that is worked on"),
         }
     }
@@ -491,16 +491,16 @@ impl OpenChannel {
                 let at = link.complete(bytes, calendar.now());
                 calendar.at(at, Event::Link(number));
             }
-            None => self.answer(number, calendar),
+            None => self.completion(number, calendar),
         }
     }
 
-    fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let answer = self.commands.answer(number, calendar.now(), self.flash.is_clock_running());
+    fn completion(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let completion = self.commands.completion(number, calendar.now(), self.flash.is_clock_running());
         if let Some(teller) = &mut self.commands.teller {
-            teller.completed(number, &answer, &self.flash);
+            teller.completed(number, &completion, &self.flash);
         }
-        self.answers.push(answer);
+        self.completions.push(completion);
         self.start_background_work(calendar);
     }
 

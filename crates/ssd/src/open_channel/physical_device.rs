@@ -77,15 +77,15 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.answers
+        &self.completions
     }
 
     fn take_completions(&mut self, into: &mut Vec<Completion>) {
-        into.append(&mut self.answers);
+        into.append(&mut self.completions);
     }
 
     fn clear_completions(&mut self) {
-        self.answers.clear();
+        self.completions.clear();
     }
 
     fn notifications(&self) -> &[Notification] {

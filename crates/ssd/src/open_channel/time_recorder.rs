@@ -56,9 +56,9 @@ impl TimeRecorder {
     }
 
     /// Records the completion of a command.
-    pub fn completed(&mut self, number: u32, answer: &Completion, flash: &Flash) {
+    pub fn completed(&mut self, number: u32, completion: &Completion, flash: &Flash) {
         if let Some(known) = self.open.remove(&number) {
-            self.told.insert(answer.tag, told(&known, answer, flash));
+            self.told.insert(completion.tag, told(&known, completion, flash));
         }
     }
 
@@ -68,13 +68,13 @@ impl TimeRecorder {
     }
 }
 
-fn told(known: &OpenCommand, answer: &Completion, flash: &Flash) -> CommandBreakdown {
+fn told(known: &OpenCommand, completion: &Completion, flash: &Flash) -> CommandBreakdown {
     let OpenCommand { submitted, begun, ended, brought, worked, last } = known;
-    let waits = match answer.operation {
+    let waits = match completion.operation {
         Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
         Operation::Read | Operation::Reset | Operation::Close => Component::Queue,
     };
-    let latency = answer.latency;
+    let latency = completion.latency;
     let mut told = CommandBreakdown::waited(*submitted, latency, waits);
     told.parts[waits as usize] = Duration::ZERO;
     let inside = *ended - *begun;

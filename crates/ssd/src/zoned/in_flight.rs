@@ -172,7 +172,7 @@ impl<T> InFlightTable<T> {
 /// Completions and notifications that the host has not read yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outbox {
-    pub(super) answers: Vec<super::command::Completion>,
+    pub(super) completions: Vec<super::command::Completion>,
     pub(super) chunk_answers: Vec<physical_device::Completion>,
     pub(super) notifications: Vec<physical_device::Notification>,
     /// `None` if latency breakdowns are not recorded.
@@ -185,7 +185,7 @@ impl Outbox {
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
         self.teller.iter_mut().for_each(|teller| teller.note_completed(&command, now));
         match command.face {
-            Interface::Zones(operation) => self.answers.push(command.complete(operation, now)),
+            Interface::Zones(operation) => self.completions.push(command.complete(operation, now)),
             Interface::Chunks(operation) => self.chunk_answers.push(command.complete_chunk(operation, now)),
         }
     }

@@ -301,12 +301,12 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     /// Completions since the last [`clear_zone_completions`](Self::clear_zone_completions).
     pub fn zone_completions(&self) -> &[Completion] {
-        &self.outbox.answers
+        &self.outbox.completions
     }
 
     /// Clears the list of completions.
     pub fn clear_zone_completions(&mut self) {
-        self.outbox.answers.clear();
+        self.outbox.completions.clear();
     }
 
     /// Starts the read of logical blocks of zones for a command.
@@ -383,14 +383,14 @@ impl<D: PhysicalDevice> Zoned<D> {
     fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let notifications = self.device.notifications().to_vec();
-            let answers = self.device.completions().to_vec();
-            if notifications.is_empty() && answers.is_empty() {
+            let completions = self.device.completions().to_vec();
+            if notifications.is_empty() && completions.is_empty() {
                 return;
             }
             self.device.clear_notifications();
             self.device.clear_completions();
             notifications.iter().for_each(|notification| self.on_notification(notification, calendar));
-            answers.iter().for_each(|answer| self.completed(answer, calendar));
+            completions.iter().for_each(|completion| self.completed(completion, calendar));
         }
     }
 

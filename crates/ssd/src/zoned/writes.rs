@@ -103,13 +103,13 @@ impl<D: PhysicalDevice> Zoned<D> {
         &mut self,
         zone: ZoneId,
         (piece, (first, kept)): (Option<u32>, (u32, u32)),
-        answer: &physical::Completion,
+        completion: &physical::Completion,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.bodies[zone].writes -= 1;
-        let arrived = (0..kept).filter(|at| !answer.has_failed(*at as usize));
+        let arrived = (0..kept).filter(|at| !completion.has_failed(*at as usize));
         let arrived = arrived.map(|at| self.bodies[zone].on_way.remove(&(first + at))).count() as u32;
-        if answer.failure.is_some() {
+        if completion.failure.is_some() {
             self.record_loss(piece, kept - arrived);
             self.end(zone, calendar);
         }
@@ -158,10 +158,10 @@ impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn finish_flush(
         &mut self,
         (number, told): (u32, u64),
-        answer: &physical::Completion,
+        completion: &physical::Completion,
         calendar: &mut impl Schedule<D::Event>,
     ) {
-        let has_failed = answer.failure == Some(Failure::NotFlushed);
+        let has_failed = completion.failure == Some(Failure::NotFlushed);
         if self.losses.report(told) || has_failed {
             self.commands.get_mut(number).record_failure(0, 1, Status::WriteFault);
         }
@@ -210,31 +210,31 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Handles a completion of the device below.
     pub(super) fn completed(
         &mut self,
-        answer: &physical::Completion,
+        completion: &physical::Completion,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         if let Some(teller) = &mut self.outbox.teller {
-            teller.note_below(self.device.take_breakdown(answer.tag), calendar.now());
+            teller.note_below(self.device.take_breakdown(completion.tag), calendar.now());
         }
-        match self.sent.remove(answer.tag) {
+        match self.sent.remove(completion.tag) {
             Work::Write { zone, piece, first, kept } => {
-                self.finish_write(zone, (piece, (first, kept)), answer, calendar);
+                self.finish_write(zone, (piece, (first, kept)), completion, calendar);
             }
             Work::Read { zone, command, places } => {
                 self.bodies[zone].reads -= 1;
                 for (n, at) in places.iter().enumerate() {
-                    if answer.has_failed(n) {
+                    if completion.has_failed(n) {
                         self.unread(command, *at);
                     } else {
-                        self.commands.get_mut(command).found[*at as usize] = answer.found[n];
+                        self.commands.get_mut(command).found[*at as usize] = completion.found[n];
                     }
                 }
                 self.finish_part(command, calendar);
                 self.run_jobs(zone, calendar);
             }
-            Work::Reset { zone } => self.on_reset_done(zone, answer.failure.is_some(), calendar),
+            Work::Reset { zone } => self.on_reset_done(zone, completion.failure.is_some(), calendar),
             Work::Close { zone } => self.on_close_done(zone, calendar),
-            Work::Flush { command, told } => self.finish_flush((command, told), answer, calendar),
+            Work::Flush { command, told } => self.finish_flush((command, told), completion, calendar),
         }
     }
 }

@@ -43,9 +43,9 @@ impl UnderWay {
 
     /// Records a completion, and checks that a failed read was allowed to fail. Ignores commands that were
     /// not recorded.
-    pub fn completed(&mut self, answer: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
+    pub fn completed(&mut self, completion: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
-        let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
+        let Some(at) = self.pending.iter().position(|pending| pending.command == completion.command) else {
             return;
         };
         let pending = self.pending.remove(at);
@@ -60,7 +60,7 @@ impl UnderWay {
             // A compare with a version other than the latest must fail.
             let differs = pending.command.expected != 0;
             let may_fail = refuses || differs || all.any(|sector| is_lost(sector) || changed(sector));
-            assert!(may_fail || !answer.failed, "nothing of a read that failed is lost: {answer:?}");
+            assert!(may_fail || !completion.failed, "nothing of a read that failed is lost: {completion:?}");
         } else {
             self.over.push((self.now, pending));
         }

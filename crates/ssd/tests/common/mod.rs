@@ -71,7 +71,7 @@ const PATIENCE: Duration = Duration::from_ms(10_000);
 pub struct Rig {
     pub device: Device,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<(Instant, Completion)>,
+    pub completions: Vec<(Instant, Completion)>,
     pub under_way: lost::UnderWay,
 }
 
@@ -90,11 +90,11 @@ impl Rig {
     }
 
     pub fn of(device: Device, calendar: Calendar<Event>) -> Self {
-        Self { device, calendar, answers: Vec::new(), under_way: lost::UnderWay::default() }
+        Self { device, calendar, completions: Vec::new(), under_way: lost::UnderWay::default() }
     }
 
     pub fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
-        let tag = self.answers.len() as u32;
+        let tag = self.completions.len() as u32;
         self.submit_command(Command { operation, fua, sector, sectors, tag, ..Command::default() });
     }
 
@@ -107,19 +107,19 @@ impl Rig {
 
     /// Takes the completions. Checks that failed reads were allowed to fail.
     pub fn take_completions(&mut self) -> Vec<Completion> {
-        let mut answers = Vec::new();
-        self.device.take_completions(&mut answers);
+        let mut completions = Vec::new();
+        self.device.take_completions(&mut completions);
         let Self { device, under_way, .. } = self;
-        for answer in &answers {
-            under_way.completed(answer, |sector| lost::is_lost(device, sector), device.is_read_only());
+        for completion in &completions {
+            under_way.completed(completion, |sector| lost::is_lost(device, sector), device.is_read_only());
         }
-        answers
+        completions
     }
 
     fn record_completions(&mut self) {
         let now = self.calendar.now();
-        let answers = self.take_completions();
-        self.answers.extend(answers.into_iter().map(|answer| (now, answer)));
+        let completions = self.take_completions();
+        self.completions.extend(completions.into_iter().map(|completion| (now, completion)));
     }
 
     /// Submits a compare with version `expected`; 0 means the latest version.
@@ -161,7 +161,7 @@ impl Rig {
         self.run_down_to(0);
         self.submit(operation, fua, sector, sectors);
         self.run_down_to(0);
-        self.answers.last().expect("it was answered").1.latency
+        self.completions.last().expect("it was answered").1.latency
     }
 
     /// Runs until no event is pending. For devices without a flush interval.

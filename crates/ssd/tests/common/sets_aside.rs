@@ -119,7 +119,7 @@ impl Design for SetsAside {
         let in_pool = |pool, again| (0..streams).map(move |n| stream(n, again, pool).suspending(limit));
         let of_all = |again| (0..pools).flat_map(|pool| in_pool(pool, again)).collect();
         Needs {
-            collector_streams: of_all(0),
+            gc_streams: of_all(0),
             streams: of_all(again),
             open_blocks,
             observes: EventMask::BLOCKS | EventMask::LOST_PAGES,

@@ -46,7 +46,7 @@ fn write(host: &mut Host, units: u32) -> Duration {
     while host.device.outstanding() > 0 {
         host.go_on(1);
     }
-    host.answers.last().expect("it was answered").latency
+    host.completions.last().expect("it was answered").latency
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_in_the_buffer_is_read_from_there() {
     let before = host.device.chips().counts().read_commands;
     assert_eq!((host.report(FIRST).write_pointer, host.report(FIRST).readable), (12, 12));
     host.read(&[FIRST.at(5), FIRST.at(11)]).expect("they were answered as written");
-    assert_eq!(host.answers.last().expect("it is answered at once").latency, Duration::ZERO);
+    assert_eq!(host.completions.last().expect("it is answered at once").latency, Duration::ZERO);
     assert_eq!(host.device.chips().counts().read_commands, before);
     host.read_all();
     assert!(host.device.chips().counts().read_commands > before);
@@ -82,9 +82,9 @@ fn a_flush_waits_for_programs() {
     let all = program(&host) * 6;
     host.submit(&Command::flush(99)).expect("nothing forbids it");
     host.run_down();
-    assert_eq!(host.answers.last().expect("it was answered").latency, all);
+    assert_eq!(host.completions.last().expect("it was answered").latency, all);
     host.submit(&Command::flush(100)).expect("nothing forbids it");
-    assert_eq!(host.answers.last().expect("nothing is in the buffer").latency, Duration::ZERO);
+    assert_eq!(host.completions.last().expect("nothing is in the buffer").latency, Duration::ZERO);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_command_waits_for_its_link() {
     host.run_down();
     host.read(&[FIRST.at(0)]).expect("it is written");
     host.run_down();
-    assert!(host.answers.last().expect("it was read").latency > Duration::from_us(26));
+    assert!(host.completions.last().expect("it was read").latency > Duration::from_us(26));
     host.read_all();
 }
 
@@ -121,8 +121,8 @@ fn a_copy_stays_in_the_device() {
     let from: Vec<_> = FIRST.range(0, 4).collect();
     host.submit(&Command::copy(99, &from, &to)).expect("both are in order");
     host.run_down();
-    let answer = host.answers.last().expect("it was answered");
-    assert_eq!((answer.failure, answer.failed), (Some(Failure::EarlyClose), 0b1111));
+    let completion = host.completions.last().expect("it was answered");
+    assert_eq!((completion.failure, completion.failed), (Some(Failure::EarlyClose), 0b1111));
     assert_eq!((host.report(other).state, host.report(other).write_pointer), (ChunkState::Closed, 0));
 }
 
@@ -149,7 +149,7 @@ fn without_a_manager_a_completed_write_is_lost_and_counted() {
     let faults = vec![nth(Fails::Program, 3)];
     let mut host = Host::new(OpenChannelFile { buffer: Some(lossy), faults, ..device() }, 1);
     write(&mut host, 6);
-    assert_eq!(host.answers[0].failure, None);
+    assert_eq!(host.completions[0].failure, None);
     host.run_down();
     // Units 3 to 6 had completed and are lost. The host learns this when it reads them.
     assert_eq!((host.report(FIRST).state, host.report(FIRST).readable), (ChunkState::Closed, 4));
@@ -198,14 +198,14 @@ fn copies_in_the_background_delay_a_command_by_one_operation_at_the_most() {
     // After the last host program: at each event of the copies, a read arrives.
     while !host.calendar.pending().is_empty() {
         let mut other = host.restored(&host.saved()).expect("it was just written");
-        let begin = other.answers.len();
+        let begin = other.completions.len();
         other.read(&[FIRST.at(1)]).expect("it is written");
         while other.device.outstanding() > 0 {
             other.go_on(1);
         }
         // A read takes 25 us and its transfer.
         let most = unit + Duration::from_us(60);
-        assert!(other.answers[begin].latency <= most, "{}", other.answers[begin].latency);
+        assert!(other.completions[begin].latency <= most, "{}", other.completions[begin].latency);
         other.read_all();
         tried += 1;
         host.go_on(1);
@@ -231,14 +231,14 @@ fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     host.read_all();
     host.submit(&Command::flush(99)).expect("nothing forbids it");
     host.run_down();
-    assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::NotFlushed));
+    assert_eq!(host.completions.last().expect("it was answered").failure, Some(Failure::NotFlushed));
     let offline = Refusal::State { chunk: FIRST, state: ChunkState::Offline };
     assert_eq!(host.reset(&[FIRST]), Err(offline));
     // Without a reserve, writes are write-through again.
     let other = Chunk { chunk: 1, ..FIRST };
     host.write(&[(other, 1)]).expect("it is free");
     host.run_down();
-    assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::EarlyClose));
+    assert_eq!(host.completions.last().expect("it was answered").failure, Some(Failure::EarlyClose));
 }
 
 #[test]

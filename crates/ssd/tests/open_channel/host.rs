@@ -64,7 +64,7 @@ impl Known {
 pub struct Host {
     pub device: OpenChannel,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<Completion>,
+    pub completions: Vec<Completion>,
     chunks: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
@@ -128,7 +128,7 @@ impl Host {
         Self {
             device,
             calendar: Calendar::new(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             chunks,
             sent: BTreeMap::new(),
             tag: 0,
@@ -161,7 +161,7 @@ impl Host {
         Ok(Self {
             device,
             calendar,
-            answers: self.answers.clone(),
+            completions: self.completions.clone(),
             chunks,
             sent,
             tag: self.tag,
@@ -306,43 +306,43 @@ impl Host {
 
     /// Takes the completions and checks them against what was written.
     fn take_completions(&mut self) {
-        let answers = self.device.completions().to_vec();
+        let completions = self.device.completions().to_vec();
         self.device.clear_completions();
-        for answer in answers {
-            let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");
-            assert_eq!(answer.failed == 0, answer.failure.is_none(), "{answer:?}");
+        for completion in completions {
+            let sent = self.sent.remove(&completion.tag).expect("it was sent, and answered once");
+            assert_eq!(completion.failed == 0, completion.failure.is_none(), "{completion:?}");
             for at in 0..sent.blocks.len() {
-                self.check_block(&answer, &sent, at);
+                self.check_block(&completion, &sent, at);
             }
-            if answer.failure.is_none() {
+            if completion.failure.is_none() {
                 for (known, (done, resets)) in self.chunks.iter_mut().zip(&sent.covers) {
                     let is_of_now = known.resets == *resets;
                     known.flushed = known.flushed.max(if is_of_now { *done } else { 0 });
                 }
             }
-            self.answers.push(answer);
+            self.completions.push(completion);
         }
     }
 
-    fn check_block(&mut self, answer: &Completion, sent: &Sent, at: usize) {
+    fn check_block(&mut self, completion: &Completion, sent: &Sent, at: usize) {
         let block = sent.blocks[at];
-        let (number, failed) = (self.number(block.chunk), answer.has_failed(at));
+        let (number, failed) = (self.number(block.chunk), completion.has_failed(at));
         let may_end = self.chunks[number].may_end && sent.operation != Operation::Read;
         let may_fail = self.fails || may_end || sent.may_be_torn[at];
-        assert!(!failed || may_fail, "{block} failed without a fault: {answer:?}");
+        assert!(!failed || may_fail, "{block} failed without a fault: {completion:?}");
         let report = self.report(block.chunk);
         let is_of_now = self.chunks[number].resets == sent.resets[at];
         let known = &mut self.chunks[number];
         match (sent.operation, failed) {
-            (Operation::Read, true) => assert_eq!(answer.failure, Some(Failure::Unread)),
+            (Operation::Read, true) => assert_eq!(completion.failure, Some(Failure::Unread)),
             (Operation::Read, false) => {
-                assert_eq!(answer.found[at], sent.expected[at], "{block} holds what was written last");
+                assert_eq!(completion.found[at], sent.expected[at], "{block} holds what was written last");
             }
             (Operation::Write | Operation::Copy, false) if is_of_now => {
                 known.done = known.done.max(block.block + 1);
             }
             (Operation::Write | Operation::Copy, true) => {
-                assert!(matches!(answer.failure, Some(Failure::EarlyClose | Failure::Unread)));
+                assert!(matches!(completion.failure, Some(Failure::EarlyClose | Failure::Unread)));
                 if is_of_now {
                     assert!(matches!(report.state, ChunkState::Closed | ChunkState::Offline), "{block}");
                     known.written.truncate(report.write_pointer as usize);

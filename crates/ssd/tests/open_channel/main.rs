@@ -185,18 +185,19 @@ fn a_failed_program_closes_its_chunk_and_takes_what_is_to_follow_with_it() {
         host.write(&[(FIRST, 2)]).expect("it is in order");
     }
     host.run_down();
-    let told: Vec<_> = host.answers.iter().map(|answer| (answer.failure, answer.failed)).collect();
+    let told: Vec<_> =
+        host.completions.iter().map(|completion| (completion.failure, completion.failed)).collect();
     let early = Some(Failure::EarlyClose);
     assert_eq!(told, [(None, 0), (early, 0b1111), (early, 0b1111)]);
     let report = host.report(FIRST);
     assert_eq!((report.state, report.write_pointer, report.readable), (ChunkState::Closed, 4, 4));
     assert_eq!(host.device.counts().programs, 3, "nothing of the chunk was programmed after that");
     host.read_all();
-    assert_eq!(host.answers.last().expect("it was read").failure, None);
+    assert_eq!(host.completions.last().expect("it was read").failure, None);
     host.reset(&[FIRST]).expect("it is closed");
     host.run_down();
     assert_eq!(host.report(FIRST).state, ChunkState::Offline);
-    assert_eq!(host.answers.last().expect("it was reset").failure, Some(Failure::Offline));
+    assert_eq!(host.completions.last().expect("it was reset").failure, Some(Failure::Offline));
     assert_eq!(host.device.chips().erases().iter().sum::<u32>(), 0);
     let offline = Refusal::State { chunk: FIRST, state: ChunkState::Offline };
     assert_eq!(host.read(&[FIRST.at(0)]), Err(offline));
@@ -212,8 +213,8 @@ fn a_completion_names_the_failed_chunks() {
     let other = Chunk { group: 1, ..FIRST };
     host.write(&[(FIRST, 1), (other, 1), (FIRST, 1)]).expect("they are in order");
     host.run_down();
-    let answer = &host.answers[0];
-    assert_eq!((answer.failure, answer.failed), (Some(Failure::EarlyClose), 0b1100));
+    let completion = &host.completions[0];
+    assert_eq!((completion.failure, completion.failed), (Some(Failure::EarlyClose), 0b1100));
     assert_eq!((host.report(FIRST).write_pointer, host.report(other).write_pointer), (4, 0));
     assert_eq!(host.report(other).state, ChunkState::Closed);
     host.audit();
@@ -255,9 +256,9 @@ fn unreadable_logical_blocks_are_reported_and_notified() {
     let blocks: Vec<LogicalBlock> = FIRST.range(3, 4).collect();
     host.read(&blocks).expect("they are written");
     host.run_down();
-    let answer = host.answers.last().expect("it was answered");
-    assert_eq!((answer.failure, answer.failed), (Some(Failure::Unread), 0b0110));
-    assert_eq!(answer.found[1], DataTag::UNREADABLE);
+    let completion = host.completions.last().expect("it was answered");
+    assert_eq!((completion.failure, completion.failed), (Some(Failure::Unread), 0b0110));
+    assert_eq!(completion.found[1], DataTag::UNREADABLE);
     let notices = |host: &Host| -> Vec<_> {
         host.device.notifications().iter().map(|n| (n.first, n.blocks, n.notice)).collect()
     };
@@ -266,7 +267,7 @@ fn unreadable_logical_blocks_are_reported_and_notified() {
     let mut host = written(file, 3);
     host.read(&blocks).expect("they are written");
     host.run_down();
-    assert_eq!(host.answers.last().expect("it was answered").failure, None);
+    assert_eq!(host.completions.last().expect("it was answered").failure, None);
     assert_eq!(notices(&host), [(FIRST.at(4), 2, Notice::HighErrorRate)]);
     host.device.clear_notifications();
     assert!(host.device.notifications().is_empty());
@@ -315,7 +316,7 @@ fn a_torn_erase_leaves_a_chunk_that_has_to_be_reset_again() {
     assert_eq!(host.report(FIRST).state, ChunkState::Closed);
     host.read(&[FIRST.at(0)]).expect("it is closed");
     host.run_down();
-    assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::Unread));
+    assert_eq!(host.completions.last().expect("it was answered").failure, Some(Failure::Unread));
     host.reset(&[FIRST]).expect("it is closed");
     host.run_down();
     assert_eq!(host.report(FIRST).state, ChunkState::Free);

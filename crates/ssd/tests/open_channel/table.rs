@@ -170,7 +170,12 @@ fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16,
                 while let Some(event) = calendar.advance() {
                     device.handle(event, &mut calendar);
                 }
-                device.completions().iter().find(|answer| answer.tag == tag).expect("it is answered").status()
+                device
+                    .completions()
+                    .iter()
+                    .find(|completion| completion.tag == tag)
+                    .expect("it is answered")
+                    .status()
             },
         );
         device.clear_completions();

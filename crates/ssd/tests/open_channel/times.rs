@@ -135,8 +135,8 @@ fn with_the_clock_off_commands_take_no_time_and_wear_nothing() {
         host.reset(&[FIRST]).expect("it is closed");
     }
     host.write(&[(FIRST, 3)]).expect("it is free");
-    assert_eq!((host.answers.len(), host.elapsed()), (10, Duration::ZERO));
-    assert!(host.answers.iter().all(|answer| answer.failure.is_none()));
+    assert_eq!((host.completions.len(), host.elapsed()), (10, Duration::ZERO));
+    assert!(host.completions.iter().all(|completion| completion.failure.is_none()));
     host.device.start_clock();
     assert_eq!(host.device.chips().erases().iter().sum::<u32>(), 0);
     host.read_all();

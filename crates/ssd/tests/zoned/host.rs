@@ -49,7 +49,7 @@ struct Sent {
 pub struct Host {
     pub device: Zoned<OpenChannel>,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<Completion>,
+    pub completions: Vec<Completion>,
     zones: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
@@ -102,7 +102,7 @@ impl Host {
         Self {
             device,
             calendar: Calendar::new(),
-            answers: Vec::new(),
+            completions: Vec::new(),
             zones,
             sent: BTreeMap::new(),
             tag: 0,
@@ -126,7 +126,7 @@ impl Host {
         Ok(Self {
             device,
             calendar: agenda.calendar(|event| event),
-            answers: self.answers.clone(),
+            completions: self.completions.clone(),
             zones: self.zones.clone(),
             sent: self.sent.clone(),
             files: self.files.clone(),
@@ -199,28 +199,31 @@ impl Host {
     }
 
     fn take_completions(&mut self) {
-        let answers = self.device.zone_completions().to_vec();
+        let completions = self.device.zone_completions().to_vec();
         self.device.clear_zone_completions();
-        for answer in answers {
-            let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");
-            assert_eq!(sent.operation, answer.operation);
-            assert!(answer.status.is_none() || self.fails || sent.operation == Operation::Read, "{answer:?}");
+        for completion in completions {
+            let sent = self.sent.remove(&completion.tag).expect("it was sent, and answered once");
+            assert_eq!(sent.operation, completion.operation);
+            assert!(
+                completion.status.is_none() || self.fails || sent.operation == Operation::Read,
+                "{completion:?}"
+            );
             let known = &mut self.zones[sent.zone.0 as usize];
-            match answer.operation {
+            match completion.operation {
                 Operation::Read => {
-                    for (found, allowed) in answer.found.iter().zip(&sent.allowed) {
-                        assert!(allowed.contains(found), "{answer:?} where {allowed:?} may be");
+                    for (found, allowed) in completion.found.iter().zip(&sent.allowed) {
+                        assert!(allowed.contains(found), "{completion:?} where {allowed:?} may be");
                     }
-                    let is_torn = answer.found.contains(&DataTag::UNREADABLE);
-                    assert_eq!(answer.status, is_torn.then_some(Status::Unrecovered));
+                    let is_torn = completion.found.contains(&DataTag::UNREADABLE);
+                    assert_eq!(completion.status, is_torn.then_some(Status::Unrecovered));
                 }
-                Operation::Write | Operation::Append if answer.status.is_none() => {
+                Operation::Write | Operation::Append if completion.status.is_none() => {
                     if known.resets == sent.resets {
                         assert!(known.done < sent.end, "writes of a zone are answered in their order");
                         known.done = sent.end;
                     }
                 }
-                Operation::Flush if answer.status.is_none() => {
+                Operation::Flush if completion.status.is_none() => {
                     for (known, (done, resets)) in self.zones.iter_mut().zip(&sent.covers) {
                         let is_of_now = known.resets == *resets;
                         known.flushed = known.flushed.max(if is_of_now { *done } else { 0 });
@@ -228,7 +231,10 @@ impl Host {
                 }
                 Operation::Write | Operation::Append => {
                     let state = self.device.zone(sent.zone).state;
-                    assert!(known.resets != sent.resets || !state.is_active(), "{answer:?}, and {state:?}");
+                    assert!(
+                        known.resets != sent.resets || !state.is_active(),
+                        "{completion:?}, and {state:?}"
+                    );
                     if known.resets == sent.resets {
                         known.failed.push(sent.begin..sent.end);
                     }
@@ -241,7 +247,7 @@ impl Host {
                 }
                 Operation::Manage(_) => {}
             }
-            self.answers.push(answer);
+            self.completions.push(completion);
         }
     }
 
@@ -292,7 +298,7 @@ impl Host {
 
     /// Completion of a command.
     pub fn completion(&self, tag: u32) -> &Completion {
-        self.answers.iter().find(|answer| answer.tag == tag).expect("it is answered")
+        self.completions.iter().find(|completion| completion.tag == tag).expect("it is answered")
     }
 
     pub fn play(&mut self, step: &Step) {

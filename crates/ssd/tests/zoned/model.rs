@@ -186,27 +186,30 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
             while let Some(event) = calendar.advance() {
                 device.handle(event, &mut calendar);
             }
-            let answer =
-                device.zone_completions().iter().find(|answer| answer.tag == tag).expect("it is answered");
-            let is_told = match (command.operation, answer.status) {
+            let completion = device
+                .zone_completions()
+                .iter()
+                .find(|completion| completion.tag == tag)
+                .expect("it is answered");
+            let is_told = match (command.operation, completion.status) {
                 (_, None) => true,
                 (Operation::Manage(Action::Reset), Some(Status::Offline)) => fails,
                 (Operation::Write | Operation::Append, Some(Status::WriteFault)) => fails,
                 _ => false,
             };
-            assert!(is_told, "{:?}: {command:?}", answer.status);
+            assert!(is_told, "{:?}: {command:?}", completion.status);
             match command.operation {
                 Operation::Read if lost[written as usize] => {}
                 Operation::Read => {
-                    assert_eq!(answer.found, model.found(command.first, u64::from(command.blocks)));
+                    assert_eq!(completion.found, model.found(command.first, u64::from(command.blocks)));
                 }
                 // The zone keeps its earlier data and accepts no more.
-                Operation::Write | Operation::Append if answer.status.is_some() => {
+                Operation::Write | Operation::Append if completion.status.is_some() => {
                     let state = device.zone(ZoneId(written as u32)).state;
                     assert_eq!(state, ZoneState::ReadOnly, "{command:?}");
                     lost[written as usize] = true;
                 }
-                Operation::Append => assert_eq!(answer.first, written * SIZE + pointer),
+                Operation::Append => assert_eq!(completion.first, written * SIZE + pointer),
                 _ => {}
             }
         }

@@ -126,7 +126,7 @@ proptest! {
             play(host, after);
         }
         prop_assert_eq!(host.device.digest(), again.device.digest());
-        prop_assert_eq!(host.answers, again.answers);
+        prop_assert_eq!(host.completions, again.completions);
     }
 
     #[test]

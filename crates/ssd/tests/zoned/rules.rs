@@ -167,7 +167,8 @@ fn a_host_of_chunks_reads_what_it_wrote() {
             device.handle(event, &mut calendar);
         }
     }
-    let found: Vec<_> = device.completions().iter().map(|answer| (answer.tag, &answer.found[..])).collect();
+    let found: Vec<_> =
+        device.completions().iter().map(|completion| (completion.tag, &completion.found[..])).collect();
     assert_eq!(found, [(1, &[][..]), (2, &stamps[..])]);
 }
 

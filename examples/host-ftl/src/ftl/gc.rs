@@ -67,19 +67,19 @@ impl<D: PhysicalDevice> Ftl<D> {
         written.min_by_key(|line| (self.valid[*line as usize], *line))
     }
 
-    pub(super) fn read_to_clean(&mut self, answer: &Completion, sent: &InFlightCommand) {
+    pub(super) fn read_to_clean(&mut self, completion: &Completion, sent: &InFlightCommand) {
         self.cleaning -= 1;
         for (at, place) in sent.places.iter().enumerate() {
             let page = self.owners[*place as usize];
             if self.map[page as usize] != *place || self.buffer.contains_key(&page) {
                 continue;
             }
-            if answer.has_failed(at) {
+            if completion.has_failed(at) {
                 self.install(page, NONE);
                 self.lost.insert(page);
                 self.counts.lost_pages += 1;
             } else {
-                self.keep(page, answer.found[at].version, true);
+                self.keep(page, completion.found[at].version, true);
             }
         }
     }

@@ -264,32 +264,33 @@ impl<D: PhysicalDevice> Ftl<D> {
     }
 
     pub(crate) fn take_completions(&mut self) -> bool {
-        let answers = self.device.completions().to_vec();
+        let completions = self.device.completions().to_vec();
         self.device.clear_completions();
         self.device.clear_notifications();
-        for answer in &answers {
-            let sent = self.sent.remove(&answer.tag).expect("it was sent");
+        for completion in &completions {
+            let sent = self.sent.remove(&completion.tag).expect("it was sent");
             for place in &sent.places {
                 let line = self.line_of(*place);
                 self.busy[line] -= 1;
             }
             match sent.work {
-                Purpose::Write => self.written(answer, &sent),
-                Purpose::Clean => self.read_to_clean(answer, &sent),
+                Purpose::Write => self.written(completion, &sent),
+                Purpose::Clean => self.read_to_clean(completion, &sent),
                 Purpose::Reset => self.reset(&sent),
-                Purpose::Scan => self.scanned(answer, &sent),
+                Purpose::Scan => self.scanned(completion, &sent),
                 Purpose::Read(request) => {
-                    let is_right = |at: usize| answer.has_failed(at) || answer.found[at] == sent.stamps[at];
+                    let is_right =
+                        |at: usize| completion.has_failed(at) || completion.found[at] == sent.stamps[at];
                     assert!(
                         (0..sent.places.len()).all(is_right),
-                        "a read found {answer:?}, wanted {:?}",
+                        "a read found {completion:?}, wanted {:?}",
                         sent.stamps
                     );
-                    self.reads.push((request, answer.failure.is_some()));
+                    self.reads.push((request, completion.failure.is_some()));
                 }
             }
         }
-        !answers.is_empty()
+        !completions.is_empty()
     }
 
     /// The locations of the next unit of the open line. Opens a free line if needed.
@@ -353,13 +354,13 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.cleaning == 0 && next == size && self.queue.iter().any(is_of_victim)
     }
 
-    fn written(&mut self, answer: &Completion, sent: &InFlightCommand) {
+    fn written(&mut self, completion: &Completion, sent: &InFlightCommand) {
         for (at, (place, stamp)) in sent.places.iter().zip(&sent.stamps).enumerate() {
             let Some(page) = self.buffer.get_mut(&stamp.logical) else { continue };
             if page.waits || page.version != stamp.version {
                 continue;
             }
-            if answer.has_failed(at) {
+            if completion.has_failed(at) {
                 page.waits = true;
                 self.queue.push_back(stamp.logical);
             } else {

@@ -46,8 +46,8 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.sent.is_empty()
     }
 
-    pub(super) fn scanned(&mut self, answer: &Completion, sent: &InFlightCommand) {
-        for (place, found) in sent.places.iter().zip(&answer.found) {
+    pub(super) fn scanned(&mut self, completion: &Completion, sent: &InFlightCommand) {
+        for (place, found) in sent.places.iter().zip(&completion.found) {
             let page = found.logical as usize;
             if found.is_data() && page < self.map.len() && found.version > self.versions[page] {
                 self.versions[page] = found.version;

@@ -121,16 +121,16 @@ impl Host {
     }
 
     fn take_completions(&mut self) {
-        let answers = self.device.completions().to_vec();
+        let completions = self.device.completions().to_vec();
         self.device.clear_completions();
-        for answer in answers {
-            let (command, allowed) = self.sent.remove(&answer.command.tag).expect("it was sent");
-            assert!(!answer.failed || self.may_fail, "{command:?} failed");
-            self.failed += u32::from(answer.failed);
+        for completion in completions {
+            let (command, allowed) = self.sent.remove(&completion.command.tag).expect("it was sent");
+            assert!(!completion.failed || self.may_fail, "{command:?} failed");
+            self.failed += u32::from(completion.failed);
             let first = (command.sector / SECTORS) as usize;
             let covered = first..first + (command.sectors / SECTORS) as usize;
             match command.operation {
-                Operation::Read if !answer.failed => {
+                Operation::Read if !completion.failed => {
                     let found = self.device.take_contents(command.tag).expect("contents are followed");
                     for (n, page) in covered.enumerate() {
                         let found = &found[n * SECTORS as usize..][..SECTORS as usize];
@@ -143,13 +143,13 @@ impl Host {
                         let known = &mut self.pages[page];
                         known.pending.retain(|tag| *tag != command.tag);
                         let content = Content::of(command.tag);
-                        match answer.failed {
+                        match completion.failed {
                             true => known.settled.push(content),
                             false => known.settled = vec![content],
                         }
                     }
                 }
-                Operation::Flush if !answer.failed && self.sent.is_empty() => {
+                Operation::Flush if !completion.failed && self.sent.is_empty() => {
                     for known in &mut self.pages {
                         known.since_flush.clone_from(&known.settled);
                     }

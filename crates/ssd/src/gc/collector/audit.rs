@@ -64,8 +64,8 @@ impl Collector {
                 && self.departures.is_possible(row, is_here)
                 && jobs().all(|job| job.is_possible(is_here, is_of_row, blocks));
             ensure(is_from_row, || format!("plane group {row} moves pages of another"))?;
-            let condemned = self.sources.condemned.of(row).all(is_of_row);
-            ensure(condemned, || format!("plane group {row} gives up blocks of another"))?;
+            let pending_retirement = self.sources.pending_retirement.of(row).all(is_of_row);
+            ensure(pending_retirement, || format!("plane group {row} gives up blocks of another"))?;
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("pages leave plane group {row} from what is no victim of it"))?;
         }

@@ -18,7 +18,7 @@ impl Collector {
 
     /// Queues a block for collection and retirement.
     pub fn mark_for_retirement(&mut self, row: PlaneGroupId, block: BlockSetId) {
-        self.sources.condemned.add(row, block);
+        self.sources.pending_retirement.add(row, block);
     }
 
     /// Queues a victim for another erase, after an erase of it failed.

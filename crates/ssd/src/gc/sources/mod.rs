@@ -32,16 +32,16 @@ use wear::Wear;
 /// Sources of GC jobs.
 pub(super) struct Sources {
     pub(super) migration: Migration,
-    pub(super) condemned: PendingRetirement,
+    pub(super) pending_retirement: PendingRetirement,
     wear: Option<Wear>,
 }
 
-state!(Sources { parts { migration, condemned, wear } });
+state!(Sources { parts { migration, pending_retirement, wear } });
 
 impl Sources {
     /// Sources without jobs, for this many plane groups.
     pub(super) fn new(rows: u32) -> Self {
-        Self { migration: Migration::new(rows), condemned: PendingRetirement::new(rows), wear: None }
+        Self { migration: Migration::new(rows), pending_retirement: PendingRetirement::new(rows), wear: None }
     }
 
     /// Checks the loaded state of the wear leveller.
@@ -80,7 +80,7 @@ impl Sources {
         leave: &GcLimits,
     ) -> bool {
         self.migration.is_at(row)
-            || self.condemned.has_any(row)
+            || self.pending_retirement.has_any(row)
             || self.wear.is_some()
             || Fold::has_excess(row, blocks, leave)
             || blocks.next_super_block_victim(row).is_some()
@@ -92,7 +92,7 @@ impl Sources {
         let to = |purpose| move |job: Job| job.to(purpose);
         self.migration
             .next(row, view)
-            .or_else(|| self.condemned.next(row, view))
+            .or_else(|| self.pending_retirement.next(row, view))
             .map(to(Purpose::Reclaiming))
             .or_else(|| Fold.next(row, view).map(to(Purpose::Folding)))
             .or_else(|| SuperBlockMembers.next(row, view))
@@ -105,7 +105,7 @@ impl Sources {
     /// Clears a plane group that is out of service. Also used after a power cut.
     pub(super) fn forget(&mut self, row: PlaneGroupId) {
         self.migration.forget(row);
-        self.condemned.forget(row);
+        self.pending_retirement.forget(row);
         if let Some(wear) = &mut self.wear {
             wear.forget(row);
         }

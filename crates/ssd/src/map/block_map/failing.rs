@@ -42,7 +42,7 @@ impl BlockMap {
     }
 
     /// Queues a merge for a block that is pending retirement.
-    pub fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId) {
+    pub fn pending_retirement(&mut self, row: PlaneGroupId, block: BlockSetId) {
         if self.owners[block] != NONE {
             self.queue_merge(row, LogicalBlock(self.owners[block]));
         }
