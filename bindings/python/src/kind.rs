@@ -95,7 +95,7 @@ impl Kind {
         let counters = counters.into_iter().map(counter).collect::<PyResult<_>>()?;
         let idle_after = idle_after.map(|time| time.parse::<Duration>()).transpose();
         let idle_after =
-            idle_after.map_err(|_| refused("rests_after", "no time", "a time, such as \"10ms\""))?;
+            idle_after.map_err(|_| refused("idle_after", "no time", "a time, such as \"10ms\""))?;
         let size = |text: String| {
             let size = text.parse::<Bytes>().ok().filter(|size| IN_FLIGHT.contains(size));
             size.ok_or_else(|| refused("in_flight", &text, "a size from 1B to 64GiB, such as \"1MiB\""))

@@ -264,7 +264,7 @@ fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut 
             !relocates || !needs.gc_streams.is_empty(),
             "designs",
             format!("{} without a GC stream", names[n]),
-            "a design that decides `relocate` to declare its streams in `Needs::collector_streams`, a native one first",
+            "a design that decides `relocate` to declare its streams in `Needs::gc_streams`, a native one first",
         );
         let of_collector = needs.gc_streams.len();
         wrong.require(
