@@ -18,7 +18,7 @@ use crate::pblk::{CollectorFile, Layout, OPEN_LINES, Pblk, Sizes, check_host, ch
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZonedFile {
-    /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs
+    /// Fraction of the zones that the host does not see. Default: 0.11, or the least that the device needs
     /// if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,

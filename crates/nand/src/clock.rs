@@ -63,10 +63,10 @@ impl Clocks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClockPeriods {
-    /// Period of the controller's clock. Left out: times are not rounded.
+    /// Period of the controller's clock. Default: times are not rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Duration>,
-    /// Period of the dies' clock. Left out: times are not rounded.
+    /// Period of the dies' clock. Default: times are not rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nand: Option<Duration>,
 }

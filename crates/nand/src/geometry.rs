@@ -67,7 +67,7 @@ pub struct Layout {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_channels: u32,
     /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
-    /// Left out: all planes of the part.
+    /// Default: all planes of the part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planes_per_row: Option<u32>,
 }

@@ -32,10 +32,10 @@ pub struct PartFile {
     pub power: PowerDraw,
     /// Endurance: erases that a block withstands.
     pub endurance: u32,
-    /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as in most data sheets.
+    /// Programs of a page between two erases (NOP). Default: 4 for SLC, else 1, as in most data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
-    /// The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no
+    /// The cell model of its arrays, and the age of the cells. Default: arrays take the times above, and no
     /// read needs a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<Box<AgedCellsFile>>,
@@ -126,7 +126,7 @@ pub struct ArrayTiming {
     /// Program time (tPROG). One value or, unless the part is one-shot, one for each page of a word line. A
     /// value is a time, or a range within which blocks differ.
     pub program: Vec<TimeRange>,
-    /// The typical program time of the data sheet, for the latency model `typical`. Left out: the mean over
+    /// The typical program time of the data sheet, for the latency model `typical`. Default: the mean over
     /// the pages of a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_typical: Option<Duration>,
@@ -143,13 +143,13 @@ pub struct ArrayTiming {
     /// Suspend latency: from a suspend command until the array is idle, while programming and while erasing.
     #[serde(default = "ArrayTiming::suspend")]
     pub suspend: [Duration; 2],
-    /// Times of blocks in SLC mode. Left out: the part has no SLC mode.
+    /// Times of blocks in SLC mode. Default: the part has no SLC mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
-    /// Time of a reprogram of a word line (ReSSD, section 3). Left out: the part does not support it.
+    /// Time of a reprogram of a word line (ReSSD, section 3). Default: the part does not support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reprogram: Option<Duration>,
-    /// Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the
+    /// Times of word lines in MLC mode. Default: the read times of the two lowest pages, and the time of the
     /// slowest program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitTiming>,
@@ -212,18 +212,18 @@ pub struct PowerDraw {
     pub program: Power,
     /// While erasing.
     pub erase: Power,
-    /// While data are transferred. Left out: computed from the data rate of the interface, after figure 24 of
+    /// While data are transferred. Default: computed from the data rate of the interface, after figure 24 of
     /// NANDFlashSim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<Power>,
     /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
-    /// (NANDFlashSim, section 9.1). Left out: as `interface`. If `interface` is left out, too: the power of
+    /// (NANDFlashSim, section 9.1). Default: as `interface`. If `interface` is left out, too: the power of
     /// one byte of the interface in each cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latch: Option<Power>,
     /// While idle.
     pub idle: Power,
-    /// Whether each active plane draws the given power in read, program and erase. Left out: the die draws it
+    /// Whether each active plane draws the given power in read, program and erase. Default: the die draws it
     /// with any number of active planes, because data sheets give one current.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_plane: bool,

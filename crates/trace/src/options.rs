@@ -247,7 +247,7 @@ pub struct Options {
     pub device: Option<u32>,
     /// Layout of several devices in one address space.
     pub devices: Devices,
-    /// Event that gives the time of a request. Left out: `queue` if the trace has it, else `issue`, else
+    /// Event that gives the time of a request. Default: `queue` if the trace has it, else `issue`, else
     /// `complete`.
     pub action: Option<Action>,
     /// Gap between two requests from which on it counts as a jump of the clock.

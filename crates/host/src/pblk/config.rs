@@ -24,7 +24,7 @@ const MOST_PLACES: u64 = (1 << 31) - 32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PblkFile {
-    /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs
+    /// Fraction of the chunks that the host does not see. Default: 0.11, or the least that the device needs
     /// if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,

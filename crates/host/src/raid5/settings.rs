@@ -48,7 +48,7 @@ pub struct ArrayFile {
     pub stripe_cache: u32,
     /// The time at which parity is written.
     pub parity: Parity,
-    /// The longest time for which parity may be deferred with `parity = "cache"`. Left out: no limit.
+    /// The longest time for which parity may be deferred with `parity = "cache"`. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_delay: Option<Duration>,
     /// The condition for reading the old data and parity (rmw) instead of the other data (rcw).
@@ -58,7 +58,7 @@ pub struct ArrayFile {
     /// Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second.
     pub sync_fastest: Bytes,
     /// Size of the partial parity log on each member (md: PPL). With this log a power cut while a member is
-    /// missing loses only blocks that were being written. Left out: no log. An entry has a header of 4 KiB
+    /// missing loses only blocks that were being written. Default: no log. An entry has a header of 4 KiB
     /// and its partial parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_log: Option<Bytes>,
@@ -68,7 +68,7 @@ pub struct ArrayFile {
     /// Member failures during a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureFile>,
-    /// The time from the first command of the run to a scrub. Left out: no scrub.
+    /// The time from the first command of the run to a scrub. Default: no scrub.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scrub_after: Option<Duration>,
 }

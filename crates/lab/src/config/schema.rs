@@ -15,7 +15,7 @@ use super::tree::{Node, Table, Value};
 
 /// Keys of a file beside those of a device, and what they mean.
 pub const FILE_KEYS: [(&str, &str); 4] = [
-    ("name", "Name of the device in reports. Left out: the name of the preset or of the file."),
+    ("name", "Name of the device in reports. Default: the name of the preset or of the file."),
     ("description", "Description of the device, in a line."),
     ("source", "Where the numbers come from."),
     ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
@@ -67,10 +67,10 @@ pub fn device(designs: &Designs) -> Json {
     let names = json!({ "enum": designs.names() });
     let list = |meaning: &str| json!({ "description": meaning, "type": "array", "items": names });
     schema["properties"][DESIGNS] = list(
-        "The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.",
+        "The designs that take the decisions of the device, and of pools that name none. Default: the policies take all decisions.",
     );
     schema["$defs"]["PoolFile"]["properties"][DESIGNS] =
-        list("The designs that take the decisions of this pool. Left out: those of the device.");
+        list("The designs that take the decisions of this pool. Default: those of the device.");
     let decides = ExtensionPoint::ALL.map(|seam| {
         let meaning = format!("The design that takes the decision `{seam}`, where several could.");
         (seam.name().to_owned(), json!({ "description": meaning, "enum": designs.names() }))

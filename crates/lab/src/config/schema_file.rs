@@ -54,7 +54,7 @@ pub fn file(registry: &Registry) -> Json {
 }
 
 /// The description of the key that names the device type.
-pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
+pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Default: `ssd`.";
 
 /// Allows a name in the key `part` of a table that has one.
 fn with_named_part(schema: &mut Json) {

@@ -36,7 +36,7 @@ pub struct Raid5File {
     pub array: ArrayFile,
     /// Each member: all are alike, apart from their random draws.
     pub member: SsdFile,
-    /// Each spare. Left out: like a member.
+    /// Each spare. Default: like a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare: Option<SsdFile>,
     /// Each of `others`, with as many sectors as a member.

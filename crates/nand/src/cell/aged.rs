@@ -27,7 +27,7 @@ pub struct AgedCellsFile {
     #[serde(default)]
     pub hours: f64,
     /// Whether retention time passes with simulated time; data written in the run age from their program on.
-    /// Left out: it does not pass.
+    /// Default: it does not pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retention_passes: bool,
     /// The retention temperature, in degrees Celsius.

@@ -56,7 +56,7 @@ pub struct CellsFile {
 #[serde(deny_unknown_fields)]
 pub struct LevelsFile {
     /// The bits of each state as numbers, the erased state first. The lowest bit belongs to the lowest page.
-    /// Neighbouring states differ in one bit. Left out: the usual coding for the number of states.
+    /// Neighbouring states differ in one bit. Default: the usual coding for the number of states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coding: Option<Vec<u8>>,
     /// The mean of each state; the means increase.
@@ -68,11 +68,11 @@ pub struct LevelsFile {
     /// States measured at several ages, instead of `mean` and `deviation`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ages: Vec<AgeFile>,
-    /// The read reference voltages, one between every two neighbouring states. Left out: the voltages at
+    /// The read reference voltages, one between every two neighbouring states. Default: the voltages at
     /// which the fewest new cells are misread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<f64>>,
-    /// Degrees of freedom of Student's t distribution, at least 3. Left out: states are normally distributed.
+    /// Degrees of freedom of Student's t distribution, at least 3. Default: states are normally distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub student: Option<u32>,
 }
@@ -168,7 +168,7 @@ pub struct VariationFile {
     /// The deviation of the logarithm of the ageing rate of a chip.
     pub chip: f64,
     /// The deviation of the logarithm of the distribution width of new cells between the word lines of a
-    /// layer. Left out: they are equal.
+    /// layer. Default: they are equal.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: f64,
     /// Known layers: alpha and omega at the edges, beta the best, kappa the worst. The layers between them

@@ -103,7 +103,7 @@ pub struct FaultFile {
     /// Pages of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<NumberRange>,
-    /// Read retries after which the page is read; each number of a range is equally likely. Left out: no
+    /// Read retries after which the page is read; each number of a range is equally likely. Default: no
     /// retry succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<NumberRange>,

@@ -51,7 +51,7 @@ macro_rules! bus {
         pub struct BusFile {
             /// Kind of the interface.
             pub interface: Interface,
-            /// Timing mode. Left out: the slowest one that reaches `rate`.
+            /// Timing mode. Default: the slowest one that reaches `rate`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mode: Option<u8>,
             /// Data lines, 8 or 16; left out: 8.

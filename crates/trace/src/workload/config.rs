@@ -39,10 +39,10 @@ pub struct Workload {
     pub arrival: Arrival,
     /// Pauses of a closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// Time in a closed loop between a completion and the next request, at most 1h. Left out: no think time.
+    /// Time in a closed loop between a completion and the next request, at most 1h. Default: no think time.
     pub think_time: Option<Duration>,
     /// Submission queues that the host uses. In a closed loop each has `queue_depth` requests outstanding.
-    /// Left out: one queue in a closed loop, else all queues of the device.
+    /// Default: one queue in a closed loop, else all queues of the device.
     pub queues: Option<u16>,
     /// Stream tag of writes, for devices with streams; 0 for none.
     #[serde(default)]

@@ -82,7 +82,7 @@ pub enum Spread {
 /// Amount of I/O of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IoAmount {
-    /// Bytes. Left out: the size of the region.
+    /// Bytes. Default: the size of the region.
     pub bytes: Option<Amount>,
     pub requests: Option<u64>,
 }

@@ -57,7 +57,7 @@ pub struct ChosenValues {
     pub requests: Option<u64>,
     /// Share of writes, if it is not published.
     pub write_share: Option<f64>,
-    /// Time from the first request to the last. Left out: a closed loop.
+    /// Time from the first request to the last. Default: a closed loop.
     pub duration: Option<Duration>,
     /// Requests of the whole recording, if the table describes an extract of it.
     pub recorded_requests: Option<u64>,
@@ -110,7 +110,7 @@ pub struct Profile {
     pub chosen: ChosenValues,
     /// Numbers that contradict other numbers.
     pub contradictions: Vec<Contradiction>,
-    /// Bursts of its requests. Left out: arrivals are independent.
+    /// Bursts of its requests. Default: arrivals are independent.
     pub bursts: Option<Bursts>,
     published: BTreeMap<Statistic, f64>,
     units: BTreeMap<Statistic, Unit>,
