@@ -11,6 +11,7 @@ counters! {
         read_retries: "faults.read_retries", Count, "Reads of the pool that were retried because pages could not be read.";
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages of the pool that no retry read.";
         lost_pages: "faults.lost_pages", LogicalPages, "Logical pages in the pool with lost sectors.";
+        grown_bad_blocks: "faults.grown_bad_block_sets", BlockSets, "Multi-plane blocks of the pool that left service during the run.";
     }
 }
 

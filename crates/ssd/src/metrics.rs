@@ -134,12 +134,13 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Retired blocks. Each plane of a multi-plane block counts in a device with one pool; with several pools
-    /// a multi-plane block counts once.
+    /// Retired blocks. Each plane of a multi-plane block counts.
     fn grown_bad_blocks(&self) -> u64 {
-        let config = &self.base.config;
-        let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
-        self.totals.grown_bad_blocks * u64::from(planes)
+        let pools = self.base.config.pools.iter().enumerate();
+        let blocks = pools.map(|(pool, of)| {
+            self.totals.faults.get(pool).grown_bad_blocks * u64::from(of.geometry.planes_per_row)
+        });
+        blocks.sum()
     }
 
     /// A count per lookup of the map; unknown without lookups.

@@ -418,6 +418,10 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     assert!(of(1, "faults.program_failures") > 0 && of(0, "faults.erase_failures") > 0);
     assert_eq!(of(1, "faults.erase_failures"), 0);
     assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
+    let sets = [0, 1].map(|pool| of(pool, "faults.grown_bad_block_sets"));
+    let planes = |pool: usize| u64::from(rig.device.config().pools.get(pool).geometry.planes_per_row);
+    assert!(sets[0] > 0 && planes(0) > 1, "{sets:?}");
+    assert_eq!(device.count("faults.grown_bad_blocks"), sets[0] * planes(0) + sets[1] * planes(1));
 }
 
 /// Executes several thousand writes and cuts the power. All data must be as before.

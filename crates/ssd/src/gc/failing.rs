@@ -34,6 +34,7 @@ impl Gc {
         }
         if after == FailureAction::Retire && base.blocks.mark_for_retirement(block) {
             base.totals.grown_bad_blocks += 1;
+            base.faults_at(block).grown_bad_blocks += 1;
             let row = base.blocks.group_of(block);
             if !map.pending_retirement(row, block) {
                 self.mark_for_retirement(row, block);

@@ -243,7 +243,10 @@ impl Writer {
         for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
             core.gc.lose(row);
             let good = core.base.blocks.fail_group(row, |location| locations.push(location));
-            core.base.totals.grown_bad_blocks += u64::from(good);
+            let totals = &mut core.base.totals;
+            totals.grown_bad_blocks += u64::from(good);
+            totals.faults.count(core.base.config.pools.number_of_group(row)).grown_bad_blocks +=
+                u64::from(good);
             core.map.fail_group(row, &core.base);
             self.rows.note(row, &core.base, &core.gc);
         }
