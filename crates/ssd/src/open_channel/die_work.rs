@@ -100,9 +100,9 @@ impl Repairs {
             DieWork { journal: blocks.map(Journal::new), ..DieWork::default() }
         };
         let hands = (0..shape.units).map(hand).collect();
-        let Shape { units, blocks_per_unit, pages, .. } = shape;
+        let Shape { blocks_per_unit, pages, .. } = shape;
         let bytes = config.geometry.block_size.0 * u64::from(config.geometry.ws_min);
-        let pages_of_record = pages_of_record(units * blocks_per_unit, pages, bytes).min(pages);
+        let pages_of_record = pages_of_record(blocks_per_unit, pages, bytes).min(pages);
         (Some(Self { manager, hands, pages_of_record, retries: RetryStats::default() }), offline)
     }
 

@@ -264,6 +264,23 @@ fn a_cut_takes_what_was_not_flushed_and_nothing_that_was() {
     }
 }
 
+/// The tables of 1,024 blocks fit in one page; those of 8,192 need several.
+#[test]
+fn a_journal_record_has_the_tables_of_one_parallel_unit() {
+    let programs = [1, 8].map(|channels| {
+        let mut file = asynchronous(8, true);
+        file.failures = Some(FailuresFile { volatile_tables: false, ..manager(true) });
+        file.layout.channels = channels;
+        file.part.geometry.blocks_per_plane = 1_024;
+        file.faults = vec![nth(Fails::Program, 2)];
+        let mut host = Host::new(file, 1);
+        write(&mut host, 8);
+        host.run_down();
+        host.device.counts().journal_programs
+    });
+    assert!(programs[0] > 0 && programs[0] == programs[1], "{programs:?}");
+}
+
 #[test]
 fn keys_of_buffer_and_manager_that_do_not_fit_are_named() {
     let keys = |change: &dyn Fn(&mut OpenChannelFile)| -> Vec<String> {
