@@ -1,6 +1,6 @@
-//! Passes the commit to the package, as the build script of the command line does for the program: with equal
-//! commits they have equal names for runs. Without a checkout, as in a source distribution, the commit is
-//! `WORDLINE_COMMIT`.
+//! Passes the commit to the package. The build script of the command line does the same, so that both
+//! programs give equal names to runs at equal commits. Without a checkout, as in a source distribution, the
+//! commit is `WORDLINE_COMMIT`.
 
 use std::env;
 use std::path::Path;
@@ -14,7 +14,8 @@ fn git(arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Returns the commit of the checkout, unless this is a folder within another project's checkout.
+/// Returns the commit of the checkout. Returns `None` if this folder is inside the checkout of another
+/// project.
 fn of_checkout() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != "bindings/python/" {
         return None;

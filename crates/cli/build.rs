@@ -1,5 +1,5 @@
-//! Passes the commit of the checkout to the program; without a checkout, as in a package, `WORDLINE_COMMIT`.
-//! Runs again only when the checkout moves to another commit.
+//! Passes the commit of the checkout to the program. Without a checkout, as in a package, the commit is
+//! `WORDLINE_COMMIT`. Runs again only if the checkout changes its commit.
 
 use std::env;
 use std::path::Path;
@@ -13,7 +13,8 @@ fn git(arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Returns the commit of the checkout, unless this is a folder within another project's checkout.
+/// Returns the commit of the checkout. Returns `None` if this folder is inside the checkout of another
+/// project.
 fn of_checkout() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != "crates/cli/" {
         return None;

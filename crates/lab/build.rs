@@ -1,4 +1,5 @@
-//! Lists the pages of the policies (`docs/policies/EXTENSION-POINT/NAME.md`) for inclusion in the program.
+//! Writes a list of the policy pages (`docs/policies/EXTENSION-POINT/NAME.md`), so that the program can embed
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

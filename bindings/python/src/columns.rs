@@ -1,4 +1,4 @@
-//! Columns of requests and completions, in the layout of NumPy.
+//! Columns of requests and completions, in the memory layout of NumPy.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use wordline_ssd::{Operation, SECTOR};
 
 use crate::errors::refused;
 
-/// Operations in order of their numbers, with names.
+/// The operations, at the index of their number, with names.
 pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
     (Op::Read, Operation::Read, "read"),
     (Op::Write, Operation::Write, "write"),
@@ -20,10 +20,10 @@ pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
     (Op::Compare, Operation::Compare, "compare"),
 ];
 
-/// Creates a request from its arrival in picoseconds, the number of its operation, its first sector and its
+/// Creates a request from its arrival in picoseconds, the number of its operation, its first sector, and its
 /// number of sectors.
 pub fn request([time, op, sector, length]: [i64; 4]) -> PyResult<Request> {
-    // Far beyond any device, and products do not overflow.
+    // The limit is far beyond any device, and products with it do not overflow.
     let most_sectors = u64::MAX / SECTOR.0 / 2;
     let op = within("ops", op, Op::COUNT as u64 - 1)?;
     let time = within("times", time, i64::MAX as u64)?;
@@ -38,7 +38,7 @@ fn within(name: &str, value: i64, most: u64) -> PyResult<u64> {
     number.ok_or_else(|| refused(name, value, &format!("a whole number from 0 to {most}")))
 }
 
-/// Columns of 64-bit numbers, of equal length.
+/// Converts columns of 64-bit numbers, which have equal lengths, to rows.
 pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4]>> {
     let [times, ops, sectors, lengths] = columns;
     let read = |column: PyBuffer<i64>| column.to_vec(py);
@@ -47,8 +47,9 @@ pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4
     Ok(rows.map(|((time, op), (sector, length))| [time, op, sector, length]).collect())
 }
 
-/// Completions as the bytes of an array of records: time, latency, sector and sectors in 64 bits, number in
-/// 32, operation and failure flag in 8, and two bytes of padding.
+/// Converts completions to the bytes of an array of records. A record has time, latency, first sector and
+/// sectors in 64 bits each, the number in 32 bits, operation and failure flag in 8 bits each, and two bytes
+/// of padding.
 pub fn completions<'py>(py: Python<'py>, completions: &[CompletedRequest]) -> Bound<'py, PyBytes> {
     let mut bytes = Vec::with_capacity(completions.len() * 40);
     for CompletedRequest { number, operation, offset, size, time, latency, failed } in completions {

@@ -1,4 +1,4 @@
-//! Designs in Python: a Python object makes infrequent decisions of a device.
+//! Designs in Python: a Python object takes infrequent decisions of a device.
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ use crate::policies::{Admission, Leveller};
 use crate::values::shown;
 use crate::views::{Block, Failure, Moved, Resting, VictimView, Written};
 
-/// Requirement on a decision that selects a stream.
+/// Requirement on a decision that selects a stream, for messages.
 const STREAM: &str = "the number of one of its streams, from 0";
 
-/// A Python object as a design.
+/// A design whose decisions a Python object takes.
 struct PythonDesign {
     asked: DesignObject,
     /// Number of blocks opened so far.
@@ -98,7 +98,7 @@ impl Design for PythonDesign {
             fewest: from.fewest_first().take(looks_at).map(facts).collect(),
             looks_at,
         };
-        // No block has that number: the run ends with this event.
+        // An invalid block number. If the object raised an exception, the run ends with this decision.
         let otherwise = Some(BlockSetId(u32::MAX));
         self.asked.decide(Decision::Victim, shown_view, view.random(), otherwise, |decision| {
             if decision.is_none() {
@@ -167,7 +167,7 @@ pub fn name_of(design: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     kind.ok_or_else(|| refused("design", shown(design), "an instance of a subclass of wordline.Design"))
 }
 
-/// Attaches the design of a Python object to a device; returns its call statistics as well.
+/// Attaches the design of a Python object to a device. Also returns its call statistics.
 pub fn with_design(
     device: &lab::Device,
     design: &Bound<'_, PyAny>,
@@ -204,14 +204,14 @@ fn argument_error(found: String, wanted: &str) -> Error {
     Error::Argument { what: "design".into(), found, wanted: wanted.into() }
 }
 
-/// Returns the SSD if a design can make its decisions there.
+/// Returns the SSD, if the design can take its decisions on this device.
 fn check_fits<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ssd> {
     let no = |found: String, wanted: &str| Err(argument_error(found, wanted));
     let Some(ssd) = as_ssd(device) else {
         return no(format!("it with a device of the type {}", device.device_type()), "an SSD");
     };
     let (scope, mode) = (ssd.config.file.ftl.gc.scope, ssd.config.file.buffer.mode);
-    // Superblocks have no facts of their own.
+    // The view needs facts about blocks, which superblocks do not have.
     if kind.has(Decision::Victim) && scope != Scope::Row {
         let found = format!("it with ftl.gc.scope = \"{}\"", name_of_setting(&scope));
         return no(found, "an SSD with GC by plane group");
@@ -223,7 +223,7 @@ fn check_fits<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a
     Ok(ssd)
 }
 
-/// Policies of a device, with a design for some of its decisions.
+/// The policies of a device with a design for some of its decisions.
 fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     let mut parts = Parts::of(config);
     let DesignObject { kind, .. } = &design.asked;
@@ -236,14 +236,14 @@ fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     Parts { designs: Combination::of(vec![Box::new(design)]), ..parts }
 }
 
-/// The same device, with GC starting early enough for the streams of a design, if its keys start it later.
+/// Raises the watermarks of GC, if they are too low for the streams of a design.
 fn with_gc_headroom(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
     file.demands = parts.demands(pools).ok();
     file.raise_watermarks([false; 2]);
     file
 }
 
-/// A design to be tested on small devices.
+/// A design during its test on small devices.
 struct TrialDesign {
     object: Py<PyAny>,
     calls: Arc<CallStats>,
@@ -260,7 +260,7 @@ impl TrialDesign {
         let parts = parts_with(py, made, &config);
         let mut device = with_gc_headroom(contract::small(), &parts, config.pools.count());
         if streams > 2 {
-            // Chosen: each stream has an active block in each plane group, and the device has few blocks.
+            // Chosen: the device has few blocks, and each stream has an active block in each plane group.
             device.ftl.over_provisioning = 0.5;
         }
         Ok(Self { object, calls, device })
@@ -274,8 +274,8 @@ impl TrialDesign {
     }
 }
 
-/// Tests a design on small devices: reads return what was written and all decisions are valid, also with
-/// faults, power cuts and snapshots.
+/// Tests a design on small devices, with faults, power cuts and snapshots. Reads must return the data written
+/// last, and all decisions must be valid.
 #[pyfunction]
 pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
     let tried = TrialDesign::of(design)?;
@@ -287,8 +287,8 @@ pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
     ended.map_err(|failure| broken_contract(tried.calls.name, &failure, tried.calls.take_raised()))
 }
 
-/// Tests whether a design continues from a snapshot as it does without. A design that raises an exception of
-/// its own passes: its runs will report it.
+/// Tests that a design continues from a snapshot as it does without one. A design that raises an exception of
+/// its own passes, because its runs will report the exception.
 #[pyfunction]
 pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
     let tried = TrialDesign::of(design)?;
@@ -300,7 +300,7 @@ pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
         py.detach(|| without_panic_message(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));
     let Some(Err(failure)) = ended else { return Ok(()) };
     let raised = tried.calls.take_raised();
-    // The package rejects a state that is not plain data.
+    // The package itself rejects a state that is not plain data, which is a failure.
     let is_its_own = raised.as_ref().is_some_and(|raised| !is_refusal(py, raised));
     if is_its_own { Ok(()) } else { Err(broken_contract(tried.calls.name, &failure, raised)) }
 }

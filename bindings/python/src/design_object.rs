@@ -1,4 +1,4 @@
-//! A Python object that implements decisions of a device, and the statistics of its calls.
+//! A Python object that takes decisions of a device, and the statistics of its calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::kind::{Decision, Kind};
 use crate::values::shown;
 use crate::views::Random;
 
-/// Calls of a design, over all devices created with it.
+/// Call statistics of a design, over all devices that use it.
 #[derive(Default)]
 pub struct CallStats {
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct CallStats {
 }
 
 impl CallStats {
-    /// Creates empty statistics of the design called `name`.
+    /// Empty statistics for the design `name`.
     pub fn of(name: &'static str) -> Arc<Self> {
         Arc::new(Self { name, ..Self::default() })
     }
@@ -33,12 +33,13 @@ impl CallStats {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Takes the exception that the design raised, if any.
+    /// Removes and returns the exception that the design raised, if any.
     pub fn take_raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Note with the number of calls and their share of a run of this many seconds.
+    /// A note with the number of calls, and with their share of the wall time of a run that took this many
+    /// seconds.
     pub fn describe(&self, seconds: f64) -> String {
         let (name, calls) = (self.name, self.calls.load(Ordering::Relaxed));
         let percent = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e7 / seconds.max(1e-9);
@@ -46,7 +47,7 @@ impl CallStats {
     }
 }
 
-/// A Python object that makes the decisions of one device.
+/// A Python object that takes the decisions of one device.
 pub struct DesignObject {
     object: Py<PyAny>,
     pub kind: Kind,
@@ -54,14 +55,14 @@ pub struct DesignObject {
 }
 
 impl DesignObject {
-    /// Deep copy of an object, for one device: its state belongs to that device.
+    /// A deep copy of an object, whose state belongs to one device.
     pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<CallStats>) -> PyResult<Self> {
         let object = object.bind(py).call_method0("_copied")?;
         let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
         Ok(Self { kind: kind.get().clone(), object: object.unbind(), calls: Arc::clone(calls) })
     }
 
-    /// The same object, for another part of the device.
+    /// Another reference to the object, for another part of the same device.
     pub fn shared(&self, py: Python<'_>) -> Self {
         Self { object: self.object.clone_ref(py), kind: self.kind.clone(), calls: Arc::clone(&self.calls) }
     }
@@ -71,8 +72,8 @@ impl DesignObject {
         raised.get_or_insert(error);
     }
 
-    /// Calls a method with `shown_view` and returns its decision as parsed by `read`; returns `otherwise`
-    /// once an exception was raised, which ends the run.
+    /// Calls a decision method with the view `shown_view`, and parses its decision with `read`. An exception
+    /// ends the run. Once one was raised, returns `otherwise` without a call.
     pub fn decide<A, T>(
         &self,
         method: Decision,
@@ -103,22 +104,22 @@ impl DesignObject {
         decision.unwrap_or(otherwise)
     }
 
-    /// Result of a call to the object; `None` if it raises an exception, which ends the run.
+    /// The result of a call. If it raises an exception, returns `None`, and the run ends.
     fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         Python::attach(call).map_err(|error| self.raise(error)).ok()
     }
 
-    /// Its whole state, as text; `None` if some of it is not plain data, which ends the run.
+    /// The whole state of the object as text. If a part is not plain data, returns `None`, and the run ends.
     pub fn fields(&self) -> Option<String> {
         self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>())
     }
 
-    /// Restores its state.
+    /// Restores the state of the object.
     pub fn take_fields(&self, fields: &str) {
         self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
     }
 
-    /// Value of one of its counters.
+    /// The value of a counter of the object.
     pub fn counter(&self, attribute: &str) -> Option<u64> {
         self.call(|py| self.object.bind(py).getattr(attribute)?.extract::<u64>())
     }

@@ -12,11 +12,11 @@ use wordline_studies::{CallerDesigns, DesignMonitor, DeviceWithDesign};
 use crate::design::{name_of, placed};
 use crate::design_object::CallStats;
 
-/// Varied key that selects the design of a run.
+/// The varied key that selects the design of a run.
 const KEY: &str = "design";
 
-/// Designs of a study by label: values of the varied key, or the empty label for a design of all runs. Labels
-/// without an object have no design.
+/// The designs of a study by label. Labels are values of the varied key `design`. The empty label is a design
+/// for all runs. A label without an object has no design.
 pub struct PythonDesigns(BTreeMap<String, Option<LabelledDesign>>);
 
 struct LabelledDesign {
@@ -26,7 +26,7 @@ struct LabelledDesign {
 }
 
 impl PythonDesigns {
-    /// Creates them from labels, each with an object and its source, or `None`.
+    /// Creates them from a dict of labels. Its values are an object and its source, or `None`.
     pub fn of(designs: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut all = BTreeMap::new();
         for (label, given) in designs {
@@ -58,7 +58,7 @@ impl CallerDesigns for PythonDesigns {
     }
 }
 
-/// Call statistics of a design in a run of a study.
+/// Call statistics of a design during a run of a study.
 struct StudyMonitor(Arc<CallStats>);
 
 impl DesignMonitor for StudyMonitor {

@@ -10,7 +10,7 @@ use wordline_lab::Registry;
 use crate::errors::{device_error, refused, refused_key};
 use crate::values::{to_pairs, to_python, to_table};
 
-/// A checked device description; changing a setting gives another one.
+/// A validated device description. A setting does not change it, but returns another description.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Device(pub lab::Device);
 
@@ -28,14 +28,14 @@ impl Device {
         lab::Device::file(path).map(Self).map_err(device_error)
     }
 
-    /// Returns the device called `name` from a table of keys.
+    /// Returns the device `name` from a table of keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let table = to_table("device", keys)?;
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(device_error)
     }
 
-    /// Returns the device of a complete TOML document, as [`toml`](Self::toml) returns it.
+    /// Returns the device of a complete TOML document, in the form of [`toml`](Self::toml).
     #[staticmethod]
     fn of_toml(name: &str, text: &str) -> PyResult<Self> {
         let table = text
@@ -44,7 +44,7 @@ impl Device {
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(device_error)
     }
 
-    /// Returns the same device with other values of these keys.
+    /// Returns this device with other values of these keys.
     fn with_keys(&self, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let all = to_pairs("settings", keys)?;
         if let Some((key, _)) = all.iter().find(|(key, _)| key.contains('=')) {
@@ -55,7 +55,7 @@ impl Device {
         self.0.with_all(keys).map(Self).map_err(device_error)
     }
 
-    /// Value of `key`; `None` if it is not set.
+    /// The value of `key`; `None` if it is not set.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.get(key).map(|value| to_python(py, &value)).transpose()
     }
@@ -85,7 +85,7 @@ impl Device {
         &self.0.text
     }
 
-    /// Bytes that the host sees.
+    /// Capacity that the host sees, in bytes.
     #[getter]
     fn capacity(&self) -> u64 {
         self.0.capacity().0

@@ -1,4 +1,4 @@
-//! Converts errors of the lab to exceptions of the package, with the messages of the command line.
+//! Converts errors of the lab to exceptions of the package. The messages are those of the command line.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use wordline_ssd::contract::Failure;
 /// Module of the exceptions.
 const MODULE: &str = "wordline._errors";
 
-/// Exception for an error in the description of a device.
+/// The exception for an error in a device description.
 pub fn device_error(error: Error) -> PyErr {
     raised(&error, "ConfigError")
 }
 
-/// Exception for an error in a run, or in its requests. `others` are files that are not traces.
+/// The exception for an error of a run or its requests. `others` are files of the run that are not traces.
 pub fn run_error(error: Error, others: &[Option<&Path>]) -> PyErr {
     let files = match &error {
         Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => {
@@ -26,20 +26,21 @@ pub fn run_error(error: Error, others: &[Option<&Path>]) -> PyErr {
     raised(&error, files)
 }
 
-/// Exception for an invalid setting.
+/// The exception for an invalid setting.
 pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr {
     let (what, found, wanted) = (key.to_owned(), found.to_string(), wanted.to_owned());
     device_error(Error::Argument { what, found, wanted })
 }
 
-/// Exception for an invalid decision of a design.
+/// The exception for an invalid decision of a design.
 pub fn invalid_decision(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
     let text =
         format!("the design {design} made an invalid decision for `{seam}`: found {found}, wanted {wanted}");
     raised(&Error::InvalidDecision(text), "DesignError")
 }
 
-/// Exception for a design that breaks the contract, with the exception that it raised there, if any.
+/// The exception for a design that violates the contract. `raised` is an exception of the design itself, if
+/// it raised one.
 pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -> PyErr {
     let Failure { trial, seed, at, what } = failure;
     Python::attach(|py| {
@@ -56,20 +57,20 @@ pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -
     })
 }
 
-/// Whether an exception is one of this package that rejects a value.
+/// Whether an exception of this package rejects a value.
 pub fn is_refusal(py: Python<'_>, raised: &PyErr) -> bool {
     let class = py.import(MODULE).and_then(|module| module.getattr("ConfigError"));
     class.is_ok_and(|class| raised.is_instance(py, &class))
 }
 
-/// Exception for the value of a key that TOML cannot represent.
+/// The exception for a value of a key that TOML cannot represent.
 pub fn refused_key(key: &str, found: &str, wanted: &str) -> PyErr {
     let mut wrong = Complaints::default();
     wrong.add(key, found, wanted);
     device_error(Error::Config(wrong))
 }
 
-/// The exception; an error in the content of a file has the class `files`.
+/// The exception for `error`. `files` is its class if the content of a file is wrong.
 fn raised(error: &Error, files: &str) -> PyErr {
     let class = match error {
         Error::Config(_) | Error::Argument { .. } => "ConfigError",
@@ -80,7 +81,7 @@ fn raised(error: &Error, files: &str) -> PyErr {
         _ => "Error",
     };
     let text = error.to_string();
-    // The configuration of a reproducer fills some screens.
+    // The message leaves out the configuration of the reproducer, which is several screens long.
     let (message, reproducer) = match error.is_simulation_error() {
         true => (text.lines().next().unwrap_or_default(), text.as_str()),
         false => (text.as_str(), ""),

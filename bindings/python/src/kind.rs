@@ -1,4 +1,4 @@
-//! Classes of designs in Python: their decision methods, and what these require of a device.
+//! Classes of designs in Python: their decision methods, and what these need from a device.
 
 use pyo3::prelude::*;
 use wordline_kernel::metrics::Unit;
@@ -7,8 +7,9 @@ use wordline_ssd::design::{ExtensionPoint, WriteStream};
 
 use crate::errors::refused;
 
-/// A class of designs: its name, its decision methods, the number of blocks of each order in its views, its
-/// streams, the host idle time after which it is consulted, the amount in flight to flash, and its counters.
+/// A class of designs. It has a name, decision methods, the number of blocks in each list of its views,
+/// streams, and counters. It also has the host idle time before `idle` is called, and the bytes in flight to
+/// flash at which writes wait.
 #[pyclass(frozen, module = "wordline._native")]
 #[derive(Clone)]
 pub struct Kind {
@@ -20,7 +21,7 @@ pub struct Kind {
     pub idle_after: Option<Duration>,
     pub in_flight: Option<Bytes>,
     pub counters: Vec<(String, &'static Metric)>,
-    /// Methods, texts and counters, as given by the class.
+    /// Methods, texts and counters in the form in which the class gave them, for pickling.
     given: (Vec<String>, [Option<String>; 2], Vec<Counter>),
 }
 
@@ -53,7 +54,7 @@ impl Decision {
         }
     }
 
-    /// Decision of designs that it makes; `None` if it replaces a policy.
+    /// The decision as an extension point of designs; `None` if the method replaces a policy.
     pub fn seam(self) -> Option<ExtensionPoint> {
         match self {
             Self::Victim => Some(ExtensionPoint::Victim),
@@ -66,13 +67,13 @@ impl Decision {
     }
 }
 
-/// Limits of the amount in flight to flash: those of `buffer.destage.in_flight`.
+/// Limits of the bytes in flight to flash. They are those of `buffer.destage.in_flight`.
 const IN_FLIGHT: std::ops::RangeInclusive<Bytes> = Bytes(1)..=Bytes::gib(64);
 
 #[pymethods]
 impl Kind {
-    /// Counters are attributes, each with its meaning and unit. Names live as long as the program, like those
-    /// of classes.
+    /// Creates a class. A counter is an attribute with its meaning and unit. Its name lives as long as the
+    /// program, as the name of a class does.
     #[new]
     fn new(
         name: &str,
@@ -110,7 +111,7 @@ impl Kind {
         Ok(Self { name, decisions, looks_at, streams, gc_streams, idle_after, in_flight, counters, given })
     }
 
-    /// Creates it again when it is unpickled.
+    /// Pickles the class as a call of its constructor.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Made)> {
         let Self { name, looks_at, streams, gc_streams, given, .. } = slf.get();
         let (decisions, texts, counters) = given.clone();
@@ -120,17 +121,17 @@ impl Kind {
     }
 }
 
-/// Constructor arguments of a class: its name, its methods, the number of blocks in its views, its streams,
-/// texts and counters.
+/// Arguments of the constructor: name, methods, number of blocks in views, numbers of streams, texts and
+/// counters.
 type Made = (String, Vec<String>, usize, [u8; 2], [Option<String>; 2], Vec<Counter>);
 
-/// A counter: its attribute, meaning and unit.
+/// A counter: attribute, meaning and unit.
 type Counter = (String, String, String);
 
 impl Kind {
-    /// Whether it has the method of a decision.
-    pub fn has(&self, decision: Decision) -> bool {
-        self.decisions.contains(&decision)
+    /// Whether the class has the method of this decision.
+    pub fn has(&self, answer: Decision) -> bool {
+        self.answers.contains(&answer)
     }
 }
 

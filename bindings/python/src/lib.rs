@@ -1,5 +1,5 @@
-//! Native part of the Python package `wordline`: converts and delegates to `wordline_lab`, and has no
-//! defaults of its own. Its user interface is written in Python, in `python/wordline`.
+//! Native part of the Python package `wordline`. It converts arguments and results, calls `wordline_lab`, and
+//! has no defaults of its own. The user interface is written in Python, in `python/wordline`.
 
 mod columns;
 mod design;
@@ -21,7 +21,7 @@ mod workload;
 
 use pyo3::prelude::*;
 
-/// The allocator of the command line, for the same reason: large tables with random access.
+/// The allocator of the command line, which suits large tables with random access.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::workload::Workload;
 
-    /// Panics that become errors are reported by those; all others as usual.
+    /// Suppresses the messages of panics that become errors. Other panics are printed as usual.
     #[pymodule_init]
     fn quieten() {
         let before = std::panic::take_hook();

@@ -17,17 +17,17 @@ use wordline_ssd::SECTOR;
 
 use crate::columns::OPERATIONS;
 
-/// Rows per batch. Chosen: a few megabytes, as in the log in a file.
+/// Rows of a batch. Chosen: a few megabytes, as in a log file.
 pub const BATCH: u64 = 1 << 17;
 
-/// Completions of a run in order, as columns. Times are in picoseconds since the start of the run, sectors
-/// have 512 bytes.
+/// Completions of a run as columns, in order of completion. Times are picoseconds from the beginning of the
+/// run, sectors have 512 bytes.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Log {
     batches: Vec<RecordBatch>,
 }
 
-/// A log being recorded.
+/// A log during the run.
 pub struct LogBuilder {
     schema: SchemaRef,
     operations: ArrayRef,
@@ -48,7 +48,7 @@ fn schema() -> Schema {
 }
 
 impl LogBuilder {
-    /// Starts an empty log.
+    /// Begins an empty log.
     pub fn begin() -> Self {
         let names = OPERATIONS.map(|(_, _, name)| name);
         let operations = Arc::new(StringArray::from_iter_values(names));
@@ -56,11 +56,11 @@ impl LogBuilder {
     }
 
     /// Adds completions.
-    pub fn add(&mut self, decisions: &[CompletedRequest]) {
-        // A log that starts with the measurement omits requests that were outstanding then.
-        let begun = |decision: &&CompletedRequest| decision.latency.ps() <= decision.time.ps();
-        let decisions: Vec<CompletedRequest> = decisions.iter().filter(begun).copied().collect();
-        if decisions.is_empty() {
+    pub fn add(&mut self, answers: &[CompletedRequest]) {
+        // A log that begins with the measurement leaves out requests that were submitted before.
+        let begun = |answer: &&CompletedRequest| answer.latency.ps() <= answer.time.ps();
+        let answers: Vec<CompletedRequest> = answers.iter().filter(begun).copied().collect();
+        if answers.is_empty() {
             return;
         }
         let long = |of: fn(&CompletedRequest) -> u64| -> ArrayRef {
@@ -81,7 +81,7 @@ impl LogBuilder {
         self.batches.push(batch.expect("the columns are those of the schema"));
     }
 
-    /// Finishes the log.
+    /// Ends the log.
     pub fn end(self) -> Log {
         Log { batches: self.batches }
     }
@@ -103,14 +103,14 @@ impl Log {
         schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// A capsule with an `ArrowSchema`, by the PyCapsule interface of Arrow.
+    /// A capsule with an `ArrowSchema`, for the PyCapsule interface of Arrow.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(&schema()).map_err(failed)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// A capsule with an `ArrowArrayStream`, by the PyCapsule interface of Arrow. The requested schema is
-    /// ignored, as the interface allows.
+    /// A capsule with an `ArrowArrayStream`, for the PyCapsule interface of Arrow. The requested schema is
+    /// ignored, which the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

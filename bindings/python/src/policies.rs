@@ -1,4 +1,5 @@
-//! Policies of a device that a Python object replaces: designs in Rust do not make these decisions.
+//! Policies of a device that a Python object replaces. They take the decisions for which designs have no
+//! extension point.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,28 +18,29 @@ use crate::design_object::DesignObject;
 use crate::kind::Decision;
 use crate::views::{Arriving, Block, Wearing};
 
-/// Erases of a plane group since its design was last consulted.
+/// Erases of a plane group since its design was last called.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct PlaneGroupErases {
-    /// Blocks that were erased, counted from 0 in the plane group, in order.
+    /// Blocks that were erased, in order. Numbers count from 0 in the plane group.
     erased: Vec<u32>,
-    /// Whether it is to be consulted again: something was erased since it last selected no block.
+    /// Whether to call the design again, because a block was erased since it last selected none.
     is_due: bool,
-    /// Erases for reasons other than wear levelling, minus the blocks selected. It selects no more than that:
-    /// otherwise a design that always selects a block would keep the device busy forever.
+    /// Number of erases for reasons other than wear levelling, minus the number of selected blocks. The
+    /// design cannot select more, because a design that always selects a block would keep the device busy
+    /// forever.
     left: u32,
-    /// Blocks that were selected and are not yet erased.
+    /// Selected blocks that are not erased yet.
     named: BTreeSet<u32>,
 }
 
-/// Wear levelling by a Python object.
+/// A wear-levelling policy whose decisions a Python object takes.
 pub struct Leveller {
     asked: DesignObject,
     rows: Vec<PlaneGroupErases>,
 }
 
 impl Leveller {
-    /// Creates it for a device with this many plane groups.
+    /// Creates the policy for a device with this many plane groups.
     pub fn new(asked: DesignObject, rows: u32) -> Self {
         Self { asked, rows: vec![PlaneGroupErases::default(); rows as usize] }
     }
@@ -100,15 +102,16 @@ impl WearLeveller for Leveller {
     }
 }
 
-/// Decisions of a Python object about pages that arrive at the write buffer.
+/// State of the admission policy.
 #[derive(Clone, Serialize, Deserialize)]
 struct AdmissionState {
     random: Stream,
-    /// Page that it decided on and that is not yet written, and whether it is destaged at once.
+    /// The last page that the object decided on, if it is not written yet, and whether it is destaged at
+    /// once.
     waiting: Option<(u32, bool)>,
 }
 
-/// Admission to the write buffer by a Python object.
+/// A policy for admission to the write buffer, whose decisions a Python object takes.
 pub struct Admission {
     asked: DesignObject,
     in_flight: Bytes,
@@ -116,7 +119,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Creates it with this upper bound on bytes in flight.
+    /// Creates the policy. Writes wait while more than `in_flight` bytes are in flight to flash.
     pub fn new(asked: DesignObject, in_flight: Bytes) -> Self {
         let random = Seed(0).stream("ssd.destage", 0);
         Self { asked, in_flight, decisions: Mutex::new(AdmissionState { random, waiting: None }) }
@@ -151,7 +154,8 @@ impl Destage for Admission {
         self.decisions().waiting = None;
     }
 
-    /// Consulted once for each page written, however often the write has to wait.
+    /// Whether a page is destaged at once. Calls the object once for each written page, even if the write has
+    /// to wait several times.
     fn leaves(&self, page: LogicalPage, now: Instant) -> bool {
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, leaves)) = decisions.waiting.filter(|(waiting, _)| *waiting == page.0) {

@@ -1,4 +1,4 @@
-//! Results of runs, and lists of available items, as JSON: the package converts them to dataclasses.
+//! Results of runs, presets and workloads as JSON, which the package converts to dataclasses.
 
 use std::path::PathBuf;
 
@@ -20,17 +20,17 @@ pub struct Summary(pub lab::Summary);
 
 #[pymethods]
 impl Summary {
-    /// As JSON, in a line.
+    /// The result as JSON on one line.
     fn json(&self) -> String {
         text(&self.0)
     }
 
-    /// As JSON, as the command line writes it.
+    /// The result as indented JSON, in the form of the command line.
     fn json_indented(&self) -> String {
         reports::json(&self.0)
     }
 
-    /// As the table for a terminal.
+    /// The result as a table for a terminal.
     fn table(&self, columns: u16) -> String {
         reports::table(&self.0, columns)
     }
@@ -44,13 +44,13 @@ fn all(runs: &[PyRef<'_, Summary>]) -> Vec<lab::Summary> {
     runs.iter().map(|run| run.0.clone()).collect()
 }
 
-/// Several results side by side, as the table for a terminal.
+/// Several results side by side, as a table for a terminal.
 #[pyfunction]
 pub fn comparison(runs: Vec<PyRef<'_, Summary>>, columns: u16) -> String {
     reports::comparison(&all(&runs), columns)
 }
 
-/// Charts of results, as a JSON list.
+/// The charts of results, as a JSON list.
 #[pyfunction]
 pub fn charts(runs: Vec<PyRef<'_, Summary>>) -> String {
     let one = |chart: reports::Chart| {
@@ -60,7 +60,7 @@ pub fn charts(runs: Vec<PyRef<'_, Summary>>) -> String {
     text(&reports::charts(&all(&runs)).into_iter().map(one).collect::<Vec<Value>>())
 }
 
-/// Writes the report of results into a folder.
+/// Writes the report of results to a folder.
 #[pyfunction]
 pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     let runs = all(&runs);
@@ -73,13 +73,13 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     written.map_err(|error| run_error(error, &[Some(&folder)]))
 }
 
-/// A chart scaled to a size in points, for the page of a paper; both in JSON.
+/// A chart scaled to a size in points, for a page of a paper. Argument and result are JSON.
 #[pyfunction]
 pub fn for_a_page(spec: &str, width: f64, height: Option<f64>) -> PyResult<String> {
     let spec: Value = serde_json::from_str(spec)
         .map_err(|error| crate::errors::refused("spec", error, "a specification in JSON"))?;
     let mut page = reports::for_a_page(&spec, width, height);
-    // The schema with which Altair validates charts lacks the layout of legends, which Vega has.
+    // Altair validates charts by a schema that lacks the layout of legends, although Vega supports it.
     if let Some(legend) = page["config"]["legend"].as_object_mut() {
         legend.remove("layout");
     }
@@ -92,8 +92,8 @@ pub fn widths() -> (f64, f64) {
     (reports::Width::Column.points(), reports::Width::Page.points())
 }
 
-/// Writes a self-contained report into a folder: its verdict, charts (a JSON list), a table, and how to
-/// reproduce it: the call, the seed and the configuration.
+/// Writes a report page to a folder. It has a verdict, charts (a JSON list), a table, and the means to
+/// reproduce the result: the call, the seed and the configuration.
 #[pyfunction]
 pub fn page(
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! Runs, which release Python for other threads and can be stopped by the user.
+//! Runs. They release Python for other threads, and the user can stop them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::results::Summary;
 use crate::settings::Settings;
 use crate::workload::Workload;
 
-/// Interval between two checks for signals. Chosen: Ctrl-C takes effect well within half a second, at
-/// negligible cost.
+/// Time between two checks for signals. Chosen: Ctrl-C takes effect well within half a second, and the checks
+/// cost little.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A request from another thread to stop a run.
+/// A request of another thread to stop a run.
 #[pyclass(frozen, module = "wordline._native")]
 #[derive(Clone, Default)]
 pub struct Stop(pub Arc<AtomicBool>);
@@ -43,7 +43,7 @@ impl Stop {
 }
 
 impl Stop {
-    /// The stop flag of the settings, or one that is never set.
+    /// The stop flag among the settings, or a flag that is never set.
     pub fn of(settings: &Settings<'_, '_>) -> PyResult<Self> {
         let given = settings.get("stop")?;
         Ok(given
@@ -54,19 +54,19 @@ impl Stop {
     }
 }
 
-/// An observer that stops a run if a Python signal handler raises an exception, or another thread requests
-/// it.
+/// An observer that stops a run when a Python signal handler raises an exception, or when another thread asks
+/// for it.
 pub struct RunObserver {
     look_at: Instant,
     stop: Stop,
-    /// The exception that was raised.
+    /// The exception of the signal handler.
     pub raised: Option<PyErr>,
-    /// Calls of a design in Python, which stops the run when it raises an exception.
+    /// Call statistics of a design in Python. The run stops when the design raises an exception.
     calls: Option<Arc<CallStats>>,
 }
 
 impl RunObserver {
-    /// Creates an observer that checks from now on.
+    /// Creates an observer whose first check is one interval from now.
     pub fn begin(stop: Stop) -> Self {
         Self { look_at: Instant::now() + POLL_INTERVAL, stop, raised: None, calls: None }
     }
@@ -97,10 +97,10 @@ impl Observer for RunObserver {
     }
 }
 
-/// Outcome of a run: the result, the log if requested, and the exception that ended it early.
+/// Outcome of a run: the result, the log if requested, and the exception that ended the run early.
 type Ran = (Option<Summary>, Option<Log>, Option<PyErr>);
 
-/// Runs a workload on a device; with `log`, logs each request in memory.
+/// Runs a workload on a device. `log` keeps each request in memory.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -143,7 +143,7 @@ pub fn other_files(options: &RunOptions) -> [Option<&Path>; 3] {
     [&options.from_snapshot, &options.save_snapshot, &options.log].map(Option::as_deref)
 }
 
-/// The same in steps, collecting all completions.
+/// Runs a workload in steps, and collects all completions in a log.
 fn logged(
     device: &lab::Device,
     workload: &lab::Workload,
@@ -170,7 +170,7 @@ fn logged(
     }
 }
 
-/// Converts all other options of a run or a session.
+/// Converts the settings to options of a run or a session.
 pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     let after = settings.whole("cut_power_after", 1)?.map(PowerCutPoint::Requests);
     let at = settings.read("cut_power_at")?.map(PowerCutPoint::Time);
@@ -190,7 +190,7 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     })
 }
 
-/// Program of the run: the arguments of the interpreter.
+/// The program of the run: the arguments of the Python interpreter.
 fn provenance(py: Python<'_>) -> PyResult<Provenance> {
     let command = py.import("sys")?.getattr("orig_argv")?.extract()?;
     Ok(Provenance::of(option_env!("WORDLINE_COMMIT"), command))

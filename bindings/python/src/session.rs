@@ -18,15 +18,16 @@ use crate::run::{RunObserver, Stop, options, other_files};
 use crate::settings::Settings;
 use crate::workload::Workload;
 
-/// A device in operation.
+/// A session on a device.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Session(Mutex<Option<lab::Session>>);
 
-/// State of a session: now, waiting, submitted, completed, outstanding, lost, and whether it recovers.
+/// State of a session: time, then the numbers of waiting, submitted, completed, outstanding and lost
+/// requests, then whether the device recovers.
 type Standing = (u64, u64, u64, u64, u64, u64, bool);
 
 impl Session {
-    /// Locks the session without waiting: the thread that holds it may wait for Python.
+    /// Locks the session. Does not wait for the lock, because the thread that holds it may wait for Python.
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<lab::Session>>> {
         match self.0.try_lock() {
             Ok(session) => Ok(session),
@@ -37,7 +38,7 @@ impl Session {
         }
     }
 
-    /// Calls `step` with the session, with Python released.
+    /// Calls `step` with the session, while Python is released.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -55,7 +56,7 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl Session {
-    /// Starts a session on a device that is preconditioned as the settings say.
+    /// Opens a session on a device, which is prepared as the settings describe.
     #[new]
     fn new(
         py: Python<'_>,
@@ -74,7 +75,7 @@ impl Session {
         }
     }
 
-    /// Submits one request; returns its number.
+    /// Submits one request. Returns its number.
     fn submit_one(&self, time: i64, op: i64, sector: i64, length: i64) -> PyResult<u64> {
         let request = columns::request([time, op, sector, length])?;
         let mut session = self.lock()?;
@@ -82,8 +83,8 @@ impl Session {
         session.submit(&request).map_err(|error| run_error(error, &[]))
     }
 
-    /// Submits requests. Returns how many were submitted, and the exception of the next one if it was
-    /// rejected.
+    /// Submits requests. Returns the number of submitted requests, and the exception of the first rejected
+    /// request, if any.
     fn submit(&self, py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<(usize, Option<PyErr>)> {
         let rows = columns::rows(py, columns)?;
         let mut session = self.lock()?;
@@ -98,9 +99,9 @@ impl Session {
         Ok((rows.len(), None))
     }
 
-    /// Advances to a time in picoseconds, or until this many requests complete, or until all are taken; with
-    /// no condition, until the device is idle. Returns true if the condition is met, false if the device
-    /// becomes idle before.
+    /// Advances the session to a time in picoseconds, by a number of completions, or until all requests are
+    /// accepted. Without a condition it advances until the device is idle. Returns true if the condition was
+    /// reached, false if the device became idle first.
     #[pyo3(signature = (until, completions, taken, stop))]
     fn advance(
         &self,
@@ -165,7 +166,7 @@ impl Session {
         self.with(py, |session| session.save(&path))
     }
 
-    /// Advances to the end. Returns the result, and the exception that ended it early.
+    /// Advances to the end. Returns the result, and the exception that ended the session early.
     fn finish(&self, py: Python<'_>) -> PyResult<(Option<Summary>, Option<PyErr>)> {
         let session = self.lock()?.take().ok_or_else(finished)?;
         let mut watch = RunObserver::begin(Stop::default());

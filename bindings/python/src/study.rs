@@ -1,4 +1,4 @@
-//! Studies, which run with Python released and can be stopped by the user.
+//! Studies. They release Python for other threads, and the user can stop them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,10 +24,10 @@ use crate::run::Stop;
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
 
-/// Interval between two checks for the end of the runs, or a signal. Chosen: less than a short run takes.
+/// Time between two checks for signals and for the end of the runs. Chosen: less than a short run takes.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A study that was parsed and checked.
+/// A study that was parsed and validated.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Study(studies::Study);
 
@@ -35,10 +35,10 @@ pub struct Study(studies::Study);
 #[pyclass(frozen, module = "wordline._native")]
 pub struct StudyTable(studies::Table);
 
-/// Result of a study, and the exception that ended it early.
+/// Outcome of a study: its table, and the exception that ended it early.
 type Ran = (Option<StudyTable>, Option<PyErr>);
 
-/// Numbers of a plan.
+/// The numbers of a plan, as [`Study::plan`] returns them.
 type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>, usize);
 
 #[pymethods]
@@ -49,7 +49,7 @@ impl Study {
         studies::Study::read(&Registry::default(), &path).map(Self).map_err(device_error)
     }
 
-    /// Creates a study from these keys.
+    /// Creates a study from a table of keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let text = to_table("study", keys)?.to_string();
@@ -67,20 +67,21 @@ impl Study {
         &self.0.title
     }
 
-    /// The same with designs.
+    /// Returns this study with designs.
     fn with_designs(&self, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
         let own = Arc::new(PythonDesigns::of(designs)?);
         Ok(Self(studies::Study { own: studies::Designs(Some(own)), ..self.0.clone() }))
     }
 
-    /// Its file, or an equivalent one.
+    /// The text of its file. A study made from keys has an equivalent text.
     #[getter]
     fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Numbers of its plan: runs, finished and failed ones, estimated seconds of the others on one core,
-    /// memory of the largest, how many of that size fit the budget at once, and how many may be added.
+    /// The plan of the study: number of runs, of finished and of failed runs; estimated seconds of the
+    /// remaining runs on one core; memory of the largest run; number of runs of this size that fit into the
+    /// budget; number of runs that may be added.
     fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
         let (study, store) = self.asked(&Settings(settings))?;
         let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } =
@@ -88,14 +89,14 @@ impl Study {
         Ok((runs, done, failed, seconds_left, memory.0, at_once, further))
     }
 
-    /// Varied keys with their values.
+    /// The varied keys, each with its values.
     fn axes(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
         let values = |axis: &Axis| to_python(py, &toml::Value::Array(axis.values.clone()));
         self.0.sweep.vary.iter().map(|axis| Ok((axis.key.clone(), values(axis)?.unbind()))).collect()
     }
 
-    /// Executes the missing runs; if `place` is a function, it executes them: it takes runs, each as name,
-    /// text, and trace by folder, file and hash, and yields their outcomes.
+    /// Executes the missing runs. If `place` is a function, it executes them. It gets a list of runs, each as
+    /// name, text and trace (folder, file and hash), and yields their outcomes.
     fn run(&self, py: Python<'_>, settings: &Bound<'_, PyDict>, place: Option<Py<PyAny>>) -> PyResult<Ran> {
         let work = |study: &studies::Study, store: &Store, progress: &Progress<'_>| {
             studies::run(study, store, &program(), progress)
@@ -104,8 +105,9 @@ impl Study {
         Ok((table.map(StudyTable), raised))
     }
 
-    /// Runs some combinations, each given as one index per varied key into its list of values. Returns, as
-    /// text, the means of the columns over the seeds of each combination, or its error.
+    /// Runs some combinations. Each is a list of indices, one for each varied key, into the values of that
+    /// key. Returns a JSON text with the means of the columns over the seeds of each combination, or its
+    /// errors.
     fn run_at(
         &self,
         py: Python<'_>,
@@ -139,7 +141,8 @@ impl Study {
 }
 
 impl Study {
-    /// Outcome of `work` on the study as configured, and the exception that ended it early.
+    /// Calls `work` with the study and its store as the settings describe. Returns its outcome, and the
+    /// exception that ended it early.
     fn carried_out<T: Send>(
         &self,
         py: Python<'_>,
@@ -157,7 +160,7 @@ impl Study {
         let elsewhere = place.as_ref().map(|place| place as &dyn RunExecutor);
         let progress = Progress { conduct, again, elsewhere };
         let (result, raised) = match &place {
-            // It is in Python, and checks for signals itself.
+            // The executor is in Python and checks for signals itself.
             Some(place) => {
                 let result = py.detach(|| work(&study, &store, &progress));
                 if let Some(raised) = place.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -174,7 +177,7 @@ impl Study {
         }
     }
 
-    /// The study as configured, and its store.
+    /// The study and its store as the settings describe.
     fn asked(&self, settings: &Settings<'_, '_>) -> PyResult<(studies::Study, Store)> {
         let mut study = self.0.clone();
         study.traces = settings.path("traces")?;
@@ -185,7 +188,7 @@ impl Study {
     }
 }
 
-/// Outcome of `work`, while checking for signals; an exception from one stops the work.
+/// Calls `work` and checks for signals meanwhile. An exception of a signal handler stops the work.
 fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
     std::thread::scope(|scope| {
         let work = scope.spawn(work);
@@ -230,7 +233,7 @@ impl RunExecutor for PythonExecutor {
         let ended = Python::attach(|py| self.place.bind(py).call1((asked,))?.try_iter().map(Bound::unbind));
         let ended = ended.map_err(|error| self.raise(error))?;
         loop {
-            // Name, record, windows, and the error of a run without a record.
+            // Outcome of a run: name, record, windows, and error. A run with an error has no record.
             type Told = (String, Option<String>, Option<String>, Option<String>);
             let told = Python::attach(|py| {
                 let next = ended.bind(py).clone().next();
@@ -247,11 +250,12 @@ impl RunExecutor for PythonExecutor {
     }
 }
 
-/// Names of runs that this process executed for studies elsewhere.
+/// Names of the runs that this process executed for studies on other machines.
 static NAMES: Mutex<Option<RunNames>> = Mutex::new(None);
 
-/// Executes the run of a remote study from its text; returns the files that a store keeps of it. `traces` is
-/// the folder of recorded traces if it differs here, `designs` the Python designs.
+/// Executes a run, given by its text, for a study on another machine. Returns the files that the store keeps.
+/// `traces` is the folder of recorded traces, if it differs on this machine. `designs` are the designs in
+/// Python.
 #[pyfunction]
 #[pyo3(signature = (text, traces, designs))]
 pub fn carry_out(
@@ -275,29 +279,29 @@ pub fn carry_out(
 
 #[pymethods]
 impl StudyTable {
-    /// As JSON, in a line.
+    /// The table as JSON on one line.
     fn json(&self) -> String {
         self.0.json().to_string()
     }
 
-    /// As the table for a terminal.
+    /// The table for a terminal.
     fn table(&self, columns: u16) -> String {
         studies::text(&self.0, columns)
     }
 
-    /// Writes a row for each run to a file.
+    /// Writes a file with a row for each run.
     fn write_runs(&self, path: PathBuf) -> PyResult<()> {
         self.0.write_runs(&path).map_err(device_error)
     }
 }
 
-/// Version and commit of the program, as in names of runs.
+/// Version and commit of the program, as in the names of runs.
 #[pyfunction]
 pub fn program() -> String {
     provenance_without_command().program()
 }
 
-/// Provenance without the command line.
+/// The origin of results, without the command line.
 pub fn provenance_without_command() -> Provenance {
     Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new())
 }

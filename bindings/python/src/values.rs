@@ -1,4 +1,4 @@
-//! Conversion of TOML values to Python values, and back.
+//! Conversion between TOML values and Python values.
 
 use std::path::PathBuf;
 
@@ -8,26 +8,26 @@ use toml::Value;
 
 use crate::errors::refused_key;
 
-/// Upper bound on nested tables and lists: the TOML parser has this limit (`LIMIT` of the crate toml 1.2), so
-/// a file cannot hold more either. Presets have at most eight levels.
+/// Greatest nesting of tables and lists. It is the limit of the TOML parser (`LIMIT` of the crate toml 1.2),
+/// so files have the same limit. Presets have at most eight levels.
 const MAX_DEPTH: usize = 80;
 
-/// Upper bound on values of one argument. Chosen: ten times the combinations that a study may have; a table
-/// that contains one list many times may have more values than fit into memory.
+/// Greatest number of values in an argument. Chosen: ten times the combinations that a study may have. A
+/// table that contains one list many times could otherwise have more values than fit into memory.
 const MAX_VALUES: usize = 1_000_000;
 
-/// Parts of a path shown in messages. Chosen: enough to locate the value.
+/// Number of parts of a path that messages show. Chosen: enough to locate the value.
 const PARTS_SHOWN: usize = 4;
 
-/// Characters of a value shown in messages. Chosen: a line.
+/// Number of characters of a value that messages show. Chosen: a line.
 const SHOWN: usize = 120;
 
-/// Converts the argument `name`, a mapping, to a TOML table with sorted keys.
+/// Converts the argument `name`, a mapping, to a TOML table. Its keys are sorted.
 pub fn to_table(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<toml::Table> {
     Ok(to_pairs(name, mapping)?.into_iter().collect())
 }
 
-/// The same, in the order of the mapping.
+/// Converts the argument `name`, a mapping, to TOML values in the order of the mapping.
 pub fn to_pairs(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Value)>> {
     let mut walk = Walk { name, path: Vec::new(), around: Vec::new(), values: 0 };
     walk.within(mapping, |walk, _| walk.pairs(mapping))
@@ -37,9 +37,9 @@ pub fn to_pairs(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<
 struct Walk {
     /// Name of the argument.
     name: &'static str,
-    /// Keys and list indices down to the current value.
+    /// Keys and list indices that lead to the current value.
     path: Vec<String>,
-    /// Addresses of the enclosing values.
+    /// Addresses of the values that enclose the current one.
     around: Vec<usize>,
     values: usize,
 }
@@ -77,7 +77,7 @@ impl Walk {
         if let Ok(path) = value.extract::<PathBuf>() {
             return Ok(path.to_string_lossy().into_owned().into());
         }
-        // A NumPy number.
+        // A NumPy number is converted to a Python number.
         match value.call_method0("item") {
             Ok(plain) if plain.get_type().as_ptr() != value.get_type().as_ptr() => self.value(&plain),
             _ => Err(self.refused(&shown(value), "text, a number, True or False, a list or a dict")),
@@ -109,7 +109,8 @@ impl Walk {
         Ok(read)
     }
 
-    /// Content of a nested value, unless it contains itself, or is nested too deeply.
+    /// Converts the content of a nested value with a function. It is an error if the value contains itself,
+    /// or is nested too deeply.
     fn within<'py, T>(
         &mut self,
         value: &Bound<'py, PyAny>,
@@ -167,7 +168,7 @@ pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     })
 }
 
-/// Formats a value for messages, in one line of limited length.
+/// Formats a value for messages, on one line of limited length.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     let whole = value.repr().map_or_else(|_| "a value without text".to_owned(), |text| text.to_string());
     match whole.char_indices().nth(SHOWN) {

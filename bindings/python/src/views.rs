@@ -1,4 +1,4 @@
-//! Views passed to the decision methods of Python designs.
+//! Views of the device, which the decision methods of Python designs get.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,17 +14,17 @@ use wordline_ssd::policy::wear::PlaneGroupBlocks;
 use crate::errors::refused;
 use crate::settings::whole;
 
-/// A block that GC could collect, or whose data may move.
+/// A block that GC could collect, or whose data could move.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 #[derive(Clone, Copy)]
 pub struct Block {
-    /// Number in the device.
+    /// Number of the block in the device.
     pub number: u32,
     /// Valid logical pages.
     pub valid: u32,
     /// Erase count.
     pub erases: u32,
-    /// Number of blocks of the device opened since this one was.
+    /// Number of blocks that the device has opened since this one.
     pub age: u64,
 }
 
@@ -36,19 +36,19 @@ impl Block {
     }
 }
 
-/// The device as seen by a design that selects a victim.
+/// The device at the time at which a design selects a victim.
 #[pyclass(frozen, module = "wordline._native", name = "View")]
 pub struct VictimView {
     /// Logical pages per block.
     #[pyo3(get)]
     pub pages: u32,
-    /// Plane group in which a block is to be collected.
+    /// Number of the plane group in which GC needs a victim.
     #[pyo3(get)]
     pub row: u32,
     /// Free blocks of the plane group.
     #[pyo3(get)]
     pub free_blocks: u32,
-    /// Time, in picoseconds.
+    /// Simulated time, in picoseconds.
     #[pyo3(get)]
     pub now_ps: u64,
     pub oldest: Vec<Block>,
@@ -58,12 +58,12 @@ pub struct VictimView {
 
 #[pymethods]
 impl VictimView {
-    /// Blocks that were closed first, oldest first; there may be fewer.
+    /// The `count` blocks that were closed first, the oldest first. There may be fewer.
     fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.oldest, count)
     }
 
-    /// Blocks with the fewest valid pages, fewest first; there may be fewer.
+    /// The `count` blocks with the fewest valid pages, the fewest first. There may be fewer.
     fn fewest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.fewest, count)
     }
@@ -82,30 +82,30 @@ impl VictimView {
     }
 }
 
-/// Random stream of the design.
+/// Random stream of a design.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Random(pub Mutex<Stream>);
 
 #[pymethods]
 impl Random {
-    /// A uniform integer from 0 to below the bound.
+    /// A uniform integer of at least 0 and less than `bound`.
     fn below(&self, bound: &Bound<'_, PyAny>) -> PyResult<u64> {
         let bound = whole("bound", bound, 1)?;
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).below(bound))
     }
 
-    /// A uniform number from 0 to below 1.
+    /// A uniform number of at least 0 and less than 1.
     fn random(&self) -> f64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).unit()
     }
 }
 
-/// A valid page of a block being collected.
+/// A valid page of a victim of GC.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Moved {
     /// Logical page number.
     logical: u32,
-    /// GC stream that wrote its block; none if the host did.
+    /// GC stream that wrote the block of the page; `None` if the block was written for the host.
     moved_by: Option<u8>,
 }
 
@@ -115,54 +115,55 @@ impl Moved {
     }
 }
 
-/// A plane group when a design selects one of its blocks with cold data.
+/// A plane group at the time at which a design can select one of its blocks with cold data.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Wearing {
     /// Number of the plane group.
     #[pyo3(get)]
     row: u32,
-    /// Number of its blocks.
+    /// Number of blocks of the plane group.
     #[pyo3(get)]
     blocks: u32,
-    /// Number of its first block in the device.
+    /// Number, in the device, of the first block of the plane group.
     #[pyo3(get)]
     first: u32,
-    /// Free blocks.
+    /// Free blocks of the plane group.
     #[pyo3(get)]
     free_blocks: u32,
     /// Logical pages per block.
     #[pyo3(get)]
     pages: u32,
-    /// Total erases of its blocks.
+    /// Sum of the erase counts of all blocks.
     #[pyo3(get)]
     erases: u64,
-    /// Greatest erase count of a block.
+    /// Greatest erase count of all blocks.
     #[pyo3(get)]
     most_erases: u32,
-    /// Numbers of the blocks erased since the design was last consulted about the plane group, in order.
+    /// Numbers of the blocks that were erased since the last call for this plane group, in order.
     #[pyo3(get)]
     erased: Vec<u32>,
-    /// Blocks whose data may move, by number.
+    /// Blocks whose data can move now, by number.
     may_move: Vec<Block>,
 }
 
 #[pymethods]
 impl Wearing {
-    /// The block with a number in the device; `None` if its data may not move now: it is free or being
-    /// written, or in another plane group.
+    /// The block with this number in the device. `None` if its data cannot move now, because it is free,
+    /// being written, or in another plane group.
     fn block(&self, number: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let number: u32 = whole("number", number, 0)?;
         let place = self.may_move.binary_search_by_key(&number, |block| block.number).ok();
         Ok(place.map(|place| self.may_move[place]))
     }
 
-    /// Blocks with the lowest erase counts, of those whose data may move; the lowest number wins a tie. There
-    /// may be fewer.
+    /// The `count` blocks with the lowest erase counts among those whose data can move now. Among equal
+    /// counts the lower number comes first. There may be fewer.
     fn least_erased(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::from(block.erases), block.number))
     }
 
-    /// Blocks that were opened first, of those whose data may move, oldest first; there may be fewer.
+    /// The `count` blocks that were opened first among those whose data can move now, the oldest first. There
+    /// may be fewer.
     fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::MAX - block.age, block.number))
     }
@@ -204,12 +205,12 @@ impl Wearing {
     }
 }
 
-/// A page written by the host, on arrival at the write buffer.
+/// A page that the host writes, when it arrives at the write buffer.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Arriving {
     /// Logical page number.
     logical: u32,
-    /// Time, in picoseconds.
+    /// Simulated time, in picoseconds.
     now_ps: u64,
 }
 
@@ -219,18 +220,18 @@ impl Arriving {
     }
 }
 
-/// A page being destaged.
+/// A page that is being destaged.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Written {
     /// Logical page number.
     logical: u32,
-    /// Stream tag of the last host write of the page; 0 for none.
+    /// Stream number of the last host write to the page; 0 for none.
     tag: u8,
-    /// Sectors of it that the host wrote.
+    /// Number of sectors of the page that the host wrote.
     sectors: u32,
-    /// Sectors of the whole write that last wrote to it.
+    /// Number of sectors of the whole request that wrote to the page last.
     request_sectors: u32,
-    /// First sector of that write.
+    /// First sector of the whole request that wrote to the page last.
     request_sector: u64,
 }
 
@@ -246,13 +247,13 @@ impl Written {
 pub struct Resting {
     /// Number of the plane group.
     row: u32,
-    /// Free blocks.
+    /// Free blocks of the plane group.
     free_blocks: u32,
-    /// Blocks in use: all but the bad ones.
+    /// Blocks of the plane group that are not bad.
     good_blocks: u32,
-    /// Blocks that the valid pages would fill: the others are spare.
+    /// Number of blocks that the valid pages would fill. The other good blocks are spare.
     full_blocks: u32,
-    /// Blocks in SLC mode, if there is a cache.
+    /// Blocks in SLC mode, if the device has an SLC cache.
     cached_blocks: u32,
 }
 
@@ -266,11 +267,12 @@ impl Resting {
 /// An operation that failed in a block.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Failure {
-    /// `program`, `erase`, `read`, or `refused`: a program that a design did not accept.
+    /// The operation that failed: `program`, `erase` or `read`. `refused` is a program that a design did not
+    /// accept.
     failed: &'static str,
     /// Number of the block in the device.
     block: u32,
-    /// Number of failures of this operation in it, including this one.
+    /// Number of failures of this operation in this block, including this one.
     times: u32,
     /// Erase count.
     erases: u32,

@@ -21,7 +21,7 @@ pub struct Workload(pub lab::Workload);
 
 #[pymethods]
 impl Workload {
-    /// Creates the embedded trace, or the workload or trace named by the settings.
+    /// Creates the workload or trace that the settings name, or else the embedded trace.
     #[new]
     fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let settings = Settings(settings);
@@ -29,13 +29,13 @@ impl Workload {
         with_pace(origin, &settings).map(Self)
     }
 
-    /// Requests submitted to a session one by one.
+    /// A workload whose requests are submitted to a session one by one.
     #[staticmethod]
     fn submitted(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         with_pace(Origin::Submitted, &Settings(settings)).map(Self)
     }
 
-    /// Creates a workload of these requests, called `name` in the result.
+    /// Creates a workload from given requests, called `name` in the result.
     #[staticmethod]
     fn given(
         py: Python<'_>,
@@ -47,7 +47,7 @@ impl Workload {
         with_pace(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
     }
 
-    /// Default preset, if no device is named.
+    /// The default preset for this workload.
     #[getter]
     fn usual_preset(&self) -> &'static str {
         self.0.origin.usual_preset()
@@ -71,7 +71,7 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
     })
 }
 
-/// Trace options that the user gave.
+/// The options for reading a trace, as the user set them.
 fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     let mut options = Options::default();
     let mut set =

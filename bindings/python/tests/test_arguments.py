@@ -1,6 +1,6 @@
-"""Every argument of every public call with invalid values of all kinds: each is rejected by name."""
+"""Tests every argument of every public call with invalid values of all kinds. Each must be rejected by name."""
 
-# What types forbid is given here on purpose.
+# The tests pass values that the types forbid.
 # pyright: basic
 
 import inspect
@@ -22,7 +22,7 @@ SILLY: dict[str, Any] = {
     "nul": "a\0b", "surrogate": "\ud800", "long text": "x" * 100_000, "empty list": [], "list": [1], "empty dict": {}, "dict": {"a": 1}, "keys": {3: 4},
     "set": {1}, "nan of NumPy": np.float64("nan"), "array": np.zeros(3), "objects": np.array([None]), "range": range(3), "exception": ValueError("x"),
 }  # fmt: skip
-"""Values that hardly any argument accepts."""
+"""Values that almost every argument rejects."""
 
 Call = Callable[[Any], object]
 
@@ -142,7 +142,7 @@ def arguments() -> list[Argument]:
 
     # Devices.
     one("Device", "device", wl.Device)
-    # What is wrong within a dict has the name of its key.
+    # A fault inside a dict is reported by its key.
     one("Device", "settings", lambda value: wl.Device("tiny", value), "None, empty dict, dict")
     one("Device.of", "device", wl.Device.of)
     one("Device.get", "key", lambda value: wl.Device("tiny").get(value), "empty text, text, nul, surrogate, long text")
@@ -283,16 +283,16 @@ WITHOUT = {
     "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Log.to_arrow", "Log.to_polars",
     "Search.table", "Table.to_dict", "Random.random", "presets", "workloads",
 }  # fmt: skip
-"""Calls without an argument."""
+"""Calls without arguments."""
 
 ASYNC = {"run_async": "run", "Session.advance_async": "Session.advance", "Study.run_async": "Study.run"}
-"""Calls that check their arguments with the same function as others."""
+"""Calls whose arguments are checked by the same function as those of other calls."""
 
 MADE_HERE = {
     "Arriving", "Block", "Cell", "Comparison", "Failure", "Figure", "Finding", "Log", "Moved", "Op", "Plan", "Random", "Resting", "Result", "Row", "Search", "Standing",
     "StudyTable", "Table", "Tables", "Trial", "View", "Wearing", "Written", "ConfigError", "ContractError", "DesignError", "Error", "Fault", "Interrupted", "TraceError",
 }  # fmt: skip
-"""Classes whose objects only the package creates."""
+"""Classes whose objects are only created by the package."""
 
 
 def test_every_public_call_is_in_the_table() -> None:
@@ -312,7 +312,7 @@ def test_every_public_call_is_in_the_table() -> None:
     missing = found - calls - WITHOUT - set(ASYNC)
     assert not missing, sorted(missing)
     assert set(ASYNC.values()) <= calls
-    # Each parameter is there by its name.
+    # Every parameter must have a test of its name.
     parameters_of: dict[str, set[str]] = {"Workload": set(wl.Pace.__annotations__), "run": set(wl.Start.__annotations__)}
     for of, function in (("run", wl.run), ("Workload", wl.Workload), ("Study.run", wl.Study.run), ("Study.search", wl.Study.search), ("Session.advance", wl.Session.advance)):
         parameters_of.setdefault(of, set()).update(set(inspect.signature(function).parameters) - {"self", "start", "pace"})

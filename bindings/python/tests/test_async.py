@@ -1,5 +1,5 @@
-"""Runs, sessions and studies in asyncio tasks: other tasks continue meanwhile, and the work of a cancelled task has
-ended.
+"""Tests runs, sessions and studies in asyncio tasks. Other tasks must continue meanwhile, and the work of a cancelled
+task must have ended.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ import wordline as wl
 from wordline import _native
 
 ENDLESS = wl.Workload("randread-4k", requests=2_000_000_000, queue_depth=4)
-"""Hours of simulation."""
+"""A workload that takes hours to simulate."""
 
 LOOK = 4_096
-"""Requests between two checks of a run (`LOOK_EVERY` of the library)."""
+"""Requests between two checks of a run (`CHECK_INTERVAL` in crates/lab/src/running)."""
 
 
 def workers() -> list[threading.Thread]:
@@ -40,7 +40,7 @@ def test_a_task_gives_what_the_call_gives() -> None:
 
 
 async def cancelled(work: Coroutine[Any, Any, object], seconds: float) -> float:
-    """Cancels some work after a while. Returns how long that took."""
+    """Cancels a task after a while. Returns the time that the cancellation took."""
     task = asyncio.create_task(work)
     await asyncio.sleep(seconds)
     assert not task.done()
@@ -80,7 +80,7 @@ def test_a_session_stops_within_some_thousands_of_requests_and_can_go_on() -> No
 
     asyncio.run(main())
     completed = dev.standing.completed
-    # Including checks before the thread of the loop could cancel it: simulating that many takes a fraction of a second.
+    # The limit includes the requests before the event loop could cancel the task; they take a fraction of a second.
     assert completed <= 200 * LOOK and workers() == []
     time.sleep(0.05)
     assert dev.standing.completed == completed

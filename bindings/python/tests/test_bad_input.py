@@ -1,4 +1,4 @@
-"""Bad input gives one error of the package: what it is, what was found, what was expected."""
+"""Tests that bad input gives one error of the package, with the value found and the value wanted."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -30,7 +30,7 @@ def test_every_chart_is_a_figure(compared: wl.Comparison) -> None:
     for name in compared.charts:
         figure = compared.chart(name)
         assert figure.title and figure.caption
-        # Altair holds it against the schema of Vega-Lite, row by row: one will do.
+        # Altair validates each row by the schema of Vega-Lite, so one row is kept.
         values = figure.spec["data"]["values"][:1]
         drawn = replace(figure, spec={**figure.spec, "data": {"values": values}}).chart.to_dict()
         assert "mark" in drawn or "layer" in drawn

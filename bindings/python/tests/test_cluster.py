@@ -1,4 +1,4 @@
-"""Studies on a Dask cluster: real schedulers and workers, some of which are killed."""
+"""Tests studies on a Dask cluster, with real schedulers and workers. Some of them are killed."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def files(store: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in [*store.glob("runs/*"), *store.glob("windows/*")]:
         value: Any = json.loads(path.read_text())
-        # The digest covers those times, too.
+        # The digest is left out, because it covers wall-clock times.
         value.pop("digest", None)
         if "summary" in value:
             value["summary"] = {key: one for key, one in value["summary"].items() if key not in OF_THE_MACHINE}
@@ -70,7 +70,7 @@ class Processes:
 
     def end(self) -> None:
         for process in [*self.keepers, self.scheduler]:
-            # A keeper with its worker, which takes seconds to take leave.
+            # The process keeps a worker, which takes seconds to end.
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(20)
 
@@ -90,7 +90,7 @@ def test_a_study_on_a_cluster_is_the_local_study(threads: Any, tmp_path: Path) -
     table = study.run(threads, store=there, seeds=4)
     assert table.rows == local.rows and table.missing == 0
     assert files(here) == files(there) and len(files(here)) == 16
-    # Finished runs are not repeated, and further seeds are run.
+    # Finished runs are not repeated; runs of further seeds are executed.
     assert study.run(threads, store=there, seeds=4).rows == local.rows
     assert len(study.run(threads, store=there, seeds=5).rows[0].columns["write_amplification"].values) == 5
     assert study.run(threads).rows == study.run().rows
@@ -157,13 +157,13 @@ def test_no_scheduler_is_an_error() -> None:
 
 
 def go_on(stopped: int) -> None:
-    """Resumes a stopped process, unless it is gone."""
+    """Resumes a stopped process, if it still exists."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(stopped, signal.SIGCONT)
 
 
 def disturbed(processes: Processes, store: Path, runs: int, stop_seconds: float) -> None:
-    """Kills a worker by SIGKILL, stops one for a while, and kills the scheduler, which is restarted."""
+    """Kills a worker by SIGKILL, stops another one for a while, and kills the scheduler. All are restarted."""
 
     def wait_for(part: float) -> None:
         until = time.monotonic() + 600
@@ -231,7 +231,7 @@ cluster._native = Killing
 def test_a_run_that_ends_its_workers_is_a_failed_run(tmp_path: Path) -> None:
     (tmp_path / "killer.py").write_text(KILLER)
     study = wl.Study(KEYS)
-    # One death suffices, so that the test takes seconds.
+    # A run counts as the cause after one killed worker, so that the test takes seconds.
     failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     processes = Processes(tmp_path, 2, "--preload", str(tmp_path / "killer.py"), **failures)
     try:

@@ -1,4 +1,4 @@
-"""The contract of designs: a violation is reported with trial, seed and time, and nothing is printed."""
+"""Tests the contract of designs. A violation is reported with trial, seed and time, and nothing is printed."""
 
 import pickle
 from typing import Any
@@ -12,7 +12,7 @@ KEPT: list[wl.Block] = []
 
 
 class Forgetful(wl.Design, name="forgetful"):
-    """Keeps a count where no snapshot looks."""
+    """A design that counts in a place that snapshots do not contain."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         CALLS[0] += 1
@@ -21,7 +21,7 @@ class Forgetful(wl.Design, name="forgetful"):
 
 
 class Stale(wl.Design, name="stale"):
-    """Returns blocks of earlier views."""
+    """A design that returns blocks of earlier views."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         KEPT.append(view.fewest(1)[0])
@@ -34,7 +34,7 @@ class Wrong(wl.Design, name="wrong"):
 
 
 class Raising(wl.Design, name="raising"):
-    """Raises an exception at the hundredth call."""
+    """A design that raises an exception at its hundredth call."""
 
     left: int = 100
 
@@ -44,14 +44,14 @@ class Raising(wl.Design, name="raising"):
 
 
 class Careless(wl.Design, name="careless"):
-    """Raises an exception when an operation has failed."""
+    """A design that raises an exception after a failed operation."""
 
     def failed(self, failure: wl.Failure, random: wl.Random) -> Any:
         raise KeyError(failure.failed)
 
 
 def broken(design: type[wl.Design], capfd: pytest.CaptureFixture[str]) -> wl.ContractError:
-    """Violation found by the contract, which is the only output about it."""
+    """The violation that the contract reports. Nothing else may be printed."""
     with pytest.raises(wl.ContractError) as raised:
         wl.contract(design)
     assert capfd.readouterr() == ("", ""), "the exception says it"

@@ -11,7 +11,7 @@ LOAD = wl.Workload("randwrite-4k-steady", requests=5_000)
 
 
 class Young(wl.Design, name="young"):
-    """Cost-benefit by age, over the sixteen oldest blocks."""
+    """Cost-benefit policy with age, over the sixteen oldest blocks."""
 
     weight: float = 1.0
     spared: wl.Counter = wl.counter("young victims spared", unit="blocks")
@@ -37,7 +37,7 @@ Answer: TypeAlias = Callable[[wl.View, wl.Random], object]
 
 
 def of(answer: Answer) -> wl.Design:
-    """A design that delegates to a function."""
+    """A design that calls a function."""
 
     class Answering(wl.Design, name="answering"):
         def victim(self, view: wl.View, random: wl.Random) -> Any:
@@ -49,7 +49,7 @@ def of(answer: Answer) -> wl.Design:
 def test_a_design_that_does_what_a_policy_does_gives_its_digest() -> None:
     assert wl.run("tiny", LOAD, design=Fewest()).digest == wl.run("tiny", LOAD).digest
     fifo = wl.Device("tiny", {"ftl.gc.victim.policy": "fifo"})
-    # A steady state by theory exists for policies known to it: this one is not recognized.
+    # The steady state of a built-in policy may be computed by theory, that of a design is not: both runs begin filled.
     oldest = wl.run(fifo, LOAD, precondition="filled", design=of(lambda view, random: view.oldest(1)[0]))
     assert oldest.digest == wl.run(fifo, LOAD, precondition="filled").digest
 
@@ -134,8 +134,8 @@ LAYERED = {"ftl.gc.relocator": {"policy": "generations", "streams": 3}}
 RESTING = {"ftl.gc.background": {"policy": "idle-gc", "idle": "2ms", "until_free": 5}}
 
 
-class Generations(wl.Design, name="layers", gc_streams=3):
-    """The policy of that name."""
+class Generations(wl.Design, name="layers", collector_streams=3):
+    """The built-in policy of that name."""
 
     def relocate(self, page: wl.Moved, random: wl.Random) -> int:
         return 0 if page.moved_by is None else min(page.moved_by + 1, 2)

@@ -1,4 +1,4 @@
-"""Designs in Python that replace policies: wear levelling, and admission to the write buffer."""
+"""Tests Python designs that replace policies: wear levelling, and admission to the write buffer."""
 
 import json
 from typing import Any
@@ -9,14 +9,14 @@ import wordline as wl
 
 LOAD = wl.Workload("randwrite-4k-steady", requests=5_000)
 
-# Writes to a tenth of the drive: the data of the rest are cold. Multiplying by 7919, a prime, spreads them.
+# Writes to a tenth of the drive, so that the other data are cold. The factor 7919, a prime, spreads the addresses.
 LYING = wl.Workload.given(
     [n * 300_000_000 for n in range(10_000)], "write", [n * 7919 % 300 * 8 for n in range(10_000)], 8
 )
 
 
 class Bet(wl.Design, name="python-bet"):
-    """The policy `bet` with sets of one block."""
+    """The built-in policy `bet` with sets of one block."""
 
     threshold: int = 4
     tables: str = "{}"
@@ -51,7 +51,7 @@ class Bet(wl.Design, name="python-bet"):
 
 
 class Restless(wl.Design, name="restless"):
-    """Selects a block whenever it is consulted."""
+    """A design that selects a block at every call."""
 
     named: wl.Counter = wl.counter("blocks that were named", unit="blocks")
 
@@ -66,7 +66,7 @@ class Restless(wl.Design, name="restless"):
 
 
 class HotStays(wl.Design, name="hot-stays", in_flight="64MiB"):
-    """The policy `unless-hot` with windows of 10 ms."""
+    """The built-in policy `unless-hot` with windows of 10 ms."""
 
     end: int = 0
     seen: int = 0

@@ -19,7 +19,7 @@ LOAD = wl.Workload("randwrite-4k-steady", requests=3_000)
 
 
 class Hidden(wl.Design, name="hidden"):
-    """Sets its memory in a method of its own, as programs do."""
+    """A design that creates its memory in a method, as programs do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Hidden(wl.Design, name="hidden"):
 
 
 class Silent(wl.Design, name="silent"):
-    """Does not call the constructor of its base."""
+    """A design that does not call the constructor of its base class."""
 
     seen: list[int] = [0]
 
@@ -46,7 +46,7 @@ class Silent(wl.Design, name="silent"):
 
 
 class Tables(wl.Design, name="tables"):
-    """A field of each kind, all of which affect decisions."""
+    """A design with a field of each kind. All fields affect its decisions."""
 
     offsets: list[int] = [0, 1, 2]
     rates: dict[str, float] = {"old": 0.5, "new": 0.25}
@@ -198,7 +198,7 @@ def test_plain_data_come_back_as_they_were(value: Any) -> None:
 
 
 class Late(wl.Design, name="late"):
-    """Creates an object that is not plain data on its first call."""
+    """A design that creates an object that is not plain data, on its first call."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         self.when = Other()
@@ -218,7 +218,7 @@ COUNTS = [0]
 
 
 class OfModule(wl.Design, name="of-module"):
-    """Counts in its module, which all devices share."""
+    """A design that counts in its module, which all devices share."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         COUNTS[0] += 1

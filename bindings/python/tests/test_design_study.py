@@ -76,7 +76,7 @@ def test_a_store_has_a_run_for_each_design_and_its_settings(tmp_path: Path) -> N
     store = tmp_path / "runs"
     first = wl.Study(keys(None, Young())).run(store=store, seeds=2)
     assert wl.Study(keys(None, Young(weight=1.0))).plan(store=store, seeds=2)[:2] == (4, 4)
-    # Interrupted: a run is missing. Extended: another setting, another design and another seed.
+    # The store is interrupted (a run is missing), then extended by a setting, a design and a seed.
     lost = next(path for path in store.glob("runs/*") if "Young" in path.read_text())
     kept = {path.name: path.stat().st_mtime_ns for path in store.glob("runs/*") if path != lost}
     lost.unlink()
@@ -111,7 +111,7 @@ def test_another_source_is_another_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert [wl.Study(keys(), design=design).plan(store=store).done for design in (one(), other(), None)] == [1, 0, 0]
     wl.Study(keys(), design=Young()).run(store=store)
     assert wl.Study(keys(), design=Young()).plan(store=store).done == 1
-    # What it uses of its module is part of it.
+    # The values of the module that the design uses are part of its text.
     monkeypatch.setattr(sys.modules[__name__], "LEAST", 0.75)
     monkeypatch.setattr(Young, "_source", None)
     assert wl.Study(keys(), design=Young()).plan(store=store).done == 0
@@ -176,7 +176,7 @@ def test_a_cluster_does_runs_with_designs(tmp_path: Path) -> None:
 
 
 def test_a_design_goes_to_a_process_that_does_not_have_its_source(tmp_path: Path) -> None:
-    """As Dask sends definitions from a notebook: with the whole class."""
+    """Sends the whole class, as Dask does for definitions in a notebook."""
     cloudpickle: Any = import_module("cloudpickle")
     study = wl.Study(keys(), design=Young(weight=2.0))
     cloudpickle.register_pickle_by_value(sys.modules[__name__])

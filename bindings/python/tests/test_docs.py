@@ -1,4 +1,4 @@
-"""The programs in the documents work as written, and so do the notebooks."""
+"""Tests that the programs in the documents and the notebooks work as written."""
 
 import ast
 import json
@@ -23,12 +23,12 @@ PAGES = {
 }
 NOTEBOOKS = sorted(path.name for path in (DOCS / "notebooks").glob("*.ipynb"))
 
-# Fewer requests, on a small device, which needs more over-provisioning.
+# Replacements that scale a program down: fewer requests, and a small device, which needs more over-provisioning.
 SMALL = (("=1_000_000)", "=5_000)"), ("=200_000)", "=5_000)"), ('"requests": 200_000', '"requests": 2_000'), ("50_000", "2_000"), ('"nvme-tlc"', '"tiny"'), ("0.07, 0.14", "0.2, 0.24"), ("20_000", "500"), ("trials=40", "trials=5"))
 
 
 def small(program: str) -> str:
-    """The program scaled down, unless everything is run as written."""
+    """The program scaled down, unless everything runs as written."""
     for old, new in () if IS_LONG else SMALL:
         program = program.replace(old, new)
     return program
@@ -55,7 +55,7 @@ def test_the_pages_have_programs() -> None:
 
 
 def shown(cell: str, names: dict[str, Any], place: str) -> object:
-    """Runs a cell as a notebook does. Returns the value of its last line, if that is an expression."""
+    """Runs a cell as a notebook does. Returns the value of its last line, if this is an expression."""
     tree = ast.parse(cell, place)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, place, "exec"), names)
@@ -71,7 +71,7 @@ def test_every_cell_of_a_notebook_works(notebook: str, tmp_path: Path, monkeypat
         if cell["cell_type"] != "code":
             continue
         value: Any = shown(small("".join(cell["source"])), names, f"{notebook}, cell {number}")
-        # A chart is validated when it is displayed.
+        # Displaying a chart validates it.
         if hasattr(value, "_repr_mimebundle_"):
             assert value._repr_mimebundle_(), f"{notebook}, cell {number}"
             charts += 1

@@ -19,7 +19,7 @@ def test_keys_and_results_are_those_of_the_program() -> None:
 def test_the_operations_are_those_of_the_program() -> None:
     import wordline as wl
 
-    # A request of each kind, which the log identifies by name.
+    # One request of each kind; the log names its kind.
     ops: Any = list(wl.Op)
     load = wl.Workload.given(0, ops, 0, [0 if op == wl.Op.FLUSH else 8 for op in wl.Op])
     log = wl.run("tiny", load, precondition="filled", log=True).log

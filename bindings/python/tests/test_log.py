@@ -7,7 +7,7 @@ import pytest
 
 import wordline as wl
 
-# They have no type annotations.
+# These packages have no type annotations.
 parquet: Any = pytest.importorskip("pyarrow.parquet")
 
 LOAD = wl.Workload("mixed-70-30", requests=3_000)
@@ -42,7 +42,7 @@ def test_a_log_is_not_copied() -> None:
     assert log is not None
     taken = [addresses(log.to_arrow()) for _ in range(2)]
     assert taken[0] == taken[1], "each time the same memory"
-    # A copy would be elsewhere, as the first one still exists.
+    # A copy would have other addresses, because the original still exists.
     kept, frame = log.to_arrow(), log.to_polars()
     for name in ("submitted_ps", "latency_ps", "sector", "sectors"):
         chunks: list[Any] = [chunk.to_numpy(allow_copy=False) for chunk in frame[name].get_chunks()]

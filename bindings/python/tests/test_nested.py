@@ -1,4 +1,6 @@
-"""Values that contain themselves, or are deeply nested: one error message, and the interpreter continues."""
+"""Tests values that contain themselves or are deeply nested. Each must give one error message, and the interpreter
+must continue.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -27,7 +29,7 @@ def lists(depth: int) -> Any:
 
 
 def own(kind: type) -> Any:
-    """A dict, or a list, that contains itself two levels down."""
+    """A dict or a list that contains itself two levels down."""
     outer: Any = {"a": {}} if kind is dict else [[]]
     if kind is dict:
         outer["a"]["b"] = outer
@@ -37,7 +39,7 @@ def own(kind: type) -> Any:
 
 
 class Endless(Mapping[str, Any]):
-    """Creates another one whenever it is accessed."""
+    """A mapping that creates another one at each access."""
 
     def __getitem__(self, key: str) -> Any:
         return Endless()

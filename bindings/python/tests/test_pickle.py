@@ -1,4 +1,4 @@
-"""Pickling of devices, workloads, studies and results, as for other processes."""
+"""Tests pickling of devices, workloads, studies and results, which sends them to other processes."""
 
 import pickle
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page of the public names is up to date."""
+"""Tests that the page of public names is up to date."""
 
 import os
 import runpy

@@ -1,4 +1,4 @@
-"""Runs: results have the names of the JSON, and a run releases Python for other threads."""
+"""Tests that results have the names of the JSON, and that a run releases Python for other threads."""
 
 import dataclasses
 import json
@@ -104,14 +104,14 @@ def test_other_threads_go_on_during_a_run() -> None:
     result = wl.run("tiny", wl.Workload("randwrite-4k-steady", requests=30_000))
     over.set()
     thread.join()
-    # If the run had held Python, it would have counted to two or so; a wait takes a few milliseconds beside it.
+    # If the run did not release Python, the thread would count to about two. Each wait takes a few milliseconds.
     assert counted > 10 * result.simulator.wall_seconds, f"{counted} in {result.simulator.wall_seconds} s"
 
 
 def interrupt_after(seconds: float) -> list[float]:
-    """Sends this process the signal of Ctrl-C, and records when."""
+    """Sends the signal of Ctrl-C to this process, and records the time."""
     sent: list[float] = []
-    # A process started in the background by a shell ignores it otherwise.
+    # A process that a shell starts in the background ignores this signal by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def send() -> None:

@@ -26,7 +26,7 @@ def test_the_best_of_one_column_is_found(tmp_path: Path) -> None:
     best = min(mean for mean in means if mean is not None)
     assert found.front[0].values["write_amplification"] == best, "the grid has 18 combinations"
     assert len(found) == 24 and all(trial.state == "done" for trial in found)
-    # Runs of a search are those of the study, and none is repeated.
+    # The runs of a search are runs of the study, and none is repeated.
     assert len(list(store.glob("runs/*"))) == 18
     assert "24 trials: the best is shown (least write_amplification)" in str(found)
 

@@ -1,4 +1,4 @@
-"""Sessions: the result does not depend on the steps."""
+"""Tests that the result of a session does not depend on its steps."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""Studies: many runs over varied keys, and the store that keeps them."""
+"""Tests studies: many runs over varied keys, and the store that keeps them."""
 
 import csv
 from pathlib import Path

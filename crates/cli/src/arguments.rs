@@ -1,4 +1,4 @@
-//! Arguments shared by several commands.
+//! Arguments that several commands share.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use wordline_lab::{
 
 use crate::provenance::provenance;
 
-/// Device selection.
+/// Arguments that select a device.
 #[derive(Args)]
 pub struct DeviceArguments {
     /// An embedded device; see `wordline presets list`. Or the path of a configuration file.
@@ -35,12 +35,12 @@ impl DeviceArguments {
         self.unnamed().is_none_or(|settings| !settings.is_empty())
     }
 
-    /// Settings to change, if no device was named.
+    /// The settings of the user, if no device was named.
     pub fn unnamed(&self) -> Option<&[String]> {
         (self.preset.is_none() && self.config.is_none()).then_some(&self.settings)
     }
 
-    /// Returns the device that the user named, or else the preset `usual`.
+    /// Returns the device that the user named, or the preset `usual`.
     pub fn device(&self, registry: &Registry, usual: &str) -> Result<Device, Error> {
         let selection = Selection {
             preset: if self.unnamed().is_some() { Some(usual.into()) } else { self.preset.clone() },
@@ -51,7 +51,7 @@ impl DeviceArguments {
     }
 }
 
-/// Format of a trace file, if detection does not find it.
+/// Arguments for the format of a trace file whose detection fails.
 #[derive(Args)]
 pub struct FormatArguments {
     /// The trace's format, if it is not detected or detected wrongly; see `wordline trace formats`.
@@ -64,7 +64,7 @@ pub struct FormatArguments {
 }
 
 impl FormatArguments {
-    /// Returns the trace options that the user gave.
+    /// Returns the options for reading a trace, as the user gave them.
     pub fn options(&self) -> Result<Options, Error> {
         let mut options = Options::from_pairs(self.options.iter().map(String::as_str))?;
         if let Some(format) = &self.format {
@@ -74,7 +74,7 @@ impl FormatArguments {
     }
 }
 
-/// Requests, their pace, and the precondition of the device.
+/// Arguments for the requests, their pace, and the initial state of the device.
 #[derive(Args)]
 pub struct WorkloadArguments {
     /// A trace file, plain or compressed with gzip or zstd; `-` for standard input.
@@ -86,7 +86,7 @@ pub struct WorkloadArguments {
     workload: Option<String>,
     #[command(flatten)]
     format: FormatArguments,
-    /// A folder of recorded traces, which take precedence over profiles of the same name.
+    /// A folder of recorded traces. A trace in it replaces the profile of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Number of requests: at most this many of a trace, exactly this many of a workload.
@@ -101,7 +101,8 @@ pub struct WorkloadArguments {
     /// Keeps this many requests outstanding in each queue; a trace is then replayed without its times.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
     queue_depth: Option<u32>,
-    /// Submission queues that the host uses: one with a queue depth, else all that the device has.
+    /// Number of submission queues that the host uses. Default: one with a queue depth, otherwise all queues
+    /// of the device.
     #[arg(long, value_name = "N", value_parser = whole::<u16, 1>, allow_negative_numbers = true)]
     queues: Option<u16>,
     /// The namespace of the requests, from 1.
@@ -110,25 +111,26 @@ pub struct WorkloadArguments {
     /// Time between a completion and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
-    /// Makes a closed loop submit requests for this time, then pause for as long, repeatedly, such as 10ms.
+    /// Length of bursts, such as 10ms: a closed loop alternates between submitting requests and pausing, each
+    /// for this time.
     #[arg(long, value_name = "TIME")]
     bursts: Option<Duration>,
     /// A trace whose arrival times replace those of the requests, repeated as needed; `embedded` is the
     /// embedded trace.
     #[arg(long, value_name = "FILE")]
     times_of: Option<PathBuf>,
-    /// State of the device before the run: empty, filled, steady-state (of uniform writes), steady-state:0.5
-    /// over a part, workload (aged with the workload itself), workload:3 with this many drive writes, or the
-    /// fraction to fill; the workload's own if not given.
+    /// State of the device before the run: empty, filled, a fraction to fill, steady-state (of uniform
+    /// writes), steady-state:0.5 (over this fraction of the logical pages), workload (aged by the workload
+    /// itself) or workload:3 (aged by this many drive writes). Default: the state that the workload asks for.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
-    /// Warm-up excluded from the result: a number of requests, a time such as 20ms, `rule` (until the load is
-    /// steady by MSER-5), or none. If not given: the rule for generated workloads on any device except an empty
-    /// one, none for traces and job files.
+    /// Warm-up, whose requests are not measured: a number of requests, a time such as 20ms, `rule` (until the
+    /// load is steady by MSER-5), or none. Default: `rule` for a generated workload unless the device is
+    /// empty, none for traces and job files.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true)]
     warm_up: Option<WarmUp>,
-    /// Measures until the half-width of the 95 % interval of a column is this fraction of its mean, such as
-    /// `p99:2%`, or until the requests end.
+    /// Measures until the half-width of a metric's 95 % confidence interval is this fraction of its mean,
+    /// such as `p99:2%`, or until the last request.
     #[arg(long, value_name = "COLUMN:SHARE")]
     until: Option<Precision>,
     /// Number of slowest requests to keep for tail attribution; 0 for none.
@@ -154,7 +156,7 @@ impl WorkloadArguments {
         self.trace.as_deref().or(workload).is_some_and(is_standard)
     }
 
-    /// Returns the requests that the user asked for.
+    /// Returns the workload that the user asked for.
     pub fn workload(&self) -> Result<Workload, Error> {
         let options = self.format.options()?;
         let origin = match (&self.trace, &self.workload) {
@@ -184,7 +186,7 @@ impl WorkloadArguments {
         })
     }
 
-    /// Returns all other options of the run.
+    /// Returns the other options of the run.
     pub fn options(&self) -> RunOptions {
         RunOptions {
             precondition: self.precondition,
@@ -197,7 +199,7 @@ impl WorkloadArguments {
     }
 }
 
-/// Parses an integer that is at least `LEAST`.
+/// Parses an integer of at least `LEAST`.
 pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number >= LEAST);
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
@@ -205,7 +207,7 @@ pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String>
     number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted)
 }
 
-/// Parses a number; rejects `nan` and infinity.
+/// Parses a number. `nan` and infinity are rejected.
 pub fn number(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("found {text:?}, wanted a number, such as 0.5"))

@@ -1,4 +1,4 @@
-//! `wordline cells`: the flash cells of a part on their own.
+//! `wordline cells`: the flash cells of a part without a device.
 
 use std::path::PathBuf;
 
@@ -77,7 +77,7 @@ struct Show {
     json: JsonArgument,
 }
 
-/// Shows errors, retries and program time along a key: the first one, whose values are separated by commas.
+/// Shows errors, retries and program time for several values of the first key, which are separated by commas.
 #[derive(Args)]
 #[command(after_help = KEYS)]
 struct Curve {
@@ -107,14 +107,14 @@ struct SetArguments {
     seed: u64,
 }
 
-/// A parameter set in the list.
+/// A parameter set, as listed.
 #[derive(Serialize)]
 struct Listed {
     name: String,
     source: String,
 }
 
-/// A value of the varied key of a curve, and the result there.
+/// A value of the varied key of a curve, and the result for it.
 #[derive(Serialize)]
 struct CurvePoint<'a> {
     value: &'a str,

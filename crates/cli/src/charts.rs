@@ -1,5 +1,5 @@
-//! Charts as files for papers. They are drawn by the Python package `vl-convert-python`: the equivalent crate
-//! embeds a JavaScript engine of 100 MB.
+//! Charts as files for papers. The Python package `vl-convert-python` draws them. The Rust crate of the same
+//! project embeds a JavaScript engine of 100 MB.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -15,15 +15,15 @@ use wordline_lab::report::{Chart, Width, printed};
 
 use crate::failure::Failure;
 
-/// Program that draws them.
+/// The Python program that draws the charts.
 const DRAW_SCRIPT: &str = include_str!("charts.py");
 
-/// Its Python interpreter, found in the path.
+/// Python interpreter, looked up in the path.
 const PYTHON: &str = "python3";
 
 const INSTALL: &str = "`python3 -m pip install vl-convert-python`";
 
-/// Whether charts are wanted, and in which form.
+/// Arguments for charts as files.
 #[derive(Args, Clone)]
 pub struct ChartsArguments {
     /// Writes each chart as a file for a paper, with its Vega-Lite specification beside it, into FOLDER; if
@@ -78,8 +78,8 @@ impl ChartsArguments {
         self.charts.as_ref()?.folder.as_deref()
     }
 
-    /// Checks that charts can be drawn and written, before there are any. `report` is the folder of the
-    /// report, if there is one.
+    /// Checks early that charts can be drawn and written. `report` is the folder of the report, if there is
+    /// one.
     pub fn open(&self, report: Option<&Path>) -> Result<Option<Charts>, Failure> {
         let Some(ChartsTarget { kind, folder }) = &self.charts else { return Ok(None) };
         has_package()?;
@@ -95,7 +95,7 @@ impl ChartsArguments {
     }
 }
 
-/// Whether a folder exists or can be created: its parent exists.
+/// Checks that a folder exists or can be created, because its parent exists.
 fn check_creatable(folder: &Path) -> Result<(), Error> {
     let outer = folder.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = match (folder.is_dir(), folder.exists(), outer.is_dir()) {
@@ -110,7 +110,7 @@ fn refused(found: impl Into<String>, wanted: impl Into<String>) -> Error {
     Error::Argument { what: "--charts".into(), found: found.into(), wanted: wanted.into() }
 }
 
-/// Checks that Python has the package. Loading it takes 50 ms, and a run may take hours.
+/// Checks that Python has the package. This takes 50 ms, while a run may take hours.
 fn has_package() -> Result<(), Error> {
     let tried = Command::new(PYTHON).args(["-c", "import vl_convert"]).stdin(Stdio::null()).output();
     let found = match tried {
@@ -125,7 +125,7 @@ fn has_package() -> Result<(), Error> {
 }
 
 impl Charts {
-    /// Returns the destination for one part of a report: a subfolder of its name.
+    /// Returns the destination for a part of a report: a subfolder with its name.
     pub fn for_part(&self, part: &str) -> Self {
         self.within(&self.folder.join(part))
     }
@@ -157,13 +157,13 @@ impl Charts {
     }
 }
 
-/// Returns the output bytes of the Python program.
+/// Runs the Python program with this input. Returns the bytes of its output.
 fn draw_charts(asked: &str) -> Result<Vec<u8>, String> {
     let start = || {
         let mut command = Command::new(PYTHON);
         command.args(["-c", DRAW_SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        // It reads all input before it writes anything. If it ended early, its own message gives the reason.
+        // The program reads all input before it writes. If it ends early, its own message gives the reason.
         if let Some(mut stdin) = child.stdin.take() {
             let _ = stdin.write_all(asked.as_bytes());
         }
@@ -175,7 +175,7 @@ fn draw_charts(asked: &str) -> Result<Vec<u8>, String> {
     if status.success() { Ok(stdout) } else { Err(last()) }
 }
 
-/// Splits the output into files, each preceded by its length.
+/// Splits the output into files. The length of each file precedes it.
 fn files(mut bytes: &[u8], count: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut all = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<8>() {

@@ -1,4 +1,4 @@
-//! Runs of a study on a cluster: a Python process that talks to the cluster runs beside this program and
+//! Runs of a study on a cluster. A Python process beside this program communicates with the cluster and
 //! returns the results.
 
 use std::io::{BufRead, BufReader, Write};
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use wordline_lab::error::{Error, Result};
 use wordline_studies::{Files, RunExecutor, RunOutcome, Task};
 
-/// Polling interval of the stop flag. Chosen: too short to notice.
+/// Time between two checks of the stop flag. Chosen: too short to notice.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Module of the Python package that handles clusters.
+/// Module of the Python package that this program starts.
 const MODULE: &str = "wordline.cluster";
 
-/// A cluster, behind a Python process that is connected to it.
+/// A cluster, and the Python process that is connected to it.
 pub struct Cluster<'a> {
     inside: Mutex<ClusterProcess>,
     python: PathBuf,
@@ -28,25 +28,25 @@ pub struct Cluster<'a> {
 
 struct ClusterProcess {
     child: Child,
-    /// Closed when no more runs are requested.
+    /// Input of the process. It is closed when there are no more runs.
     asks: Option<ChildStdin>,
     answers: Receiver<String>,
 }
 
-/// A run in the form that the Python process takes.
+/// A run in the form that the process reads.
 #[derive(Serialize)]
 struct RunRequest<'a> {
     name: &'a str,
     text: &'a str,
-    /// Its folder, its file and its hash.
+    /// Folder, file and hash of the trace.
     trace: Option<(&'a Path, &'a Path, &'a str)>,
 }
 
-/// A line from the Python process.
+/// A line of output of the process.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProcessMessage {
-    /// It is connected, and has this version and commit.
+    /// The process is connected, and its package has this version and commit.
     Program(String),
     /// A run ended with these files.
     Done { name: String, run: String, windows: Option<String> },
@@ -54,17 +54,17 @@ enum ProcessMessage {
     Failed { name: String, error: String },
     /// All requested runs have ended.
     Over {},
-    /// The cluster is unusable, for this reason.
+    /// The cluster cannot be used, for this reason.
     Refused(String),
 }
 
 impl<'a> Cluster<'a> {
-    /// Connects to the scheduler at `address` through the interpreter `python`, whose package must match this
-    /// `program`.
+    /// Connects to the scheduler at `address`, through the interpreter `python`. Its package must have the
+    /// version and commit in `program`.
     ///
     /// # Errors
-    /// [`Error::Argument`] if there is no such Python, the package is missing or has another version, or the
-    /// connection fails.
+    /// [`Error::Argument`] if there is no such interpreter, if its package is missing or has another version,
+    /// or if the connection fails.
     pub fn connect(address: &str, python: &Path, program: &str, stop: &'a AtomicBool) -> Result<Self> {
         let mut command = Command::new(python);
         command.args(["-m", MODULE, "run", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -93,7 +93,7 @@ impl<'a> Cluster<'a> {
         act(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the next line.
+    /// Returns the next line of output.
     fn next(&self, inside: &mut ClusterProcess) -> Result<ProcessMessage> {
         loop {
             match inside.answers.recv_timeout(POLL_INTERVAL) {
@@ -112,7 +112,7 @@ impl<'a> Cluster<'a> {
                     return Err(Error::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // It has printed the reason on standard error.
+                // The process has printed the reason on standard error.
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(missing_python(&self.python, "one that ended at once, for the reason above"));
                 }
@@ -146,12 +146,13 @@ impl RunExecutor for Cluster<'_> {
 }
 
 impl Drop for Cluster<'_> {
-    /// Ends the Python process, at once if the user stopped the study; its runs on the cluster end with it.
+    /// Ends the Python process. If the user stopped the study, it ends at once, and its runs on the cluster
+    /// end with it.
     fn drop(&mut self) {
         let inside = self.inside.get_mut().unwrap_or_else(PoisonError::into_inner);
         drop(inside.asks.take());
         if self.stop.load(Ordering::Relaxed) {
-            // If it has ended by itself there is nothing to kill.
+            // A process that has already ended cannot be killed.
             let _ = inside.child.kill();
         }
         let _ = inside.child.wait();

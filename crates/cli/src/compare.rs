@@ -74,10 +74,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     lock(&reached).give()
 }
 
-/// Results so far.
+/// The results so far.
 struct PartialResults {
     runs: Vec<Summary>,
-    /// Destination of the output; taken when it is written.
+    /// Destination of the output. It is taken when the output is written.
     results: Option<Results>,
     texts: Vec<String>,
 }

@@ -35,7 +35,7 @@ pub fn handle(arguments: &Arguments, registry: &Registry) -> Result<(), Failure>
     output::json_or_text(&arguments.json, &found, || page)
 }
 
-/// One line for each type; an asterisk marks the default.
+/// One line for each type. An asterisk marks the default type.
 fn table(types: &[TypeInfo]) -> String {
     let row = |of: &TypeInfo| {
         let mark = if of.default { "*" } else { "" };

@@ -1,4 +1,4 @@
-//! `wordline doctor`: this program on this machine, its speed, and missing optional software.
+//! `wordline doctor`: the program on this machine, its speed, and missing optional software.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,14 +17,14 @@ Examples:
   wordline doctor
   wordline doctor --python ~/lab/bin/python3";
 
-/// Requests of the run that measures speed. Chosen: half a second in a release build, long compared with
-/// creating the device.
+/// Requests of the run that measures the speed. Chosen: half a second in a release build, which is long
+/// compared with the creation of the device.
 const REQUESTS: u64 = 500_000;
 
-/// Its device and workload: those of `make bench`.
+/// Device and workload of that run, as in `make bench`.
 const MEASURED: [&str; 2] = ["nvme-tlc", "randread-4k"];
 
-/// Reports in JSON the version of Python, its package, and the optional packages.
+/// Python program that reports, as JSON, the versions of Python, the package and the optional packages.
 const PROBE: &str = "
 import json, sys
 from importlib.metadata import PackageNotFoundError, version
@@ -41,7 +41,7 @@ except ImportError:
 print(json.dumps({'version': sys.version.split()[0], 'package': program, 'found': {name: of(name) for name in sys.argv[1:]}}))
 ";
 
-/// Python distributions, the extra of the package that installs them, and their purpose.
+/// Optional Python packages: name, extra of the package that installs it, and purpose.
 const COMPANIONS: [(&str, &str, &str); 5] = [
     ("altair", "charts", "charts in Python"),
     ("vl-convert-python", "charts", "charts as PDF, SVG and PNG"),
@@ -64,15 +64,15 @@ pub struct Arguments {
     json: JsonArgument,
 }
 
-/// Everything that was found.
+/// The report of this command.
 #[derive(Debug, Serialize)]
 struct DoctorReport {
     program: String,
     system: String,
-    /// Whether it was compiled without optimisation, as tests are.
+    /// Whether the program was compiled without optimisation, as in tests.
     is_debug: bool,
     cores: usize,
-    /// Memory of the machine in bytes, and available memory; null if unknown.
+    /// Total and available memory of the machine in bytes; null if unknown.
     memory: Option<u64>,
     memory_free: Option<u64>,
     requests_per_second: f64,
@@ -80,11 +80,11 @@ struct DoctorReport {
     missing: Vec<MissingPackage>,
 }
 
-/// A Python interpreter, as reported by itself.
+/// A Python interpreter, as it reports itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Python {
     version: String,
-    /// Program in its package, with version and commit.
+    /// Version and commit of its Wordline package.
     package: Option<String>,
     /// Versions of the optional packages.
     found: std::collections::BTreeMap<String, Option<String>>,
@@ -167,7 +167,7 @@ fn rounded(bytes: u64) -> String {
     )
 }
 
-/// A field of /proc/meminfo on Linux; other systems have no such file.
+/// A field of `/proc/meminfo`. Only Linux has this file.
 fn memory(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -175,7 +175,7 @@ fn memory(name: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Measures simulated requests per second.
+/// Measures the simulated requests per second.
 fn speed() -> Result<f64, Failure> {
     let [device, workload] = MEASURED;
     let requests = if cfg!(debug_assertions) { REQUESTS / 20 } else { REQUESTS };
@@ -185,7 +185,7 @@ fn speed() -> Result<f64, Failure> {
     Ok(requests as f64 / result.simulator.wall_seconds.max(1e-9))
 }
 
-/// Returns the Python interpreter, if it is one.
+/// Returns what the interpreter reports; `None` if `python` is not a Python interpreter.
 fn probe_python(python: &Path) -> Option<Python> {
     let mut command = Command::new(python);
     command.args(["-c", PROBE]).args(COMPANIONS.map(|(name, _, _)| name));

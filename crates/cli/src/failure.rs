@@ -8,9 +8,9 @@ use wordline_lab::Error;
 
 use crate::screen;
 
-/// Exit code for a result outside its band, or a failed self-check of the simulation.
+/// Exit code if a result is outside of its band, or a self-check of the simulation failed.
 pub const FAILED: u8 = 1;
-/// Exit code for invalid input, the same as for arguments that do not parse.
+/// Exit code for invalid input. Arguments that cannot be parsed have the same exit code.
 const BAD_INPUT: u8 = 2;
 /// Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 pub const INTERRUPTED: u8 = 130;
@@ -20,9 +20,9 @@ pub const INTERRUPTED: u8 = 130;
 pub enum Failure {
     /// An input is invalid, or an output cannot be written.
     Error(Error),
-    /// The command succeeded, and a check that it made failed. Everything has been printed.
+    /// The command succeeded, but a check that it made failed. All output has been printed.
     Verdict,
-    /// The user stopped it. The results so far have been printed.
+    /// The user stopped the command. The results so far have been printed.
     Interrupted,
     /// The reader closed the output, as in `wordline ... | head`.
     ReaderClosed,
@@ -47,8 +47,8 @@ impl From<wordline_lab::trace::Error> for Failure {
 }
 
 impl Failure {
-    /// Names the command-line option instead of the argument's description, if it is one of those `given`:
-    /// `--time-scale` for `time scale`.
+    /// Replaces the description of an argument by the command-line option, if the option is one of those
+    /// `given`: `--time-scale` for `time scale`.
     pub fn with_options(self, given: &[String]) -> Self {
         match self {
             Self::Error(Error::Argument { what, found, wanted }) => {
@@ -60,14 +60,15 @@ impl Failure {
         }
     }
 
-    /// Prints the message, one line per complaint, and returns the exit code.
+    /// Prints the message, with one line for each complaint. Returns the exit code.
     pub fn report(self) -> ExitCode {
         match self {
             Self::Error(
                 Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::InvalidDecision(reproducer),
             ) => {
                 print_message(&format!("error: {reproducer}"));
-                // The configuration fills some screens, so the error is repeated below it.
+                // The reproducer with the configuration fills several screens, so the error is repeated below
+                // it.
                 print_message(&format!("error: {}", reproducer.lines().next().unwrap_or_default()));
                 ExitCode::from(FAILED)
             }
@@ -84,7 +85,7 @@ impl Failure {
     }
 }
 
-/// Reports in one line a bug of the program and its location: a panic is never the user's fault.
+/// Reports a bug of the program and its location in one line. A panic is never the user's fault.
 pub fn explain_panic(panic: &PanicHookInfo<'_>) {
     if wordline_lab::panics::is_panic_caught() {
         return;
@@ -96,8 +97,8 @@ pub fn explain_panic(panic: &PanicHookInfo<'_>) {
     print_message(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
 }
 
-/// Prints a line on standard error; drops notes if the user wants none. A failure to print is ignored, as it
-/// cannot be reported.
+/// Prints a line on standard error. Notes are dropped in quiet mode. If printing fails, nothing can report
+/// it, so the failure is ignored.
 pub fn print_message(line: &str) {
     if !line.starts_with("note:") || screen::is_at_least(screen::Verbosity::Normal) {
         let _ = writeln!(std::io::stderr(), "{}", screen::message(line));

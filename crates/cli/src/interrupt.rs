@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM at any moment: a command with partial results is asked to stop and prints them, any
-//! other ends at once, and nothing takes longer than [`STOP_TIMEOUT`].
+//! Handles Ctrl-C and SIGTERM. A command that has partial results is asked to stop, and prints them. Any
+//! other command ends at once. The program always ends within [`STOP_TIMEOUT`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,25 +9,25 @@ use wordline_lab::output::remove_unfinished;
 
 use crate::failure::{INTERRUPTED, print_message};
 
-/// Longest time that a command may take to stop. Chosen: with the rest of the shutdown a user waits for less
+/// Longest time that a command may take to stop. Chosen: together with the end of the program it takes less
 /// than a second.
 const STOP_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// Whether the user asked to stop.
+/// Whether the user asked the program to stop.
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// Whether the running command polls the stop flag, and then has a result.
+/// Whether the running command polls the stop flag and will print a result.
 static WORKING: AtomicBool = AtomicBool::new(false);
 static RESULT: Mutex<HeldResults> = Mutex::new(HeldResults::Nothing);
 
-/// Prints the results so far.
+/// A function that prints the results so far.
 type PrintResults = Box<dyn FnOnce() + Send>;
 
-/// Results to print if the program is stopped.
+/// The results to print if the program is stopped.
 enum HeldResults {
     Nothing,
-    /// Results of the finished parts.
+    /// Results of the parts that are finished.
     Results(PrintResults),
-    /// Results that are being printed.
+    /// The results are being printed.
     Taken,
 }
 
@@ -35,13 +35,13 @@ fn held() -> MutexGuard<'static, HeldResults> {
     RESULT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the program, without leaving incomplete files.
+/// Ends the program without leaving incomplete files.
 fn exit_program() -> ! {
     remove_unfinished();
     std::process::exit(INTERRUPTED.into())
 }
 
-/// Prints the held results and ends the program, unless this is already happening.
+/// Prints the held results and ends the program, unless that is already happening.
 fn print_and_exit() {
     let what = std::mem::replace(&mut *held(), HeldResults::Taken);
     match what {
@@ -52,7 +52,7 @@ fn print_and_exit() {
     exit_program()
 }
 
-/// Installs the signal handlers. Signals that cannot be caught end the program as usual.
+/// Installs the signal handlers. Signals that cannot be caught end the program in the usual way.
 pub fn watch() {
     let handler = || {
         if ASKED.swap(true, Ordering::Relaxed) {
@@ -61,7 +61,7 @@ pub fn watch() {
         if !WORKING.load(Ordering::Relaxed) {
             print_and_exit();
         }
-        // On another thread, as the handler must see a second signal.
+        // A thread of its own, so that the handler can notice a second signal.
         std::thread::spawn(|| {
             std::thread::sleep(STOP_TIMEOUT);
             print_and_exit();
@@ -75,23 +75,23 @@ pub fn watch() {
 /// Sets whether the running command polls the stop flag from now on.
 pub fn set_polling(working: bool) {
     WORKING.store(working, Ordering::Relaxed);
-    // Handles a signal that came in between.
+    // Handles a signal that arrived in between.
     if !working && asked() {
         print_and_exit();
     }
 }
 
-/// Whether the user asked to stop.
+/// Whether the user asked the program to stop.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Returns the stop flag, for callers that poll it.
+/// The stop flag, for callers that poll it.
 pub fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
-/// Registers `give` to print the results so far if the program is stopped.
+/// Registers a function that prints the results so far if the program is stopped.
 pub fn hold_results(give: impl FnOnce() + Send + 'static) {
     let mut held = held();
     if !matches!(*held, HeldResults::Taken) {
@@ -99,8 +99,8 @@ pub fn hold_results(give: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Takes the results back for the caller to print. Does not return if the program is ending and they are
-/// already being printed.
+/// Takes the results back, so that the caller can print them. Does not return if they are already being
+/// printed because the program is ending.
 pub fn take() {
     if matches!(std::mem::replace(&mut *held(), HeldResults::Taken), HeldResults::Taken) {
         loop {

@@ -1,5 +1,5 @@
-//! The program `wordline`: arguments in, results and exit codes out. Handlers convert and delegate to `lab`,
-//! one file per command. A crate with its own device type gets the whole program by [`main_with`].
+//! The program `wordline`. It parses arguments, prints results, and sets the exit code. Each command has a
+//! file, which calls `lab`. A crate with its own device type gets the whole program by calling [`main_with`].
 
 mod arguments;
 mod failure;
@@ -42,8 +42,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wordline_lab::devices::Registry;
 
-/// The L2P maps and data tags of a device are large tables with random access. This allocator requests huge
-/// pages for them, which reduces TLB misses.
+/// The allocator requests huge pages. The L2P maps and data tags of a device are large tables with random
+/// access, so huge pages reduce TLB misses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -98,8 +98,8 @@ enum Command {
     Man(manual::Man),
 }
 
-/// Runs the program with the given device types: parses the arguments, runs the command, and returns its exit
-/// code.
+/// Runs the program with the device types of `registry`. Parses the arguments, runs the command, and returns
+/// its exit code.
 pub fn main_with(registry: Registry) -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();
@@ -140,7 +140,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
-/// Adds the default command `run` to arguments without a command.
+/// Inserts the default command `run` if the arguments name no command.
 fn with_default_command(mut given: Vec<OsString>) -> Vec<OsString> {
     let mut place = 1;
     while let Some(argument) = given.get(place) {
@@ -157,8 +157,8 @@ fn with_default_command(mut given: Vec<OsString>) -> Vec<OsString> {
     given
 }
 
-/// Parses the arguments, and returns their long options as well; if that fails, or help was requested, prints
-/// it and returns the exit code.
+/// Parses the arguments. Also returns their long options. If parsing fails, or help was requested, prints the
+/// message and returns the exit code.
 fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
     let columns = usize::from(screen::columns().unwrap_or(screen::PIPED_WIDTH));
     let mut command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
@@ -170,14 +170,14 @@ fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::print_message(error.to_string().trim_end());
         } else {
-            // A failure to print is ignored, as it cannot be reported.
+            // If printing fails, nothing can report it, so the failure is ignored.
             let _ = error.print();
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))
     })
 }
 
-/// Long options on the command line, without their hyphens.
+/// The long options on the command line, without hyphens.
 fn options_of(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
     let is_given = |argument: &&clap::Arg| {
         let id = argument.get_id().as_str();

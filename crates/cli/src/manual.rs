@@ -1,4 +1,4 @@
-//! `wordline completions` and `wordline man`: descriptions of the program for shells and for `man`.
+//! `wordline completions` and `wordline man`: completions for shells, and pages for `man`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,14 +41,14 @@ pub struct Man {
     all: Option<PathBuf>,
 }
 
-/// Prints the completions.
+/// Prints a completion script.
 pub fn completions(arguments: &Completions, mut program: clap::Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "wordline", &mut script);
     output::written(std::io::stdout().lock().write_all(&script))
 }
 
-/// Prints a page, or writes all of them.
+/// Prints a page, or writes all pages to a folder.
 pub fn man(arguments: &Man, mut program: clap::Command) -> Result<(), Failure> {
     program = program.disable_help_subcommand(true);
     program.build();

@@ -1,4 +1,4 @@
-//! `wordline nand`: NAND chips on their own.
+//! `wordline nand`: NAND chips without a device.
 
 use std::path::PathBuf;
 
@@ -123,7 +123,7 @@ struct Timeline {
     /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.json")]
     output: Option<PathBuf>,
-    /// Writes it as an SVG picture; `-` for standard output in place of the table.
+    /// Writes the time line as an SVG picture; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -142,14 +142,14 @@ struct Exec {
     /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.json")]
     timeline: Option<PathBuf>,
-    /// Writes it as an SVG picture; `-` for standard output in place of the table.
+    /// Writes the time line as an SVG picture; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// The part, and how it is driven.
+/// Arguments for the part and its wiring.
 #[derive(Args)]
 struct ChipArguments {
     /// An embedded part, or the path of a part file.
@@ -179,7 +179,7 @@ struct ChipArguments {
     nand_clock: Option<Duration>,
 }
 
-/// Parses the period of a clock. At most a microsecond: chosen, twenty times the slowest cycle of an
+/// Parses the period of a clock. The maximum is a microsecond. Chosen: twenty times the slowest cycle of an
 /// interface.
 fn period(text: &str) -> Result<Duration, String> {
     let period: Duration = text.parse()?;
@@ -249,7 +249,7 @@ fn exec(arguments: &Exec) -> Result<(), Failure> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
 }
 
-/// Open destinations of the time line, its picture and the result.
+/// Open destinations of the time line, its picture, and the result.
 struct NandOutputs {
     chrome: Option<Output>,
     svg: Option<Output>,
@@ -270,7 +270,7 @@ impl NandOutputs {
         Ok(Self { chrome: open(chrome)?, svg: open(svg)?, json: json.open()?, has_table })
     }
 
-    /// Writes the time line and its picture if the user wants them.
+    /// Writes the time line and its picture, if the user asked for them.
     fn give(&mut self, chrome: impl FnOnce() -> String, svg: impl FnOnce() -> String) -> Result<(), Failure> {
         let line = self.chrome.take().map_or(Ok(()), |to| to.give(chrome().as_bytes()));
         let picture = self.svg.take().map_or(Ok(()), |to| to.give(svg().as_bytes()));

@@ -1,4 +1,4 @@
-//! Standard output, where a closed pipe is no error, and output files.
+//! Standard output and output files. A closed pipe is not an error.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::provenance::provenance;
 use crate::screen::{self, Stream};
 
-/// Destination of the result as JSON.
+/// Argument for the destination of JSON.
 #[derive(Args, Clone)]
 pub struct JsonArgument {
     /// Writes the result as JSON to FILE; `-`, or no FILE, for standard output in place of the table.
@@ -24,7 +24,7 @@ pub struct JsonArgument {
 }
 
 impl JsonArgument {
-    /// Opens the file that the user named, before there is a result.
+    /// Opens the file that the user named, before the result exists.
     pub fn open(&self) -> Result<Json, Failure> {
         Ok(Json(self.file.as_deref().map(Output::open).transpose()?))
     }
@@ -32,7 +32,7 @@ impl JsonArgument {
 
 const JSON: &str = "results have string keys, so they are JSON";
 
-/// A result with the program that produced it.
+/// A result together with the program that made it.
 #[derive(Serialize)]
 struct WithProvenance<'a, T> {
     provenance: Provenance,
@@ -40,7 +40,7 @@ struct WithProvenance<'a, T> {
     value: &'a T,
 }
 
-/// Formats `value` as JSON, with the program that produced it if it is an object.
+/// Formats `value` as JSON. An object also gets the program that made it.
 pub fn with_provenance(value: &impl Serialize) -> String {
     let plain = serde_json::to_value(value).expect(JSON);
     let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
@@ -51,8 +51,8 @@ pub fn with_provenance(value: &impl Serialize) -> String {
     text.expect(JSON) + "\n"
 }
 
-/// Destination of the result: JSON to an open file or to standard output, and a table to standard output if
-/// it is free.
+/// Destination of a result: JSON goes to an open file or to standard output. A table goes to standard output,
+/// unless the JSON does.
 pub struct Json(Option<Output>);
 
 impl Json {
@@ -61,26 +61,26 @@ impl Json {
         self.0.as_ref().is_some_and(Output::is_standard)
     }
 
-    /// Writes `value` as JSON if the user asked for it, with the program that produced it if it is an object.
+    /// Writes `value` as JSON, if the user asked for it. An object also gets the program that made it.
     pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
         self.emit_text(|| with_provenance(value))
     }
 
-    /// Writes JSON produced by `text`.
+    /// Writes the JSON that `text` returns, if the user asked for it.
     pub fn emit_text(self, text: impl FnOnce() -> String) -> Result<(), Failure> {
         self.0.map_or(Ok(()), |output| Ok(output.give(text().as_bytes())?))
     }
 
-    /// Writes `value` as JSON if the user asked for it, and prints the text of `table` unless standard output
-    /// is taken.
+    /// Writes `value` as JSON if the user asked for it. Prints the text of `table`, unless the JSON goes to
+    /// standard output.
     pub fn or_table(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
         let printed = if self.is_standard() { Ok(()) } else { self::table(&table()) };
         self.give(value).and(printed)
     }
 }
 
-/// Writes `value` as JSON if the user asked for it, and prints the text of `table` unless standard output is
-/// taken.
+/// Opens the destination and writes `value` as JSON if the user asked for it. Prints the text of `table`,
+/// unless the JSON goes to standard output.
 pub fn json_or(
     to: &JsonArgument,
     value: &impl Serialize,
@@ -89,7 +89,7 @@ pub fn json_or(
     to.open()?.or_table(value, table)
 }
 
-/// Returns an error if two of the named outputs are standard output or the same file.
+/// Returns an error if two of the named outputs are both standard output, or are the same file.
 pub fn check_distinct(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let named: Vec<_> = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path))).collect();
     for (n, (name, path)) in named.iter().enumerate() {
@@ -105,7 +105,7 @@ pub fn check_distinct(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Prints `text`, with a line end if it has none.
+/// Prints `text`, and a line end if it has none.
 pub fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -113,7 +113,7 @@ pub fn text(text: &str) -> Result<(), Failure> {
     written(write!(out, "{text}{end}").and_then(|()| out.flush()))
 }
 
-/// Prints a table, or several with text between them, in colour if wanted.
+/// Prints a table, or several tables with text between them, in colour if wanted.
 pub fn table(text: &str) -> Result<(), Failure> {
     let text = screen::visible(text);
     let text = match screen::columns() {
@@ -127,12 +127,12 @@ pub fn table(text: &str) -> Result<(), Failure> {
     written(out.write_all(screen::colour_table(&text).as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Converts the result of writing to standard output.
+/// Converts the result of a write to standard output.
 pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     Ok(result.map_err(|reason| Error::File { path: "standard output".into(), action: "write", reason })?)
 }
 
-/// Like [`json_or`], for a text made by `document`, whose lines are not folded.
+/// Like [`json_or`], for a text whose lines are not folded.
 pub fn json_or_text(
     to: &JsonArgument,
     value: &impl Serialize,
@@ -143,8 +143,8 @@ pub fn json_or_text(
     json.give(value).and(printed)
 }
 
-/// Formats a table of objects, one per line, with `keys` as its header; folded to the width of a terminal.
-/// Elsewhere lines are not folded, so that `grep` finds all of them.
+/// Formats objects as a table with a row for each. `keys` are the columns. On a terminal, lines are folded to
+/// its width. Elsewhere they are not, so that `grep` finds whole rows.
 pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! `wordline policies`: the policies of a device, the available ones, and designs, which change several at
-//! once.
+//! `wordline policies`: the available policies of a device, and the designs, which replace several policies
+//! at once.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     if found.iter().all(|policy| policy.seam == *name) {
         return output::json_or(&arguments.json, &found, || table(&found));
     }
-    // Several keys may name one policy.
+    // Several keys may name the same policy.
     found.dedup_by(|next, before| (&next.seam, &next.policy) == (&before.seam, &before.policy));
     let pages: Vec<Value> = found
         .iter()
@@ -53,7 +53,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     })
 }
 
-/// One line for each policy; an asterisk marks the default.
+/// One line for each policy. An asterisk marks the default policy.
 fn table(policies: &[Policy]) -> String {
     let mark = |policy: &Policy| if policy.default { "*" } else { "" };
     let row = |policy: &Policy| {

@@ -58,7 +58,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
 }
 
-/// A preset in the table: the chips of all its pools, and their total capacity.
+/// The row of a preset: the chips of all pools, and the total capacity.
 fn row(preset: &PresetInfo) -> Value {
     let chips = preset.chips.iter().map(|chips| format!("{} {}", chips.dies, chips.part));
     json!({

@@ -1,4 +1,5 @@
-//! A progress bar with rate and remaining time, on a terminal's standard error only; and Ctrl-C.
+//! A progress bar with rate and remaining time, shown only if standard error is a terminal. Progress also
+//! checks for Ctrl-C.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -14,12 +15,12 @@ use crate::failure::print_message;
 use crate::interrupt;
 use crate::screen::{self, Verbosity};
 
-/// Style for a known amount of work.
+/// Style of the bar if the amount of work is known.
 fn bar_of(unit: &str) -> String {
     format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{left}} left")
 }
 
-/// Style for an unknown amount of work.
+/// Style of the bar if the amount of work is not known.
 fn counter_of(unit: &str) -> String {
     format!("{{msg}} {{spinner}} {{elapsed}} {{human_pos}} {unit}, {{rate}}")
 }
@@ -33,23 +34,24 @@ fn unit_of(phase: &str) -> &'static str {
     }
 }
 
-/// The phase that writes requests to a file.
+/// The phase in which requests are written to a file.
 pub const WRITING: &str = "writing";
 
-/// Time between two turns of the spinner while the counter stands. Chosen: ten per second look like motion.
+/// Time between two steps of the spinner while the counter does not change. Chosen: ten steps per second look
+/// like motion.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
-/// Style for parts of an experiment.
+/// Style of the bar for the parts of an experiment.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
 /// Shows the progress of one run.
 pub struct RunProgress<'a> {
     bar: ProgressBar,
     name: &'a str,
-    /// Current phase, and its start.
+    /// Current phase, and the time of its begin.
     phase: Option<(&'static str, Instant)>,
-    /// Amount of work in it, if known.
+    /// Amount of work of the phase, if known.
     total: Option<u64>,
-    /// Phase interrupted by a recovery, and its amount of work.
+    /// Phase that a recovery interrupted, and its amount of work.
     interrupted: (&'static str, Option<u64>),
 }
 
@@ -64,15 +66,15 @@ impl RunProgress<'_> {
 }
 
 impl<'a> RunProgress<'a> {
-    /// Creates the progress display of the run called `name`, without a bar if `quiet` or if standard error
-    /// is no terminal.
+    /// Creates the progress display of the run `name`. It has no bar if `quiet` is set, or if standard error
+    /// is not a terminal.
     pub fn new(name: &'a str, quiet: bool) -> Self {
         Self { bar: bar(quiet), name, phase: None, total: None, interrupted: (RUNNING, None) }
     }
 }
 
-/// Steps per second. If `before` were done when the bar began, the mean since then: the bar would count them
-/// as done at once.
+/// Steps per second. If `before` steps were done when the bar began, it is the mean since then, because the
+/// bar itself would count these steps as done at once.
 fn rate(state: &ProgressState, before: u64) -> f64 {
     match before {
         0 => state.per_sec(),
@@ -88,11 +90,11 @@ fn left(state: &ProgressState, before: u64) -> Duration {
     }
 }
 
-/// Style of a bar for work of which `before` was done when it began.
+/// Style of a bar for work of which `before` steps were done when it began.
 fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
     let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-    // A failure to print is ignored, as it cannot be reported.
+    // If printing fails, nothing can report it, so the failure is ignored.
     style
         .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
             let _ = write!(out, "{}/s", HumanCount(rate(state, before) as u64));
@@ -106,7 +108,8 @@ fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
 pub struct ExperimentProgress(ProgressBar);
 
 impl ExperimentProgress {
-    /// Creates a bar for the experiment `name`, hidden like that of a [`RunProgress`].
+    /// Creates a bar for the experiment `name`. It is hidden under the same conditions as that of a
+    /// [`RunProgress`].
     pub fn new(name: &str, quiet: bool) -> Self {
         let bar = bar(quiet);
         bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
@@ -134,11 +137,11 @@ fn bar(quiet: bool) -> ProgressBar {
 }
 
 impl RunProgress<'_> {
-    /// Begins a phase of which a part is already done.
+    /// Begins a phase in which `done` steps are already done.
     fn begin(&mut self, name: &'static str, total: Option<u64>, done: u64) {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);
-        // Before the first request there is no result to show.
+        // Before the first request there are no results to print.
         interrupt::set_polling(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
         self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());

@@ -1,5 +1,5 @@
-//! Generates the pages of the book that list commands, metrics and policies. Tests here compare them with the
-//! program, and `UPDATE_GOLDEN=1` rewrites them.
+//! Generates the pages of the book about commands, metrics and policies. Tests compare the pages with the
+//! program. `UPDATE_GOLDEN=1` rewrites them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,10 +11,10 @@ use wordline_lab::devices::Registry;
 
 use crate::Program;
 
-/// Options of every command, which the page names once.
+/// Options of every command. The page describes them once.
 const COMMON_OPTIONS: [&str; 5] = ["color", "quiet", "verbose", "help", "version"];
 
-/// Escapes text for a cell of a table: one line, without syntax of tables or HTML.
+/// Escapes text for a cell of a table: one line, without the syntax of tables and HTML.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     let escaped =
@@ -39,7 +39,7 @@ fn form(argument: &Arg) -> String {
     format!("{flags} {values}").trim().to_owned()
 }
 
-/// Meaning of an argument, with its default and possible values.
+/// Meaning of an argument, with default and possible values.
 fn meaning(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string);
     let mut text = help.unwrap_or_default().trim_end_matches('.').to_owned() + ".";
@@ -67,7 +67,8 @@ fn table(out: &mut String, arguments: &[&Arg]) {
     }
 }
 
-/// Writes a command and its subcommands. Text after the options that the parent command also has is omitted.
+/// Writes a command and its subcommands. If the text after the options is that of the parent command, it is
+/// left out.
 fn describe(out: &mut String, command: &mut Command, shown: &str) {
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -98,7 +99,7 @@ fn describe(out: &mut String, command: &mut Command, shown: &str) {
     }
 }
 
-/// `docs/commands.md`.
+/// Text of `docs/commands.md`.
 fn commands() -> String {
     let mut program = Program::command().disable_help_subcommand(true);
     program.build();
@@ -125,7 +126,7 @@ fn commands() -> String {
     out
 }
 
-/// `docs/metrics.md`.
+/// Text of `docs/metrics.md`.
 fn metrics() -> String {
     let registry = Registry::default();
     let mut sections: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -149,14 +150,14 @@ fn metrics() -> String {
     out
 }
 
-/// Returns the page of a policy, from the folder of pages.
+/// Returns the page of a policy from the folder of pages.
 fn page(policy: &Policy) -> String {
     let folder =
         if policy.seam == "design" { "designs".to_owned() } else { format!("policies/{}", policy.seam) };
     format!("{folder}/{}.md", policy.policy.replace('-', "_"))
 }
 
-/// `docs/policies.md`.
+/// Text of `docs/policies.md`.
 fn policy_list() -> String {
     let mut out = String::from(
         "# Policies and designs\n\nEvery decision of a device that can be exchanged is an *extension point*, with built-in policies. A key names the policy; `*` marks the one \

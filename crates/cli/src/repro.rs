@@ -31,9 +31,9 @@ Examples:
 
 /// Reproduces published figures and tables, and reports where the numbers differ from the paper's.
 ///
-/// Each number is judged by its mean over the seeds, with its 95 % interval; a verdict that does not hold
-/// over the whole interval has a question mark. The exit code is 1 if a number is outside of its band and not
-/// listed in outside.toml, or if a listed one is inside.
+/// Each number is judged by its mean over the seeds. A question mark after a verdict means that a part of the
+/// 95 % interval gives another verdict. The exit code is 1 if a number outside of its band is not listed in
+/// outside.toml, or if a listed number is inside.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Runs at reduced scale, for a first look; the bands are the same.
     #[arg(long)]
     quick: bool,
-    /// A folder of recorded traces, which take precedence over profiles of the same name.
+    /// A folder of recorded traces. A trace in it replaces the profile of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub struct Arguments {
     /// Number of seeds for each experiment, from --seed on; only two if nothing depends on chance.
     #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = whole::<u32, 1>)]
     seeds: u32,
-    /// Shows no progress bar. There is none either if standard error is no terminal.
+    /// Shows no progress bar, even if standard error is a terminal.
     #[arg(long)]
     no_progress: bool,
     /// A folder of your own experiments (PAPER/NAME/experiment.toml), which extend or replace the embedded
@@ -90,7 +90,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the destination of the charts of an experiment: beside its report, or in folders of its name.
+    /// Returns the destination for the charts of an experiment: beside its report, or in folders with its
+    /// name.
     fn charts_of(&self, charts: &Charts, experiment: &Experiment) -> Charts {
         match (&self.report, self.charts.folder()) {
             (Some(report), None) => charts.within(&report.join(&experiment.id).join("charts")),
@@ -136,8 +137,8 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
     })
 }
 
-/// Runs experiments one after another, the parts of each in parallel. A report that cannot be written does
-/// not suppress the results.
+/// Runs experiments one after another, each with its parts in parallel. If a report cannot be written, the
+/// results are still printed.
 fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
@@ -200,10 +201,10 @@ fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result
     }
 }
 
-/// Results so far.
+/// The results so far.
 struct PartialResults {
     outcomes: Vec<Outcome>,
-    /// Destination of the output; taken when it is written.
+    /// Destination of the output. It is taken when the output is written.
     json: Option<Json>,
     form: Form,
 }
@@ -212,7 +213,7 @@ impl PartialResults {
     fn give(&mut self) -> Result<(), Failure> {
         match (self.json.take(), &self.outcomes[..], self.form) {
             (None, ..) => Ok(()),
-            // Without an outcome nothing is written in place of a single object, not even a list.
+            // In the form of one object, nothing is written if there is no outcome.
             (Some(_), [], Form::One) => Ok(()),
             (Some(json), [outcome], Form::One) => json.give(outcome),
             (Some(json), outcomes, _) => json.give(&outcomes),

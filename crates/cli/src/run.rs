@@ -71,7 +71,7 @@ pub struct Arguments {
     save_snapshot: Option<PathBuf>,
 }
 
-/// Destinations of results, in addition to the table on standard output.
+/// Arguments for destinations of results, in addition to the table on standard output.
 #[derive(Args)]
 pub struct ResultArguments {
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub struct ResultArguments {
     report: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartsArguments,
-    /// Shows no progress bar. There is none either if standard error is no terminal.
+    /// Shows no progress bar, even if standard error is a terminal.
     #[arg(long)]
     pub no_progress: bool,
 }
@@ -115,7 +115,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     results.give(&[summary], Form::One, &device.text)
 }
 
-/// Returns the device of a snapshot, with changes.
+/// Returns the device of a snapshot, with settings on top.
 pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<Device, Error> {
     if is_standard(file) {
         return Err(Error::Argument {
@@ -127,7 +127,7 @@ pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Resul
     Device::of_snapshot(registry, &Snapshot::open(file)?, settings)
 }
 
-/// Form of results in JSON, whatever their number.
+/// Form of results in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// An object.
@@ -145,7 +145,7 @@ pub struct Results {
 }
 
 impl ResultArguments {
-    /// Opens all destinations of the results. `others` are further outputs, each with its name.
+    /// Opens all destinations of results. `others` are the names and paths of further outputs.
     pub fn open(&self, others: &[(&str, Option<&Path>)]) -> Result<Results, Failure> {
         let own = [
             ("--json", self.json.file.as_deref()),
@@ -165,8 +165,8 @@ impl ResultArguments {
 }
 
 impl Results {
-    /// Writes the results of `runs` in every form that the user wants. A form that cannot be written does not
-    /// suppress the others: a run may have taken long.
+    /// Writes the results of `runs` in every form that the user asked for. If one form cannot be written, the
+    /// others are still written, because a run may have taken long.
     pub fn give(self, runs: &[Summary], form: Form, config: &str) -> Result<(), Failure> {
         let json = match (runs, form) {
             ([run], Form::One) => report::json(run),
@@ -188,8 +188,7 @@ impl Results {
     }
 }
 
-/// Formats the table of `runs` for standard output, without notes in quiet mode: JSON and the report keep
-/// them.
+/// Formats the table of `runs` for standard output. In quiet mode it has no notes; JSON and report keep them.
 fn table(runs: &[Summary], form: Form) -> String {
     let without = |run: &Summary| Summary { notes: Vec::new(), ..run.clone() };
     let runs = match screen::is_at_least(Verbosity::Normal) {

@@ -1,5 +1,5 @@
-//! Terminal output: escapes control characters in text from files, adds colours if wanted, and folds lines to
-//! its width.
+//! Terminal output. Escapes control characters in text from files, adds colours if wanted, and folds lines to
+//! the width of the terminal.
 
 use std::borrow::Cow;
 use std::io::{stderr, stdout};
@@ -9,7 +9,8 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Wanted;
 use comfy_table::Table;
 
-/// Whether standard output and standard error have colours. They belong to the program, not to a result.
+/// Whether standard output and standard error have colours. This is a property of the program, not of a
+/// result.
 static COLOURED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 /// One of the two output streams.
@@ -21,19 +22,19 @@ pub enum Stream {
     Err,
 }
 
-/// Verbosity of standard error beside errors.
+/// Amount of output on standard error, in addition to errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Verbosity {
-    /// Nothing.
+    /// Errors only.
     Quiet,
     /// Notes, and progress on a terminal.
     Normal,
-    /// Phases and their times as well.
+    /// Notes, progress, and the phases with their times.
     Verbose,
 }
 
-/// Verbosity of the program, as requested.
+/// Verbosity that the user asked for.
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
 
 /// Sets the verbosity.
@@ -55,7 +56,8 @@ const YELLOW: &str = "\u{1b}[33m";
 const CYAN: &str = "\u{1b}[36m";
 const RESET: &str = "\u{1b}[0m";
 
-/// Value of `--color`, parsed before the other arguments: error messages about them have colours too.
+/// Value of `--color`. It is parsed before the other arguments, because their error messages have colours
+/// too.
 pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
     let mut arguments = arguments.into_iter();
     let mut found = None;
@@ -73,8 +75,8 @@ pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
     }
 }
 
-/// Selects colours: as wanted, else by `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and whether there is a
-/// terminal.
+/// Chooses colours: as `wanted`, or else by `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`, and by whether there is
+/// a terminal.
 pub fn choose(wanted: Wanted) {
     match wanted {
         Wanted::Auto => ColorChoice::Auto,
@@ -93,22 +95,22 @@ pub fn is_coloured(stream: Stream) -> bool {
     COLOURED[stream as usize].load(Ordering::Relaxed)
 }
 
-/// Columns of the terminal, or of the variable `COLUMNS` without one; otherwise unlimited.
+/// Columns of the terminal. Without a terminal, the variable `COLUMNS`; `None` for no limit.
 pub fn columns() -> Option<u16> {
     let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     Table::new().width().or_else(said)
 }
 
-/// Columns of help without a terminal: those of an ordinary one.
+/// Columns of help texts without a terminal: those of an ordinary terminal.
 pub const PIPED_WIDTH: u16 = 80;
 
-/// Columns for results, which always have a width: 100 without a terminal, chosen.
+/// Columns of results, which are always limited. Chosen: 100 without a terminal.
 pub fn width() -> u16 {
     columns().unwrap_or(100)
 }
 
-/// Escapes characters of `text` that move the cursor, change colours or reverse the writing direction, as
-/// TOML and JSON do. File names, names in traces and texts of configurations may contain them.
+/// Escapes characters of `text` that move the cursor, change colours, or reverse the writing direction, as
+/// TOML and JSON do. File names, traces and configurations may contain such characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return text.into();
@@ -128,7 +130,7 @@ fn is_hidden(letter: char) -> bool {
     turns || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// Folds `text` to lines of at most `columns`, with indented continuation lines.
+/// Folds `text` to lines of at most `columns` characters. Continuation lines are indented.
 pub fn folded(text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
     let mut out = String::with_capacity(text.len());
@@ -163,7 +165,7 @@ fn fold(line: &str, columns: usize, out: &mut String) {
     }
 }
 
-/// Formats a message for standard error: escaped, its kind (`error:`) in colour.
+/// Formats a message for standard error. Text is escaped, and its kind (`error:`) has a colour.
 pub fn message(line: &str) -> String {
     let line = visible(line);
     for (kind, colour) in [("error:", RED), ("warning:", "\u{1b}[1;33m"), ("note:", "\u{1b}[1;36m")] {
@@ -174,7 +176,8 @@ pub fn message(line: &str) -> String {
     line.into_owned()
 }
 
-/// Colours an escaped table: headings bold above their rules, rules dim, verdicts by their value.
+/// Colours an escaped table: titles above rules are bold, rules are dim, and verdicts have a colour for each
+/// value.
 pub fn colour_table(table: &str) -> String {
     let lines: Vec<&str> = table.lines().collect();
     let mut out = String::with_capacity(table.len() + table.len() / 4);
@@ -199,14 +202,14 @@ fn has_rule(line: &str) -> bool {
     line.contains("────") || line.contains("════")
 }
 
-/// Whether a line is the name of a group of rows: capitals only.
+/// Whether a line is the name of a group of rows, which has capitals only.
 fn is_group(line: &str) -> bool {
     line.chars().any(char::is_alphabetic)
         && !line.contains("  ")
         && line.chars().all(|letter| !letter.is_lowercase())
 }
 
-/// Dims the rules of a line.
+/// Makes the rules of a line dim.
 fn dim_rules(line: &str) -> String {
     runs(line, is_rule)
         .into_iter()
@@ -214,7 +217,7 @@ fn dim_rules(line: &str) -> String {
         .collect()
 }
 
-/// Formats a line, bold if it stands above the rules of the `next` one.
+/// Formats a line. It is bold if the `next` line has rules below it.
 fn head(line: &str, next: &str) -> String {
     let below: Vec<bool> = next.chars().map(is_rule).collect();
     let mut at = 0;
@@ -229,7 +232,7 @@ fn head(line: &str, next: &str) -> String {
     runs(line, above).into_iter().map(bold).collect()
 }
 
-/// Splits a line into runs of letters with the same value of `is`.
+/// Splits a line into sequences of characters for which `is` has the same value.
 fn runs(line: &str, mut is: impl FnMut(char) -> bool) -> Vec<(bool, String)> {
     let mut all: Vec<(bool, String)> = Vec::new();
     for letter in line.chars() {
@@ -242,7 +245,7 @@ fn runs(line: &str, mut is: impl FnMut(char) -> bool) -> Vec<(bool, String)> {
     all
 }
 
-/// Colours the verdicts in a line of cells separated by two spaces.
+/// Colours the verdicts of a line whose cells are separated by two spaces.
 fn cells(line: &str) -> String {
     let mut out = String::new();
     for (n, cell) in line.split("  ").enumerate() {
@@ -258,7 +261,7 @@ fn cells(line: &str) -> String {
     out
 }
 
-/// Colour of a verdict.
+/// Colour of a verdict; `None` for other words.
 fn colour_of(word: &str) -> Option<&'static str> {
     Some(match word {
         "within" | "direction" | "holds" => GREEN,

@@ -45,14 +45,15 @@ struct Make {
     to: PathBuf,
     #[command(flatten)]
     device: DeviceArguments,
-    /// State to prepare: empty, filled, steady-state, steady-state:0.5 over a part, or the fraction to fill.
+    /// State to prepare: empty, filled, a fraction to fill, steady-state, or steady-state:0.5 (over this
+    /// fraction of the logical pages).
     #[arg(long, value_name = "STATE", default_value = "steady-state")]
     precondition: Precondition,
     #[command(flatten)]
     seed: SeedArgument,
     #[command(flatten)]
     json: JsonArgument,
-    /// Shows no progress. There is none either if standard error is no terminal.
+    /// Shows no progress, even if standard error is a terminal.
     #[arg(long)]
     no_progress: bool,
 }
@@ -84,7 +85,7 @@ fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
     make_snapshot(&device, precondition, seed.seed, saved, &mut watch)?;
     drop(watch);
     interrupt::set_polling(false);
-    // A snapshot that went through a pipe cannot be read again.
+    // A snapshot that was written to a pipe cannot be read again.
     if to.is_file() { show(&to, json, registry) } else { Ok(()) }
 }
 

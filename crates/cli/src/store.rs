@@ -24,12 +24,12 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reads every file of a store, and lists the damaged ones, with the reason. Changes nothing. The exit
-    /// code is 1 if there are any.
+    /// Reads every file of a store, and lists the damaged files with reasons. Changes nothing. The exit code
+    /// is 1 if a file is damaged.
     Check(StoreArguments),
-    /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or
-    /// overwritten; a study that is started again repeats those runs. The exit code is 0, also if files were
-    /// moved.
+    /// Moves the files that `check` lists to the folder `damaged` of the store. Nothing is deleted or
+    /// overwritten. A study that is started again repeats the runs of these files. The exit code is 0, even
+    /// if files were moved.
     Repair(StoreArguments),
 }
 

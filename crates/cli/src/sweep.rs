@@ -39,9 +39,9 @@ const DEFAULT_WORKLOAD: &str = "mixed-70-30";
 /// Runs a device over varied keys, each combination with each seed, and prints the means.
 ///
 /// The study is a file (docs/studies.md), or is built from --preset, --set, --workload and --vary. With
-/// --store, runs are kept in a folder: a study that was stopped continues there, and one that was extended
-/// runs only what is new. A failed run is kept with its error and does not stop the study. With --cluster the
-/// workers of a Dask scheduler do the runs.
+/// --store, runs are kept in a folder. A study that was stopped or extended then runs only what is missing. A
+/// failed run is kept with its error and does not stop the study. With --cluster, the workers of a Dask
+/// scheduler execute the runs.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -67,13 +67,13 @@ pub struct Arguments {
     /// Keeps this many requests outstanding.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
     queue_depth: Option<u32>,
-    /// State of the device before each run: empty, filled, filled:0.5, steady-state or steady-state:0.5; the
-    /// workload's own if not given.
+    /// State of the device before each run: empty, filled, filled:0.5, steady-state or steady-state:0.5.
+    /// Default: the state that the workload asks for.
     #[arg(long, value_name = "STATE")]
     precondition: Option<String>,
-    /// Warm-up excluded from the result of each run: a number of requests, a time such as 20ms, `rule` (until
-    /// the load is steady by MSER-5), or none. If not given: the rule for generated workloads on any device
-    /// except an empty one.
+    /// Warm-up of each run, whose requests are not measured: a number of requests, a time such as 20ms,
+    /// `rule` (until the load is steady by MSER-5), or none. Default: `rule` for a generated workload unless
+    /// the device is empty.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
     warm_up: Option<WarmUp>,
     /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` for a geometric range. Can be
@@ -97,7 +97,7 @@ pub struct Arguments {
     /// Prints the work of the study, and runs nothing.
     #[arg(long)]
     plan: bool,
-    /// A folder of recorded traces, which take precedence over profiles of the same name.
+    /// A folder of recorded traces. A trace in it replaces the profile of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     #[command(flatten)]
@@ -128,7 +128,7 @@ pub struct Arguments {
     /// The Python interpreter that has the package with its extra `cluster`.
     #[arg(long, value_name = "FILE", default_value = "python3", requires = "cluster")]
     python: PathBuf,
-    /// Shows no progress bar. There is none either if standard error is no terminal.
+    /// Shows no progress bar, even if standard error is a terminal.
     #[arg(long)]
     no_progress: bool,
 }
@@ -176,7 +176,7 @@ impl Arguments {
 /// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let study = arguments.study(registry)?;
-    // Writes nothing for a study with an invalid run.
+    // Nothing is written for a study that has an invalid run.
     study.points(study.repeat.first)?;
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
@@ -227,7 +227,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     verdict(&table)
 }
 
-/// A study succeeds if all of its runs do.
+/// A study succeeds if all its runs do.
 fn verdict(table: &Table) -> Result<(), Failure> {
     match () {
         () if interrupt::asked() => Err(Failure::Interrupted),

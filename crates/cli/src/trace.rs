@@ -106,7 +106,7 @@ struct Generate {
     json: JsonArgument,
 }
 
-/// Lists the formats that can be read and written, and the options for what a format does not fix.
+/// Lists the formats that can be read and written, and the options for properties that a format leaves open.
 #[derive(Args)]
 struct Formats {
     #[command(flatten)]
@@ -130,7 +130,7 @@ fn print_notes(name: &str, notes: &[String]) {
     }
 }
 
-/// Returns a callback that shows the read progress of a trace, from its first call on.
+/// Returns a callback that shows how much of a trace was read, from its first call on.
 fn read_progress(watch: &mut RunProgress<'_>) -> impl FnMut(Progress) {
     let mut begun = false;
     move |progress| {
@@ -207,7 +207,7 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     drop(watch);
     print_notes(&trace.name, &trace.notes);
     let survey = trace.survey;
-    // If a trace was not surveyed completely, later requests may have more fields than the first.
+    // If a trace was not surveyed to its end, later requests may have fields that the first ones lack.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
     let total = survey.is_whole.then_some(survey.requests);
     target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
@@ -222,7 +222,7 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
     let generated =
         Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
     let requests: (Requests, Option<u64>) = match profile {
-        // A profile has its own addresses: it is fitted to a device only if the user names one.
+        // A profile has its own addresses. It is fitted to a device only if the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -245,7 +245,7 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
 /// Requests between two updates of the bar. Chosen: a few milliseconds of work.
 const PROGRESS_INTERVAL: u64 = 4_096;
 
-/// Open destination of a trace, and of the report on it.
+/// Open destinations of a trace and of the report about it.
 struct TraceOutput<'a> {
     to: &'a Path,
     target: TraceFile,
@@ -259,7 +259,7 @@ impl<'a> TraceOutput<'a> {
         Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 
-    /// Whether a bar would be interleaved with the requests.
+    /// Whether there is no bar, because it would be interleaved with the requests.
     fn is_quiet(&self) -> bool {
         self.target.is_standard() && std::io::stdout().is_terminal()
     }
@@ -299,7 +299,7 @@ impl<'a> TraceOutput<'a> {
     }
 }
 
-/// Report on a written trace, in a sentence.
+/// A sentence about a trace that was written.
 fn written(to: &Path, format: &str, report: &WriteReport) -> String {
     let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
     let mut text = format!("{to}: {} written as {format}", counted(report.written, "request"));
@@ -330,7 +330,7 @@ fn formats(arguments: &Formats) -> Result<(), Failure> {
     })
 }
 
-/// Variants of an enum with their documentation.
+/// Variants of an enum, with their documentation.
 fn variants<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let variants = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -340,7 +340,7 @@ fn variants<T: JsonSchema>() -> Value {
         .collect()
 }
 
-/// Fields of a struct with their documentation.
+/// Fields of a struct, with their documentation.
 fn fields<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -28,10 +28,10 @@ Examples:
 
 /// Finds the bottleneck of a run by repeating it with one change at a time.
 ///
-/// The run is repeated on a device in the same state, with sensing, programming, erasing, the buses, the
-/// link, the controller and garbage collection each a tenth faster, and with a host whose load is a tenth
-/// higher and twice as high. The table shows the gain of each change, and the gain relative to the change
-/// (the elasticity). Runs have 100,000 requests by default.
+/// Every run begins with a device in the same state. In each repetition one time of the device is a tenth
+/// shorter: sensing, programming, erasing, the buses, the link, the controller or garbage collection. In two
+/// repetitions the load of the host is a tenth higher, and twice as high. The table has the gain of each
+/// change, and the gain relative to the change (the elasticity). Runs have 100,000 requests by default.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Number of parallel runs; the number of cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
-    /// Shows no progress bar. There is none either if standard error is no terminal.
+    /// Shows no progress bar, even if standard error is a terminal.
     #[arg(long)]
     no_progress: bool,
 }

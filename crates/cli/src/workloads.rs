@@ -1,4 +1,4 @@
-//! `wordline workloads`: values of `--workload`.
+//! `wordline workloads`: the values of `--workload`.
 
 use std::path::PathBuf;
 

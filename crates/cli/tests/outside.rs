@@ -1,6 +1,6 @@
-//! The program with an external design that makes an invalid decision. The test is the program itself: called
-//! without arguments, or with the arguments of a test runner, it calls itself as a user would and checks the
-//! outcome.
+//! Tests the program with a design of another crate that takes an invalid decision. This test is itself the
+//! program. Called without arguments, or with arguments of a test runner, it calls itself as a user would,
+//! and checks the result.
 
 use std::process::{Command, ExitCode};
 
@@ -12,7 +12,7 @@ use wordline_ssd::design::{ExtensionPoint, Needs, View};
 use wordline_ssd::policy::placement::{PlaneGroupId, PlaneGroupSet};
 use wordline_ssd::{Config, Design};
 
-/// Places programs on a plane group that does not exist, after some valid ones.
+/// A design that places programs on a plane group that does not exist, after some valid decisions.
 struct Wrong {
     placed: u32,
     right: u32,
@@ -39,11 +39,11 @@ impl Design for Wrong {
     }
 }
 
-/// Its settings.
+/// Settings of the design.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    /// Programs placed before the invalid decision.
+    /// Number of valid decisions before the invalid one.
     right: u32,
 }
 

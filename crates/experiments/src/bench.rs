@@ -27,23 +27,24 @@ use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, reso
 use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
 use wordline_lab::{Settling, WarmUp};
 
-/// Executes the parts of an experiment. Tests replace the simulator with a mock bench.
+/// Executes the parts of an experiment. Tests replace the simulator by a mock bench.
 pub trait Bench: Sync {
     /// Runs a point of a sweep, until `stop` is set.
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary>;
     /// Returns the volumes (`PAPER/VOLUME`) whose statistics a paper prints.
     fn volumes(&self, paper: &str) -> Result<Vec<String>>;
-    /// Returns the published statistics of a volume and ours.
+    /// Returns the published statistics of a volume, each with our value.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
     /// Returns the write sizes of a volume.
     fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
 }
 
-/// Upper bound on requests of a profile in a scaled-down experiment. Chosen: few enough for a second, enough
-/// that the rarest kind of request still meets its mean size.
+/// Maximum number of requests of a profile in a scaled-down experiment. Chosen: a run takes a second, and the
+/// rarest kind of request still has its mean size.
 const QUICK_REQUESTS: f64 = 1e6;
 
-/// Scale of a profile in a scaled-down experiment if the paper prints its counts; else 1.
+/// Scale of a profile in a scaled-down experiment. It is 1 if the paper does not print the counts of the
+/// volume.
 pub(crate) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
@@ -55,7 +56,7 @@ pub(crate) fn quick_scale(profile: &Profile) -> f64 {
 /// The bench that simulates. A run that several experiments need is executed once.
 #[derive(Debug, Default)]
 pub struct Lab {
-    /// Summaries of complete runs, by all inputs of a run.
+    /// Summaries of complete runs, keyed by all inputs of the run.
     known: Mutex<BTreeMap<String, Summary>>,
 }
 
@@ -109,7 +110,7 @@ impl Bench for Lab {
         write_sizes::measure(volume, options)
     }
 
-    /// Measures the real trace if the user's folder has it, else the profile.
+    /// Measures the recorded trace if the user's folder has it, otherwise the profile.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
         let profile = Profile::named(volume)?;
         let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
@@ -192,28 +193,28 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
     run_job(job, &mut ContinueWhile(goes_on))
 }
 
-/// Name of a point's device: of its chips, or of its type.
+/// Name of a point's device: the name of its chips, or of its type.
 fn name_of(point: &Point) -> String {
     let chips = point.device.chips().into_iter().next();
     chips.map_or_else(|| point.device.device_type().to_owned(), |chips| chips.part)
 }
 
-/// Load of a point: its requests, and when they are submitted.
+/// Load of a point: its requests and their pace.
 struct PointLoad {
     source: Source,
     requests: RequestSource,
     /// Number of requests.
     total: u64,
-    /// The passes that come before these, where a volume settles its device.
+    /// The passes that settle the device before the measured requests, if the volume has any.
     settling: Option<Settling>,
-    /// When they are submitted.
+    /// The pace at which the requests are submitted.
     pace: Pace,
-    /// Byte after the last one that they may touch, before they are wrapped into the device.
+    /// Byte after the last one that the requests address, before addresses are wrapped into the device.
     extent: Bytes,
 }
 
 impl PointLoad {
-    /// A load without passes before it.
+    /// A load without passes that settle the device.
     fn unsettled(source: Source, requests: RequestSource, total: u64, pace: Pace, extent: Bytes) -> Self {
         Self { source, requests, total, settling: None, pace, extent }
     }
@@ -285,7 +286,7 @@ fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item =
     (0..total).map(move |_| Request::new(Op::Write, size * random.below(pages), size))
 }
 
-/// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and
+/// Whether a statistic in this unit grows with the number of requests. Counts and volumes do, sizes and
 /// shares do not.
 fn grows_with_scale(unit: Unit) -> bool {
     match unit {

@@ -14,16 +14,16 @@ use wordline_lab::config::one_of;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::found_and_wanted;
 
-/// One query for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
+/// One query for each combination of the varied keys. Varied keys begin with `set`, `cells` or `question`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellsSweep {
     /// Parameter set, by name.
     pub set: String,
-    /// Keys of the set that are overridden.
+    /// Keys of the parameter set that are overridden.
     #[serde(default)]
     pub cells: toml::Table,
-    /// The query.
+    /// The query, in the form of a question.
     #[serde(default)]
     pub question: toml::Table,
     /// Varied keys; the last one varies fastest.
@@ -45,7 +45,7 @@ struct PointFile {
 pub struct CellsPoint {
     /// Values of the varied keys.
     pub settings: toml::Table,
-    /// The set, checked.
+    /// The validated parameter set.
     pub set: CellSet,
     /// The query.
     pub question: Question,

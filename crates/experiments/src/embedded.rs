@@ -5,7 +5,7 @@ use std::path::Path;
 
 macro_rules! embedded {
     ($($id:literal),* $(,)?) => {
-        /// The embedded experiments: ID and text.
+        /// The embedded experiments, each with ID and text.
         pub(crate) const EMBEDDED: &[(&str, &str)] =
             &[$(($id, include_str!(concat!("../../../data/experiments/", $id, "/experiment.toml")))),*];
     };
@@ -147,7 +147,7 @@ embedded![
     "validation/waf-zipf",
 ];
 
-/// Returns the text of an experiment of `folder`, or else of an embedded one.
+/// Returns the text of the experiment `id` in `folder`, or of the embedded experiment.
 pub(crate) fn text_of(id: &str, folder: Option<&Path>) -> Option<Cow<'static, str>> {
     let file = folder.map(|folder| folder.join(id).join("experiment.toml"));
     let own = file.and_then(|file| wordline_lab::input::text(&file, "an experiment").ok());

@@ -1,4 +1,4 @@
-//! An experiment that was parsed and checked.
+//! An experiment that was parsed and validated.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,22 +25,22 @@ use wordline_lab::error::{Error, Result};
 pub struct Experiment {
     /// `PAPER/NAME`.
     pub id: String,
-    /// File, for errors.
+    /// Path of the file, for messages.
     pub path: PathBuf,
     /// Text of the file.
     pub text: String,
     /// Title.
     pub title: String,
-    /// Position of the figure or table in the source.
+    /// Figure or table of the source that it reproduces.
     pub source: String,
-    /// Claims of the ledger that it belongs to.
+    /// Claims of the ledger that the experiment belongs to.
     pub claims: Vec<String>,
-    /// Parameters that the source does not give, and the values chosen here.
+    /// Parameters that the source does not give, with the values chosen here.
     pub left_open: Vec<String>,
-    /// Runs.
+    /// Runs of the experiment.
     pub kind: Kind,
-    /// Changes of the model, by name: the keys that each sets at every point. Rows name the change under
-    /// which they must fail.
+    /// Changes of the model by name, each with the keys that it sets at every point. An expected value names
+    /// the change under which it must fail.
     pub changes: BTreeMap<String, toml::Table>,
     /// Expected values.
     pub expect: Vec<Expect>,
@@ -48,25 +48,25 @@ pub struct Experiment {
     pub charts: Vec<ChartFile>,
     /// Maps.
     pub maps: Vec<MapFile>,
-    /// Its rows that are known to be outside.
+    /// Rows of the experiment that are known to be outside their bands.
     pub known: KnownOutside,
 }
 
 /// Runs of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// Statistics of the volumes of a paper's trace table; the published values are stored with the profiles.
+    /// Statistics of the volumes in a paper's trace table. The published values are stored with the profiles.
     TraceStatistics {
         /// Paper whose profiles are measured.
         paper: String,
         /// Claim of the ledger that the rows belong to.
         claim: Option<String>,
-        /// Largest deviation of a statistic from the published one, as a fraction.
+        /// Greatest deviation of a statistic from the published one, as a fraction.
         within: f64,
-        /// Justification of that deviation.
+        /// Reason for that deviation.
         derivation: String,
     },
-    /// Write sizes of volumes, whose names are the values of the key `volume`.
+    /// Write sizes of volumes. The names of the volumes are the values of the key `volume`.
     WriteSizes(Volumes),
     /// One run for each combination of varied keys.
     Sweep(Box<Sweep>),
@@ -88,7 +88,8 @@ impl Kind {
         }
     }
 
-    /// Returns the valid names instead of a column that is not a measured number, or not a text if `is_text`.
+    /// Returns the valid names, if the results do not have `column` as a number (as a text if `is_text`).
+    /// Returns `None` if they have it.
     pub(crate) fn unknown_column(&self, column: &str, is_text: bool) -> Option<String> {
         match self {
             Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
@@ -102,7 +103,7 @@ impl Kind {
         }
     }
 
-    /// Description of the scaled-down experiment; `None` if there is no smaller size.
+    /// Description of the scaled-down experiment. `None` if the experiment has no smaller size.
     pub fn quick_description(&self) -> Option<&str> {
         match self {
             Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(
@@ -116,7 +117,7 @@ impl Kind {
 }
 
 impl Experiment {
-    /// Creates every device that it runs, scaled down and not.
+    /// Creates every device of the experiment, at full scale and scaled down, to validate it.
     pub(crate) fn check_devices(&self) -> Result<()> {
         for quick in [false, true] {
             let options = Options { quick, ..Options::default() };
@@ -130,8 +131,8 @@ impl Experiment {
         self.check_changes()
     }
 
-    /// Rejects columns of pools that a device does not have, which would otherwise be found only after its
-    /// run.
+    /// Rejects columns of pools that a device does not have. They would otherwise be found only after the run
+    /// of the device.
     fn check_pools(&self, points: &[Point]) -> Result<()> {
         let mut wrong = Complaints::default();
         let points: Vec<(&Point, usize)> = points.iter().map(|point| (point, point.pools())).collect();

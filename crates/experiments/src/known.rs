@@ -1,5 +1,5 @@
-//! The list of rows known to be outside, so that the exit code reports rows missing from it, and listed rows
-//! that are inside.
+//! The list of rows that are known to be outside. The exit code reports rows outside that are not in the
+//! list, and listed rows that are inside.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,16 +14,16 @@ use wordline_lab::words::found_and_wanted;
 
 /// The list of the embedded experiments.
 const EMBEDDED: &str = include_str!("../../../data/experiments/outside.toml");
-/// Name of such a list in a folder of experiments.
+/// Name of the list in a folder of experiments.
 const NAME: &str = "outside.toml";
 
 /// Rows of an experiment that are outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownOutside {
-    /// Rows of the scaled-down experiment; `None` if not yet determined.
+    /// Rows of the scaled-down experiment; `None` if they were not determined yet.
     pub quick: Option<RowLists>,
-    /// Rows of the full experiment; `None` if not yet determined.
+    /// Rows of the full experiment; `None` if they were not determined yet.
     pub full: Option<RowLists>,
 }
 
@@ -31,10 +31,10 @@ pub struct KnownOutside {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowLists {
-    /// Rows outside with each seed.
+    /// Rows that are outside with every seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Rows whose verdict changes with the seed.
+    /// Rows whose verdict depends on the seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changing: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub struct RowLists {
 /// Lists by experiment ID.
 type Lists = BTreeMap<String, KnownOutside>;
 
-/// Returns the lists of the embedded experiments, overridden by those of a folder.
+/// Returns the lists of the embedded experiments, with the lists of `folder` on top.
 pub(crate) fn lists(folder: Option<&Path>) -> Result<Lists> {
     let mut lists = read(Path::new("data/experiments").join(NAME).as_path(), EMBEDDED)?;
     if let Some(path) = folder.map(|folder| folder.join(NAME)).filter(|path| path.is_file()) {
@@ -63,9 +63,9 @@ fn read(path: &Path, text: &str) -> Result<Lists> {
 }
 
 impl KnownOutside {
-    /// Returns the rows that differ from the list. Without a list, and with recorded traces instead of
-    /// profiles, a row outside must have a reason. A verdict that does not hold over its whole interval is no
-    /// surprise.
+    /// Returns the rows that differ from the list. If there is no list, or recorded traces replace the
+    /// profiles, the rows outside without a reason are returned. A row never counts if a part of its
+    /// confidence interval gives another verdict.
     pub(crate) fn surprises(&self, rows: &[Row], options: &Options) -> Vec<String> {
         let list = if options.quick { &self.quick } else { &self.full };
         let rows = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);
@@ -91,7 +91,7 @@ impl KnownOutside {
         unnamed.chain(inside.map(|name| format!("not outside, but named in {NAME}: {name}"))).collect()
     }
 
-    /// Builds the list for an outcome's rows.
+    /// Makes the list from the rows of an outcome.
     #[cfg(test)]
     pub(crate) fn of(rows: &[Row]) -> RowLists {
         let judged = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);

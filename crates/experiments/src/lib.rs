@@ -1,7 +1,7 @@
-//! Experiments: published figures and tables as data, compared with our numbers.
+//! Experiments: published figures and tables as data, compared with results of the simulator.
 //!
-//! An experiment is a folder `PAPER/NAME` with a file `experiment.toml`: what is run, what is expected with
-//! its source and band, and which charts show it. `docs/VALIDATION.md` describes the format.
+//! An experiment is a folder `PAPER/NAME` with a file `experiment.toml`. The file has the runs, the expected
+//! values with source and band, and the charts. `docs/VALIDATION.md` describes the format.
 
 mod bench;
 mod cells;

@@ -1,4 +1,4 @@
-//! Available experiments: embedded ones, and those of a folder, which take precedence.
+//! The available experiments: those embedded in the program, and those of a folder, which take precedence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,15 +24,15 @@ pub struct Library {
 pub struct Entry {
     /// `PAPER/NAME`.
     pub id: String,
-    /// Claims of the ledger that it belongs to.
+    /// Claims of the ledger that the experiment belongs to.
     pub claims: Vec<String>,
     /// Title.
     pub title: String,
 }
 
 impl Library {
-    /// Opens the embedded experiments and those of `folder` (`PAPER/NAME/experiment.toml`), which extend or
-    /// replace them.
+    /// Opens the embedded experiments and those of `folder` (`PAPER/NAME/experiment.toml`). The latter extend
+    /// or replace the embedded ones.
     ///
     /// # Errors
     /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is invalid.
@@ -40,10 +40,10 @@ impl Library {
         Self::open_of(&Registry::default(), folder)
     }
 
-    /// Opens experiments on devices of any type in a registry.
+    /// Opens experiments whose devices have types of `registry`.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_of(registry: &Registry, folder: Option<&Path>) -> Result<Self> {
         let mut experiments = BTreeMap::new();
         for (id, text) in EMBEDDED {
@@ -72,7 +72,7 @@ impl Library {
         self.experiments.values()
     }
 
-    /// Returns the experiment `id`, or all of the paper of that name.
+    /// Returns the experiment `id`, or all experiments of the paper `id`.
     ///
     /// # Errors
     /// [`Error::Argument`] with the valid IDs.
@@ -92,7 +92,7 @@ impl Library {
         })
     }
 
-    /// Returns the list that `wordline repro list` prints.
+    /// Returns the list for `wordline repro list`.
     pub fn list(&self) -> Vec<Entry> {
         let entry =
             |e: &Experiment| Entry { id: e.id.clone(), claims: e.claims.clone(), title: e.title.clone() };
@@ -100,12 +100,12 @@ impl Library {
     }
 }
 
-/// Paper of an experiment.
+/// The paper of an experiment, from its ID.
 fn paper(id: &str) -> &str {
     id.split_once('/').map_or(id, |(paper, _)| paper)
 }
 
-/// Folders in `folder`, by name.
+/// The folders inside `folder`, each with its name.
 fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |reason| Error::File { path: folder.to_owned(), action: "read", reason };
     let mut all = Vec::new();

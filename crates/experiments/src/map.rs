@@ -1,4 +1,5 @@
-//! Maps: expected values of an experiment over two varied keys, where rows have them at one position.
+//! Maps: the expected values of an experiment over two varied keys. A row compares an expected value at one
+//! position; a map shows it at all positions.
 
 use serde::Deserialize;
 
@@ -10,32 +11,32 @@ use crate::judge::{PointResult, judged as rows_of};
 use crate::sweep::axes::{self, Axis};
 use wordline_lab::error::Result;
 
-/// Raw form of a map.
+/// A map as the file has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MapFile {
     /// Title, as text.
     pub title: String,
-    /// Expected values, by description; each is a mean, so that it has one number per position.
+    /// Descriptions of the expected values. Each must be a mean, which gives one number per position.
     pub of: Vec<String>,
     /// Varied key of the lines.
     pub down: String,
     /// Varied key of the columns.
     pub across: String,
-    /// Varied key for each value of which there are separate lines.
+    /// Varied key with a separate set of lines for each of its values.
     pub each: Option<String>,
-    /// Values of other varied keys, instead of those of the expected values.
+    /// Values of other varied keys. They replace those of the expected values.
     #[serde(default)]
     pub at: toml::Table,
 }
 
 impl MapFile {
-    /// Keys that span the positions.
+    /// The keys whose values make up a position.
     fn keys(&self) -> impl Iterator<Item = &String> {
         self.each.iter().chain([&self.down, &self.across])
     }
 
-    /// Errors in it: the key, what was found and what was expected.
+    /// Faults of the map: the key, the value found, and the value wanted.
     pub(crate) fn complaints(&self, expects: &[&Expect], varied: &[Axis]) -> Vec<(String, String, String)> {
         let is_axis = |key: &&String| varied.iter().any(|axis| axis.key == **key);
         let mut wrong: Vec<_> = self
@@ -94,7 +95,7 @@ impl MapFile {
     }
 }
 
-/// Numbers at a position, and how many of them are inside their bands; `None` if one is unknown.
+/// The numbers at a position, and how many of them are inside their bands. `None` if a number is missing.
 fn cell(
     asked: &[&Expect],
     at: &toml::Table,
@@ -185,7 +186,7 @@ mod tests {
         let map = |iops: fn(u32, u32, u32) -> f64| {
             experiment.maps[0].of(&experiment.expect, &found(iops), false).expect("numbers")
         };
-        // First: y + z - 1; both: the mean with twice that.
+        // The first value is y + z - 1. Both together are its mean with twice the value.
         let of = map(|x, y, z| f64::from(x * (y + z - 1)));
         assert_eq!(of.heads, ["y", "z 1", "z 2"]);
         assert_eq!(of.lines, [["1", "*1.5*, *1.0*", "3.0, *2.0*"], ["2", "3.0, *2.0*", "4.5, 3.0"]]);

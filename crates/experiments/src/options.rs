@@ -7,18 +7,18 @@ use crate::show::record::{Key, SEEDS};
 /// Options for running an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether it is scaled down as specified under `quick`.
+    /// Whether the experiment is scaled down as its key `quick` describes.
     pub quick: bool,
-    /// Folder of recorded traces, which take precedence over profiles.
+    /// Folder of recorded traces. A trace in it replaces the profile of the same name.
     pub traces: Option<PathBuf>,
-    /// Seed of all random streams; the first of several.
+    /// Seed of all random streams. Of several seeds, the first.
     pub seed: u64,
     /// Number of consecutive seeds.
     pub seeds: u32,
     /// Whether rows outside are repeated under the change that removes their reason.
     pub beside: bool,
-    /// Keys overridden at every point, whatever else sets them: a change of the model. Then only the compared
-    /// points are run.
+    /// Keys that are overridden at every point, on top of all other settings: a change of the model. If not
+    /// empty, only points that an expected value compares are run.
     pub change: toml::Table,
 }
 
@@ -29,7 +29,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Key of an outcome with them, but for the digests of program and file.
+    /// The key of an outcome with these options. Its digests of program and file are empty.
     pub(crate) fn key(&self) -> Key {
         let traces = self.traces.is_some();
         Key { quick: self.quick, seed: self.seed, seeds: self.seeds, traces, ..Key::default() }

@@ -1,39 +1,40 @@
-//! Parameters that the papers print: their values, and where they are set here. A change that demonstrates
-//! why a row is outside must keep them, as a printed parameter is no reason for a miss.
+//! Parameters that papers print: their values, and the keys with these values in Wordline. A change that
+//! demonstrates why a row is outside must keep them. A change of a printed parameter would not be a reason
+//! for a miss.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-/// The list, by paper.
+/// The embedded list of parameters, by paper.
 const EMBEDDED: &str = include_str!("../../../data/experiments/printed.toml");
 
 /// A parameter that a paper prints.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Name, as text.
+    /// Name of the parameter, as text.
     pub what: String,
-    /// Position in the paper.
+    /// Table, figure or section of the paper.
     pub source: String,
     /// Value, as printed.
     pub printed: String,
-    /// Key that holds it here, with dots; `None` if no single key does.
+    /// Dotted key with this value; `None` if no single key has it.
     pub key: Option<String>,
-    /// Preset that has it.
+    /// Preset in which the key has this value.
     pub preset: Option<String>,
-    /// Value of the key there.
+    /// Value of the key in the preset.
     pub value: Option<toml::Value>,
-    /// Where it is set, as text, or which interpretation A replaces it.
+    /// Text that says where the value is set, or which interpretation A replaces it.
     pub held: Option<String>,
-    /// Whether it is a size that scaled-down experiments divide: changing it does not change what is printed.
+    /// Whether the parameter is a size that scaled-down experiments reduce. Such a change is allowed.
     #[serde(default)]
     pub scaled: bool,
 }
 
 impl Parameter {
-    /// Where it is set, as text.
+    /// Text that says where the value is set.
     pub fn place(&self) -> String {
         match (&self.held, &self.preset, &self.key) {
             (Some(held), ..) => held.clone(),
@@ -49,7 +50,7 @@ pub fn all() -> &'static BTreeMap<String, Vec<Parameter>> {
     ALL.get_or_init(|| toml::from_str(EMBEDDED).expect("the embedded list is well formed"))
 }
 
-/// First parameter of a paper that a change of the model sets.
+/// The first parameter of a paper that a change of the model sets; `None` if it sets none.
 pub(crate) fn printed_parameter_changed_by(paper: &str, change: &toml::Table) -> Option<&'static Parameter> {
     let mut keys = Vec::new();
     keys_of(change, "", &mut keys);
@@ -60,7 +61,7 @@ pub(crate) fn printed_parameter_changed_by(paper: &str, change: &toml::Table) ->
     all().get(paper)?.iter().find(is_set)
 }
 
-/// Keys of a table and its subtables, with dots.
+/// Collects the dotted keys of a table and its subtables.
 fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
     for (key, value) in table {
         let key = format!("{before}{key}");
@@ -71,7 +72,7 @@ fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// Whether a key equals another one, or is below it.
+/// Whether a key is another key, or below it.
 fn is_within_key(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(printed_parameter_changed_by("validation", &toml::Table::new()), None);
     }
 
-    /// Checks that the preset named in the list has the printed value.
+    /// The preset that the list names must have the printed value.
     #[test]
     fn every_printed_parameter_is_held() {
         let registry = wordline_lab::devices::Registry::default();

@@ -1,4 +1,5 @@
-//! Runs an experiment with each seed, and in addition under the changes that remove the reasons of its rows.
+//! Runs an experiment with each seed. Rows that are outside are run again under the changes that remove their
+//! reasons.
 
 use std::sync::atomic::Ordering;
 
@@ -12,11 +13,12 @@ use crate::seed_run::{SeedRun, once};
 use wordline_lab::error::{Error, Result};
 use wordline_lab::sweep::SweepOptions;
 
-/// Runs what one expected value of an experiment compares, under the change of the model that it names. It
-/// must fail, or lose its reason: a band or a reason that holds whatever the model does proves nothing.
+/// Runs the points that one expected value compares, under the change of the model that the expected value
+/// names. The row must then fail, or lose its reason. A band or a reason that survives every change of the
+/// model proves nothing.
 ///
 /// # Errors
-/// [`Error::Argument`] if it names no change of the experiment, and the errors of [`run`].
+/// [`Error::Argument`] if the expected value names no change of the experiment; the errors of [`run`].
 pub fn run_changed(
     experiment: &Experiment,
     expect: &Expect,
@@ -35,12 +37,12 @@ pub fn run_changed(
     run(&changed, &Options { change: change.clone(), beside: false, ..options.clone() }, bench, conduct)
 }
 
-/// Runs an experiment with the given number of seeds, or two if the second gives the events of the first:
-/// then nothing is random. Each row is judged by the mean over the seeds. Points and charts are from the
-/// first seed.
+/// Runs an experiment with the number of seeds in `options`. If the second seed gives the same events as the
+/// first, nothing is random, and no further seed is run. Each row is judged by its mean over the seeds.
+/// Points and charts are those of the first seed.
 ///
 /// # Errors
-/// The errors of the bench, and [`Error::Config`] if a device is inconsistent.
+/// The errors of the bench. [`Error::Config`] if a device is invalid.
 pub fn run(
     experiment: &Experiment,
     options: &Options,
@@ -77,7 +79,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Rows over all seeds, in the order of the first one.
+/// The rows over all seeds, in the order of the first seed.
 fn rows_over_seeds(all: &[SeedRun]) -> Vec<Row> {
     let row = |(at, first): (usize, &SeedRow)| {
         let of_seed = |once: &'_ SeedRun| -> Option<usize> {
@@ -92,8 +94,8 @@ fn rows_over_seeds(all: &[SeedRun]) -> Vec<Row> {
     all[0].judged.iter().enumerate().map(row).collect()
 }
 
-/// Adds, after each row that is outside and names a change, the same row under the change that removes the
-/// reason. The cause is demonstrated if the row is inside under the change; otherwise it is suspected.
+/// Repeats rows that are outside under the change that removes their reason, and inserts the repeated rows
+/// after them. If a repeated row is inside, the cause is demonstrated; otherwise it is suspected.
 fn beside(
     experiment: &Experiment,
     rows: Vec<Row>,
@@ -124,7 +126,7 @@ fn beside(
     Ok(all)
 }
 
-/// Note on the seeds.
+/// A note on the number of seeds.
 fn seeds_in_words(all: &[SeedRun], options: &Options) -> Option<String> {
     let (first, last) = (options.seed, options.seed + all.len() as u64 - 1);
     match all {

@@ -1,4 +1,4 @@
-//! Runs an experiment with one seed: its points, and every expected value compared with the results.
+//! Runs an experiment with one seed. It runs the points, and compares every expected value with the results.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -26,30 +26,31 @@ use wordline_lab::sweep::{self as cores, SweepOptions};
 /// Results of one seed.
 #[derive(Debug, Default)]
 pub(crate) struct SeedRun {
-    /// Rows before their verdicts.
+    /// Rows that have no verdict yet.
     pub judged: Vec<SeedRow>,
-    /// Values of points for charts.
+    /// Values of points, for charts.
     pub points: Vec<Measured>,
-    /// Hardware of the distinct devices.
+    /// Hardware of each different device.
     pub devices: Vec<String>,
     /// Maps.
     pub maps: Vec<Map>,
-    /// Recorded stages of points.
+    /// Recorded stages of the points.
     pub traces: Vec<Trace>,
     /// Notes for the reader.
     pub notes: Vec<String>,
-    /// All measurements at all points except wall-clock times, including the digest of a device's events.
+    /// All measured values of all points, including the digests of the devices. Wall-clock times are left
+    /// out.
     pub measured: Vec<serde_json::Value>,
-    /// Whether nothing was left out.
+    /// Whether all points were run.
     pub is_whole: bool,
 }
 
-/// Keys that differ between two equal runs, or are the seed itself.
+/// Keys of a result that differ between two equal runs, or that contain the seed.
 const RUN_KEYS: [&str; 6] =
     ["seed", "simulator", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
 
 impl SeedRun {
-    /// Judges the results.
+    /// Compares the expected values with the results.
     fn take(&mut self, experiment: &Experiment, found: &[PointResult], options: &Options) -> Result<()> {
         self.judged = judge::judged(&experiment.expect, found, options.quick)?;
         let maps = experiment.maps.iter().map(|map| map.of(&experiment.expect, found, options.quick));
@@ -80,7 +81,7 @@ fn json(summary: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(summary).expect("a summary's keys are text")
 }
 
-/// Note on points that were left out as their traces are missing.
+/// A note on points that were left out because their traces are missing.
 fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     let names: BTreeSet<String> =
         points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
@@ -98,7 +99,7 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     })
 }
 
-/// Capacity and geometry of the distinct devices.
+/// Capacity and geometry of each different device.
 fn hardware(points: &[Point]) -> Vec<String> {
     let all = points.iter().map(|point| hardware_of_device(&*point.device));
     let mut each: Vec<String> = all.collect();
@@ -107,7 +108,7 @@ fn hardware(points: &[Point]) -> Vec<String> {
     each
 }
 
-/// Note on what the scaled-down experiment scales down.
+/// A note on the sizes that the scaled-down experiment reduces.
 fn scale(kind: &Kind) -> String {
     kind.quick_description().map_or_else(
         || "at full size: it has no smaller one".to_owned(),
@@ -115,7 +116,7 @@ fn scale(kind: &Kind) -> String {
     )
 }
 
-/// Note on volumes that were generated, as their recorded traces are missing.
+/// A note on volumes that were generated because their recorded traces are missing.
 fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
     let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
     let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
@@ -130,7 +131,7 @@ fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<St
     })
 }
 
-/// Values of each point that the charts of a sweep over devices show; empty without charts.
+/// Values of each point that the charts of a sweep over devices show; empty if the experiment has no charts.
 fn points_of_charts(experiment: &Experiment, found: &[PointResult]) -> Vec<Measured> {
     let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
     if columns.is_empty() {
@@ -145,7 +146,7 @@ fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> 
     runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
 }
 
-/// Runs points that need no device, and adds rows and points to `once`; returns the results, `None` for
+/// Runs points that need no device, and adds rows and points to `once`. Returns the results, with `None` for
 /// points that were left out.
 fn run_points<S: Points, R: Serialize + Send>(
     sweep: &S,
@@ -178,8 +179,8 @@ fn left_out<R>(results: &[Option<R>]) -> usize {
     results.iter().filter(|result| result.is_none()).count()
 }
 
-/// Runs an experiment with one seed: every point or volume on the bench, in parallel on the cores, then every
-/// expected value compared with the results. Rows are in file order.
+/// Runs an experiment with one seed. The bench runs all points or volumes in parallel. Then every expected
+/// value is compared with the results. Rows are in the order of the file.
 pub(crate) fn once(
     experiment: &Experiment,
     options: &Options,
@@ -216,7 +217,7 @@ pub(crate) fn once(
             once.devices = hardware(&points);
             let results = cores::run(&points, conduct, |point| bench.simulate(point, conduct.stop))?;
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {
-                // Numbers of an interrupted run are not results.
+                // An interrupted run has no valid results.
                 let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
                 let settings = point.settings.clone();
                 Some(PointResult { settings, values: json(whole), point: Some(point) })

@@ -1,11 +1,11 @@
-//! Statistics of traces, compared with those that a paper prints.
+//! Statistics of traces, compared with the statistics that a paper prints.
 
 use crate::judge::class::Class;
 use crate::judge::expect::{Band, Reason};
 use crate::judge::judged::{Sample, SeedRow};
 use crate::judge::outcome::{Row, Value};
 
-/// A published statistic of a volume, and the statistic of the trace or profile used here.
+/// A published statistic of a volume, and our value for the trace or profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Volume, `PAPER/VOLUME`.
@@ -16,19 +16,19 @@ pub struct Finding {
     pub paper: f64,
     /// Our value.
     pub ours: f64,
-    /// Unit of both.
+    /// Unit of both values.
     pub unit: String,
     /// Paper and table.
     pub source: String,
-    /// Whether a real trace or a profile was measured.
+    /// Text that says whether a recorded trace or a profile was measured.
     pub origin: String,
-    /// Whether it was a profile, which is fitted to the printed values.
+    /// Whether a profile was measured, which is fitted to the printed values.
     pub own_input: bool,
-    /// Why no trace can have the published value together with the paper's other ones, if so.
+    /// The reason why no trace can have the published value together with the paper's other values, if so.
     pub contradiction: Option<String>,
 }
 
-/// Row of a finding, whose band is the fraction `within`.
+/// The row of a finding. Its band is the fraction `within`.
 pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> SeedRow {
     let Finding { volume, statistic, paper, ours, unit, source, origin, own_input, contradiction } = finding;
     let note = contradiction

@@ -1,4 +1,4 @@
-//! The files, the library and the engine, with a mock bench in place of the simulator.
+//! Tests of files, library and runs, with a mock bench in place of the simulator.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ fn parse(text: &str) -> Result<Experiment> {
     Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text, None)
 }
 
-/// The complaint about the embedded experiment with `old` replaced by `new`.
+/// The complaint about the embedded experiment, after `old` was replaced by `new`.
 fn complaint(old: &str, new: &str) -> String {
     assert!(WAF.contains(old), "the test changes {old}");
     parse(&WAF.replacen(old, new, 1)).expect_err(new).to_string()
@@ -115,7 +115,7 @@ const SMALL: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
     [kind.sweep.workload.uniform-writes]\ndrive_writes = 0.01\nqueue_depth = 1\n\
     [kind.sweep.precondition.empty]\n";
 
-/// Summary of a small run, of which mock benches change single numbers.
+/// Summary of a small run. Mock benches change single numbers of it.
 fn measured() -> Summary {
     static RUN: OnceLock<Summary> = OnceLock::new();
     let run = || {
@@ -127,7 +127,7 @@ fn measured() -> Summary {
     RUN.get_or_init(run).clone()
 }
 
-/// Returns a different write amplification for every point.
+/// A bench whose write amplification is a function of the point.
 struct MadeUp<F>(F);
 
 impl<F: Fn(&Point) -> f64 + Sync> Bench for MadeUp<F> {
@@ -173,7 +173,7 @@ fn spare(point: &Point) -> f64 {
     point.config().file.ftl.over_provisioning
 }
 
-/// The reference model's value for a point: 1,024 blocks of 128 pages, minus three that are kept free.
+/// The value of the closed form for a point: 1,024 blocks of 128 pages, of which three are kept free.
 fn model(point: &Point) -> f64 {
     greedy_mean_field(f64::from(point.config().logical_pages) / f64::from(2 * 1021 * 128), 128)
 }
@@ -246,7 +246,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
     let whole = points(false);
     let parts: Vec<&str> = whole.iter().map(|point| point.config().part().name.as_str()).collect();
     assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
-    // Settings take precedence over the preset, which is a value here.
+    // The settings of a value take precedence over its preset.
     assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);
     assert!(whole.iter().all(|point| point.covers_volume));
     let volumes: Vec<(&str, f64)> = whole.iter().map(volume).collect();
@@ -257,7 +257,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
 
 #[test]
 fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
-    // 3D: 6 and 5.2; 2D: 2 and 4.
+    // The 3D points have 6 and 5.2, the 2D points 2 and 4.
     let bench = MadeUp(|point: &Point| match (spare(point) < 0.3, volume(point).0) {
         (true, "centaur/hm_1") => 6.0,
         (true, _) => 5.2,
@@ -441,7 +441,7 @@ fn what_a_stop_leaves_out_has_no_rows_and_is_said() {
     assert_eq!(outcome.notes, ["interrupted: 5 parts were not finished"]);
 }
 
-/// Stops every run half-way.
+/// A bench that stops every run half-way.
 struct HalfWay;
 
 impl Bench for HalfWay {
@@ -553,8 +553,8 @@ fn the_table_ends_with_a_count() {
     );
 }
 
-/// The simulator itself on the scaled-down experiment, at the greatest over-provisioning, where few blocks
-/// matter least.
+/// Uses the simulator itself for the scaled-down experiment. With the greatest over-provisioning, few blocks
+/// have the least effect.
 #[test]
 fn the_simulated_device_meets_the_model() {
     let values = WAF.find("values = [").expect("values");
@@ -578,7 +578,7 @@ fn what_two_experiments_ask_for_is_simulated_once() {
     let (lab, stop) = (Lab::default(), AtomicBool::new(false));
     let run = |point: &Point| lab.simulate(point, &stop).expect("it runs");
     let first = run(&points[4]);
-    // Wall-clock times of two runs differ.
+    // Wall-clock times of two runs differ, so the equal value shows that the run was shared.
     assert_eq!(run(&points[4]).simulator.wall_seconds.to_bits(), first.simulator.wall_seconds.to_bits());
     assert_ne!(run(&Point { seed: 1, ..points[4].clone() }).digest, first.digest);
 }

@@ -1,4 +1,4 @@
-//! Write sizes of a paper's volumes, and the distribution of their updates over the addresses.
+//! Write sizes of a paper's volumes, and the distribution of updates over the addresses.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use wordline_lab::error::Result;
 use wordline_lab::trace::workload::{Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Op, Request, Statistics};
 
-/// The volumes of a paper's trace table, or some of them.
+/// All volumes of a paper's trace table, or some of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Volumes {
@@ -20,12 +20,12 @@ pub struct Volumes {
     pub volumes: Vec<String>,
 }
 
-/// Distribution of the writes of a volume by size, and of its updates by address.
+/// Distribution of a volume's writes by size, and of its updates by address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WriteSizes {
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Their mean size in KiB.
+    /// Mean size of a write in KiB.
     pub mean_kib: f64,
     /// Share of writes of up to 4 KiB.
     pub up_to_4k: f64,
@@ -37,7 +37,7 @@ pub struct WriteSizes {
     pub up_to_32k: f64,
     /// Share of writes of less than 64 KiB.
     pub below_64k: f64,
-    /// Share of the updates in the most rewritten fifth of the written addresses, as
+    /// Share of the updates that go to the most rewritten fifth of the written addresses; see
     /// [`Statistics::hottest_fifth`].
     pub hottest_fifth: f64,
 }
@@ -65,13 +65,13 @@ impl WriteSizes {
 }
 
 impl Volumes {
-    /// Key over which the experiment varies, to select the points of expected values.
+    /// The varied key of the experiment, which selects the points of expected values.
     pub(crate) fn axis(&self) -> Axis {
         let values = self.volumes.iter().map(|name| short(name).into()).collect();
         Axis { key: "volume".into(), values, sets: toml::Table::new() }
     }
 
-    /// Its error: key, what was found, what was expected.
+    /// The fault of the volumes: key, value found, and value wanted.
     pub(crate) fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.volumes.is_empty() {
             return Some(("volumes", "none".into(), "volumes of a paper".into()));
@@ -82,12 +82,12 @@ impl Volumes {
     }
 }
 
-/// Name of the volume without the paper's.
+/// Name of a volume without the name of the paper.
 pub(crate) fn short(volume: &str) -> &str {
     volume.rsplit('/').next().unwrap_or(volume)
 }
 
-/// Measures the writes of `volume`, from the recorded trace if `traces` has it.
+/// Measures the writes of `volume`: of the recorded trace if `traces` has it, otherwise of the profile.
 pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
     let traces: Option<&Path> = options.traces.as_deref();
     Ok(match resolve(volume, traces)? {
@@ -101,7 +101,8 @@ pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
     })
 }
 
-/// Measures all volumes in parallel, in order; `None` for those left out by a stop.
+/// Measures all volumes in parallel. Results are in order, with `None` for volumes that were skipped after a
+/// stop.
 pub(crate) fn run(
     volumes: &Volumes,
     options: &Options,
@@ -140,7 +141,7 @@ mod tests {
         let once: Vec<Request> = (0..5).map(|granule| at(Op::Write, granule)).collect();
         let of = |again: &[Request]| WriteSizes::of(once.iter().chain(again).copied()).hottest_fifth;
         assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
-        // Two of three updates hit granule 3, a fifth of what was written.
+        // Two of three updates go to granule 3, which is a fifth of the written granules.
         assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Write, 1)]), 2.0 / 3.0);
     }
 }

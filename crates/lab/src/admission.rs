@@ -1,4 +1,4 @@
-//! Conversion of requests to commands of a device, and detection of requests that it cannot take.
+//! Converts requests to device commands and detects requests that the device cannot take.
 
 use wordline_host::{Arrival, Pace};
 use wordline_kernel::{Bytes, Instant};
@@ -7,28 +7,28 @@ use wordline_ssd::{Command, Operation, SECTOR};
 
 use crate::trace::{Op, Request};
 
-/// The limits of a device on requests: addresses, alignment, stream and pace.
+/// The limits of a device on requests: addresses, alignment, default stream and pace.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     namespace: u16,
-    /// Sectors of the namespace.
+    /// Size of the namespace in 512-byte sectors.
     sectors: u64,
-    /// The host's sector.
+    /// Logical block size of the device.
     sector_size: Bytes,
-    /// The stream of writes that name none.
+    /// The stream of writes that do not name a stream.
     stream: u8,
     pace: Pace,
 }
 
 impl Admission {
-    /// The limits of a namespace of a device, counted from 0.
+    /// The limits of a device on requests to one of its namespaces; `namespace` counts from 0.
     pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
         let sectors = shape.namespaces[usize::from(namespace)];
         Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
     }
 
-    /// The command of a request: the 512-byte sectors that its bytes lie in. A flush has none: it covers the
-    /// whole device.
+    /// Converts a request to a command for the 512-byte sectors that contain its bytes. A flush has no
+    /// sectors: it covers the whole device.
     #[inline]
     pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
         let operation = match request.op {
@@ -62,23 +62,23 @@ impl Admission {
     pub fn accepts(&self, arrival: &Arrival) -> bool {
         let Command { sector, sectors, .. } = arrival.command;
         let in_sector = self.sector_size.0 / SECTOR.0;
-        // A power of two: the remainder of both at once.
+        // `in_sector` is a power of two, so one OR tests the alignment of both numbers.
         sector + sectors <= self.sectors
             && (sector | sectors) & (in_sector - 1) == 0
             && self.pace.is_due_by(arrival, Instant::LIMIT)
     }
 
-    /// Whether the time of an arrival has passed at `now`, counted from the beginning.
+    /// Whether the arrival time of a request lies before `now`; both count from the beginning of the run.
     pub fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
         self.pace.is_due_before(arrival, now)
     }
 
-    /// Whether an arrival precedes another one at `time`; false for paces that ignore the times of arrivals.
+    /// Whether a request arrives before `time`; false for paces that ignore arrival times.
     pub fn is_before(&self, arrival: &Arrival, time: Instant) -> bool {
         matches!(self.pace, Pace::Open { .. } | Pace::Bounded { .. }) && arrival.time < time
     }
 
-    /// The error of a request that the device cannot take: what was found and what was wanted.
+    /// The error of a request that the device cannot take, with the value found and the value wanted.
     #[cold]
     #[inline(never)]
     pub fn rejection(&self, request: &Request, arrival: &Arrival) -> (String, String) {

@@ -1,4 +1,4 @@
-//! The requests of a run, as the host's queue draws them: each becomes a command of the device, or ends the
+//! The requests of a run. The host's queue draws them one by one; each becomes a device command, or ends the
 //! run.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,22 +13,22 @@ use crate::trace::workload::application::{Application, Threads, WaitsFor};
 use crate::trace::workload::fio::Jobs;
 use crate::trace::{self, Request, Requests};
 
-/// A function that returns the requests of a workload for a further pass, numbered from 1: a generator draws
-/// new ones, a trace repeats its own.
+/// A function that returns the requests for one more pass over a workload. Passes are numbered from 1. A
+/// generator draws new requests, a trace repeats its own.
 pub type PassSource = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
-/// Where the requests of a run come from.
+/// The source of the requests of a run.
 pub enum RequestSource {
-    /// One after the other, independent of completions. A request that cannot be read ends the run with its
+    /// A sequence that does not depend on completions. A request that cannot be read ends the run with its
     /// error.
     InOrder(Requests),
-    /// The same from a generator, which cannot fail.
+    /// A sequence from a generator, which cannot fail. It does not depend on completions.
     Generated(Box<dyn Iterator<Item = Request> + Send>),
-    /// From the threads of an application, each of which continues after the completion it waits for.
+    /// The threads of an application. Each thread continues after the completion that it waits for.
     Threads(Box<Threads>),
-    /// From the jobs of a file of fio, each at its own pace.
+    /// The jobs of a fio job file, each at its own pace.
     Jobs(Box<Jobs>),
-    /// As a session submits them.
+    /// A session, which submits requests one by one.
     Submitted(Submitted),
 }
 
@@ -38,20 +38,20 @@ pub struct Submitted {
     requests: VecDeque<Request>,
     /// The number of requests submitted.
     count: u64,
-    /// When the last one arrives.
+    /// Arrival time of the last submitted request.
     last: Instant,
-    /// Whether the session submits no more.
+    /// Whether the session has ended, so that no request follows.
     is_over: bool,
 }
 
 impl RequestSource {
-    /// Requests that cannot fail, one after the other.
+    /// Requests of a generator, which cannot fail.
     pub fn generated(requests: impl Iterator<Item = Request> + Send + 'static) -> Self {
         Self::Generated(Box::new(requests))
     }
 
-    /// The requests of an application on a device of `capacity`, and the greatest number outstanding. With a
-    /// `queue_depth` of the user, threads wait for any completion.
+    /// The requests of an application on a device of `capacity`, and the greatest number of outstanding
+    /// requests. If the user sets a `queue_depth`, a thread continues after any completion.
     ///
     /// # Errors
     /// Everything that is wrong with the application, or a device that is too small.
@@ -64,14 +64,14 @@ impl RequestSource {
         let threads = application.threads(seed, capacity)?;
         let count = threads.count();
         Ok(match (application.waits_for, queue_depth) {
-            // The system counts as one more thread.
+            // The operating system's own requests count as one more thread.
             (WaitsFor::OwnAnswer, None) => (Self::Threads(Box::new(threads)), count + 1),
             _ => (Self::generated(threads.in_turn()), count),
         })
     }
 
-    /// The requests without completions of a device: of threads one request each in turn, of jobs as from a
-    /// device with constant latency.
+    /// The requests in a fixed order, for uses without a device. Threads take turns with one request each;
+    /// jobs run as on a device with constant latency.
     pub fn in_order(self) -> Requests {
         match self {
             Self::InOrder(requests) => requests,
@@ -83,13 +83,13 @@ impl RequestSource {
     }
 }
 
-/// The reason why the requests of a run end early.
+/// The reason why a run ends before its last request.
 enum EarlyEnd {
-    /// The device cannot take the next one.
+    /// The device cannot take the next request.
     Rejected { found: String, wanted: String },
-    /// The next one cannot be read.
+    /// The next request cannot be read.
     Failed(trace::Error),
-    /// Either, already reported to the caller.
+    /// The reason was already reported to the caller.
     Reported,
 }
 
@@ -98,7 +98,7 @@ fn rejected(number: u64, source: &str, found: String, wanted: String) -> Error {
     Error::Argument { what: format!("request {number} of {source}"), found, wanted }
 }
 
-/// Requests on their way to a device.
+/// Draws requests from their source and turns them into commands for the device.
 pub(crate) struct Arrivals {
     requests: RequestSource,
     admission: Admission,
@@ -107,14 +107,15 @@ pub(crate) struct Arrivals {
     /// The number of requests drawn, and its limit.
     drawn: u64,
     most: u64,
-    /// The thread or job that waits for the completion of each tag, where requests come from threads or jobs.
+    /// The thread or job that waits for the completion of a command, by the tag of the command. Empty for
+    /// other sources.
     threads: BTreeMap<u32, u16>,
-    /// Set once a request cannot be drawn; none follows.
+    /// The reason why no request follows, once a request could not be drawn.
     cut_short: Option<EarlyEnd>,
 }
 
 impl Arrivals {
-    /// Arrivals for a device with these limits.
+    /// Arrivals from `requests`, within the limits of a device.
     pub fn new(requests: RequestSource, admission: Admission) -> Self {
         Self {
             requests,
@@ -127,8 +128,8 @@ impl Arrivals {
         }
     }
 
-    /// The error of the request that ended the run early, if any, reported once. `submitted` requests of
-    /// `source` came before it.
+    /// Reports the error of the request that ended the run early, once. `submitted` requests of `source`
+    /// preceded it.
     pub fn check(&mut self, submitted: u64, source: &str) -> Result<()> {
         let Some(why) = self.cut_short.take() else { return Ok(()) };
         self.cut_short = Some(EarlyEnd::Reported);
@@ -139,7 +140,7 @@ impl Arrivals {
         }
     }
 
-    /// The names of the jobs that requests come from; empty without jobs.
+    /// The names of the jobs of a job file; empty for other sources.
     pub fn jobs(&self) -> &[String] {
         match &self.requests {
             RequestSource::Jobs(jobs) => jobs.names(),
@@ -147,7 +148,7 @@ impl Arrivals {
         }
     }
 
-    /// The job of the outstanding request with this tag, as an index into the names of the jobs.
+    /// The job that submitted the outstanding request with this tag, as an index into [`jobs`](Self::jobs).
     #[inline]
     pub fn job_of(&self, tag: u32) -> Option<u16> {
         match &self.requests {
@@ -156,13 +157,13 @@ impl Arrivals {
         }
     }
 
-    /// Whether requests are submitted by a session.
+    /// Whether the requests come from a session.
     pub fn accepts_requests(&self) -> bool {
         matches!(self.requests, RequestSource::Submitted(_))
     }
 
-    /// Queues a request submitted to a session at `now`, counted from its beginning. Returns its number,
-    /// counted from 0.
+    /// Queues a request of a session. `now` counts from the beginning of the session. Returns the number of
+    /// the request, from 0.
     ///
     /// # Errors
     /// [`Error::Argument`] if the device cannot take it, its arrival is in the past, or the requests come
@@ -195,19 +196,19 @@ impl Arrivals {
         Ok(number - 1)
     }
 
-    /// Marks the end of the requests of a session.
+    /// Ends the requests of a session.
     pub fn end(&mut self) {
         if let RequestSource::Submitted(given) = &mut self.requests {
             given.is_over = true;
         }
     }
 
-    /// Limits the total number of requests, those already drawn included.
+    /// Limits the total number of requests, including those already drawn.
     pub fn limit_to(&mut self, most: u64) {
         self.most = most;
     }
 
-    /// The number of requests submitted and not drawn yet.
+    /// The number of requests that were submitted and are not drawn yet.
     pub fn pending(&self) -> u64 {
         match &self.requests {
             RequestSource::Submitted(given) => given.requests.len() as u64,

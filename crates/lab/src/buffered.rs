@@ -1,16 +1,16 @@
-//! Correction of host writes for the change in occupancy of the write buffer.
+//! Corrects the host's written bytes for a change in write-buffer occupancy during a run.
 
 use wordline_kernel::Bytes;
 use wordline_ssd::Gauges;
 
 use crate::report::Quantity;
 
-/// The change in buffer occupancy, relative to the pages programmed for the host, from which a note reports
-/// it. Chosen: smaller than the variation of write amplification between seeds.
+/// A note reports the change in buffer occupancy above this fraction of the pages programmed for the host.
+/// Chosen: smaller than the variation of write amplification between seeds.
 const REPORTED_CHANGE: f64 = 0.02;
 
-/// Logical pages in the write buffer at the beginning and the end of a run, and those programmed for the host
-/// in between.
+/// Logical pages in the write buffer at the beginning and at the end of a run, and the pages programmed for
+/// the host in between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferBalance {
     held: [u64; 2],
@@ -18,20 +18,21 @@ pub(crate) struct BufferBalance {
 }
 
 impl BufferBalance {
-    /// The balance between two readings of a device with pages of this size that programmed so many bytes for
-    /// the host.
+    /// The balance between two readings of a device. `page` is the page size; `host_bytes` were programmed
+    /// for the host between the readings.
     pub fn between(readings: [&Gauges; 2], page: Bytes, host_bytes: u64) -> Self {
         Self { held: readings.map(|gauges| gauges.buffered_pages), programmed: host_bytes / page.0.max(1) }
     }
 
-    /// Pages that the buffer accepted for programming: those programmed, and the growth of its occupancy.
+    /// Pages that entered the buffer and were not overwritten there: the programmed pages plus the growth of
+    /// occupancy.
     fn accepted_pages(self) -> u64 {
         let [before, after] = self.held;
         (self.programmed + after).saturating_sub(before)
     }
 
-    /// The bytes that the host wrote for the programmed pages: as many per page as for all pages that the
-    /// buffer accepted. All bytes where nothing was programmed for the host.
+    /// The part of the host's `written` bytes that the programmed pages account for. Every page that entered
+    /// the buffer counts the same. Returns all of `written` if nothing was programmed for the host.
     pub fn host_bytes_programmed(self, written: u64) -> u64 {
         let taken_in = self.accepted_pages();
         if self.programmed == 0 || taken_in == 0 {
@@ -40,7 +41,7 @@ impl BufferBalance {
         (u128::from(written) * u128::from(self.programmed) / u128::from(taken_in)) as u64
     }
 
-    /// A note, where the change in occupancy matters.
+    /// A note for the user, if the occupancy changed by more than `REPORTED_CHANGE`.
     pub fn note(self) -> Option<String> {
         let [before, after] = self.held;
         let change = before.abs_diff(after);

@@ -1,4 +1,4 @@
-//! Measurements of each job of a job file.
+//! Measurements for each job of a job file.
 
 use wordline_kernel::{Duration, Histogram, Instant};
 use wordline_ssd::{Completion, SECTOR};
@@ -6,7 +6,7 @@ use wordline_ssd::{Completion, SECTOR};
 use crate::measure::latency;
 use crate::summary::JobUse;
 
-/// The completions of a job so far.
+/// Completions of a job so far.
 #[derive(Default)]
 struct Job {
     name: String,
@@ -14,36 +14,36 @@ struct Job {
     failed: u64,
     bytes: [u64; 2],
     latency: [Histogram; 2],
-    /// The earliest submission of a completed request, and the last completion.
+    /// Time of the earliest submission among completed requests, and of the last completion.
     span: Option<[Instant; 2]>,
 }
 
-/// The jobs of a run; empty where its requests come from elsewhere.
+/// The jobs of a run; empty if the requests do not come from a job file.
 pub(crate) struct JobMeasurements(Vec<Job>);
 
 impl JobMeasurements {
-    /// Jobs of these names, without completions.
+    /// Jobs with these names, without completions yet.
     pub fn named(names: &[String]) -> Self {
         Self(names.iter().map(|name| Job { name: name.clone(), ..Job::default() }).collect())
     }
 
-    /// Counts the completion of a request of a job; `now` counts from the beginning of the run.
-    pub fn completed(&mut self, job: u16, completion: &Completion, now: Instant) {
+    /// Counts a completed request of a job. `now` counts from the beginning of the run.
+    pub fn completed(&mut self, job: u16, answer: &Completion, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
         job.failed += u64::from(completion.failed);
         let submitted = Instant::ZERO + (now - Instant::ZERO).saturating_sub(completion.latency);
         let [first, _] = job.span.unwrap_or([submitted, now]);
         job.span = Some([first.min(submitted), now]);
-        // Reads and writes are the first two operations.
-        let kind = completion.command.operation as usize;
+        // Reads and writes are the first two variants of `Operation`.
+        let kind = answer.command.operation as usize;
         if let Some(histogram) = job.latency.get_mut(kind) {
             histogram.record(completion.latency);
             job.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
         }
     }
 
-    /// The jobs as in a summary, and Jain's index of their IOPS, where there are several.
+    /// The results of each job for the summary, and Jain's index of their IOPS if there are several jobs.
     pub fn usage(&self) -> (Vec<JobUse>, Option<f64>) {
         let all: Vec<JobUse> = self.0.iter().map(of).collect();
         let sum: f64 = all.iter().map(|job| job.iops).sum();

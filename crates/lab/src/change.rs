@@ -1,5 +1,5 @@
-//! A change of device and host between preparation and the first request, to measure its effect: everything
-//! before is the same with and without it.
+//! A change of device times or host demand, applied between preparation and the first request. Everything
+//! before is equal with and without the change, so a difference between two runs is its effect.
 
 use wordline_host::Pace;
 use wordline_kernel::Factor;
@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 /// A change of device times or host demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// The times of the device.
+    /// Factors on the times of the device.
     pub times: TimeFactors,
-    /// Host demand as a multiple: outstanding requests in a closed loop, requests a second in an open one.
+    /// Factor on host demand: on outstanding requests in a closed loop, on requests per second in an open
+    /// loop.
     pub demand: f64,
 }
 
@@ -51,10 +52,10 @@ impl Change {
         Ok(())
     }
 
-    /// The pace with the changed demand; a depth grows by at least one.
+    /// The pace with the changed demand. A queue depth grows by at least one.
     ///
     /// # Errors
-    /// The reason why it cannot be changed.
+    /// The reason why this pace cannot be changed.
     pub fn change_pace(&self, pace: Pace) -> std::result::Result<Pace, &'static str> {
         if self.demand == 1.0 {
             return Ok(pace);
@@ -75,10 +76,11 @@ impl Change {
         }
     }
 
-    /// The ratio of changed to original demand: for a small depth more than requested.
+    /// The ratio of the changed to the original demand. It exceeds the requested factor where a small depth
+    /// had to grow by one.
     ///
     /// # Errors
-    /// The reason why it cannot be changed.
+    /// The reason why this pace cannot be changed.
     pub fn ratio(&self, pace: Pace) -> std::result::Result<f64, &'static str> {
         let changed = self.change_pace(pace)?;
         Ok(match (pace, changed) {

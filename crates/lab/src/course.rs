@@ -1,51 +1,51 @@
-//! Time series of the flash: utilisation of the dies, free blocks, and valid pages of victims, over simulated
-//! time.
+//! Time series of the flash over simulated time: die utilisation, free blocks, and valid pages of GC victims.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::{BlockDevice, Gauges};
 
-/// Readings of a device during a run, one for each window: the first one taken in it.
+/// Readings of a device during a run: the first reading taken in each window.
 #[derive(Debug)]
 pub(crate) struct Readings {
     width: Duration,
-    /// The time and value of each. A window without a completion repeats the previous reading.
+    /// Time and values of each reading. A window without a completion repeats the previous reading.
     taken: Vec<(Instant, Gauges)>,
 }
 
-/// Time series of the flash, with the windows of the run.
+/// Time series of the flash, in the windows of the run.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Course {
-    /// Free block sets as a fraction of the good ones, at the beginning of each window; empty where the
+    /// Free multi-plane blocks as a fraction of the good ones, at the beginning of each window; empty if the
     /// device does not report them.
     pub free: Vec<f64>,
-    /// Logical pages of the victims that were erased in each window.
+    /// Logical pages of the GC victims erased in each window.
     pub victim_pages: Vec<u64>,
-    /// Those of them that were valid when garbage collection selected the victims.
+    /// Pages of those victims that were valid when GC selected them.
     pub victim_valid_pages: Vec<u64>,
-    /// Utilisation of the dies' arrays.
+    /// Utilisation of the die arrays.
     pub dies: DieMap,
 }
 
-/// Utilisation of the dies' arrays over simulated time. Where there are many dies or windows, neighbours are
-/// merged.
+/// Utilisation of the die arrays over simulated time. With many dies or windows, neighbours share a row or
+/// column.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct DieMap {
-    /// Dies of a row.
+    /// Dies per row.
     pub dies_a_row: u64,
-    /// Windows of a column.
+    /// Windows per column.
     pub windows_a_column: u64,
-    /// Busy time of a row, in whole per cent: row by row, each with its columns.
+    /// Array busy time in whole per cent, by row, then by column.
     pub busy_percent: Vec<Vec<u8>>,
 }
 
-/// The size of the map of dies. Chosen: the resolution of a chart of text width, and some 20 KB in a result.
+/// Size limits of the die map. Chosen: the resolution of a chart as wide as the text, and about 20 KB in a
+/// result.
 const MOST_COLUMNS: usize = 96;
 const MOST_ROWS: usize = 64;
 
 impl Readings {
-    /// The first reading, for a run whose windows begin with this width.
+    /// Takes the first reading of a run whose windows begin with this width.
     pub fn begin(device: &impl BlockDevice, begin: Instant, width: Duration) -> Self {
         Self { width, taken: vec![(begin, device.gauges(begin))] }
     }
@@ -55,13 +55,13 @@ impl Readings {
         &self.taken[0].1
     }
 
-    /// Whether all of this many windows of this width have a reading.
+    /// Whether there is a reading for each of `windows` windows of this width.
     #[inline]
     pub fn are_complete(&self, windows: usize, width: Duration) -> bool {
         self.taken.len() == windows && self.width == width
     }
 
-    /// Reads the device in the last of this many windows of this width.
+    /// Reads the device for the last of `windows` windows of this width.
     #[cold]
     pub fn take(&mut self, device: &impl BlockDevice, now: Instant, windows: usize, width: Duration) {
         if width > self.width {
@@ -78,7 +78,7 @@ impl Readings {
         self.taken.resize(windows, reading);
     }
 
-    /// The time series of a run that ends with this reading.
+    /// The time series of a run; `end` is its last reading.
     pub fn course(&self, end: (Instant, Gauges)) -> Course {
         let all: Vec<&(Instant, Gauges)> = self.taken.iter().chain([&end]).collect();
         if all.iter().any(|(_, gauges)| gauges.good_blocks == 0) {
@@ -122,8 +122,8 @@ impl DieMap {
     }
 }
 
-/// Busy time of these dies between two readings, in per cent. A window without its own reading gets the value
-/// of the time around it.
+/// Busy time of some dies between two readings, in per cent. A window that repeats the previous reading is
+/// evaluated over the longer interval between distinct readings.
 fn busy(readings: &[&(Instant, Gauges)], begin: usize, end: usize, dies: std::ops::Range<usize>) -> u8 {
     let end = end.min(readings.len() - 1);
     let begins = (0..=begin).rev().find(|n| readings[*n].0 < readings[end].0).unwrap_or(0);

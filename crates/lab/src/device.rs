@@ -1,4 +1,4 @@
-//! The description of a device: a preset, a file or a table of keys, with settings on top, all validated.
+//! The validated description of a device: a preset, a file or a table of keys, with single settings on top.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,22 +14,22 @@ use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
 use crate::error::{Error, Result};
 use crate::snapshot::Snapshot;
 
-/// The preset that is used when neither a preset nor a file is named.
+/// The preset used if the user names neither a preset nor a file.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
 
-/// Selects a device: a preset, a file that changes it or stands alone, and single values on top.
+/// Selects a device: a preset, a file, and single settings on top. The file changes the preset, or stands
+/// alone.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// An embedded preset by name, or a file by its path.
+    /// Name of an embedded preset, or path of a preset file.
     pub preset: Option<String>,
-    /// The user's file.
+    /// Path of the user's file.
     pub file: Option<PathBuf>,
-    /// Arguments `key=value`, the last one on top.
+    /// Settings `key=value`; a later one overrides an earlier one.
     pub set: Vec<String>,
 }
 
-/// The validated description of a device. It is not the running device: any number of runs and sessions can
-/// be made of one description.
+/// The validated description of a device, from which any number of runs and sessions can be made.
 ///
 /// ```
 /// use wordline_lab::Device;
@@ -42,18 +42,18 @@ pub struct Selection {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Its name in reports.
+    /// Name in reports.
     pub name: String,
-    /// Its description, in a line; may be empty.
+    /// Description in one line; may be empty.
     pub description: String,
     /// The validated configuration, of any device type.
     pub configured: Arc<dyn Configured>,
-    /// All of it as one TOML document, which loads as the same device.
+    /// The whole configuration as one TOML document. Loading it gives the same device.
     pub text: String,
     basis: Layers,
 }
 
-/// The layers that a device was read from; another setting on top reads them again.
+/// The layers that a device was read from. They are read again when another setting is added.
 #[derive(Clone, Debug)]
 struct Layers {
     registry: Registry,
@@ -99,14 +99,14 @@ impl Layers {
         Ok((layered, configured))
     }
 
-    /// Attributes complaints about layers below the settings, which are sound without them, to the setting
-    /// that caused them, and puts it before the key.
+    /// Assigns complaints to the settings that caused them, and puts the setting before the key. The layers
+    /// below the settings have no faults of their own.
     fn attribute_to_settings(&self, wrong: Complaints) -> Complaints {
         let is_of_below = |complaint: &Complaint| !complaint.key.starts_with("--set ");
         if self.set.is_empty() || !wrong.0.iter().any(is_of_below) {
             return wrong;
         }
-        // The errors with the first settings only, from none to all but the last.
+        // The complaints with the first n settings only, for each n from zero to all but the last.
         let mut of_first = Vec::new();
         for count in 0..self.set.len() {
             let first = Self { set: self.set[..count].to_vec(), ..self.clone() };
@@ -131,8 +131,9 @@ impl Layers {
     }
 }
 
-/// A complaint about a conflict with the setting `key=value`. The origin follows the value found, unless it
-/// is a table around the setting. A fault in a file that the setting names keeps its line.
+/// A complaint about a conflict with the setting `key=value`. The value found is followed by its origin,
+/// unless the value is a table that contains the setting. A fault in a file that the setting names keeps its
+/// line.
 fn conflict_with(setting: &str, complaint: Complaint) -> Complaint {
     let (set, value) = setting.split_once('=').unwrap_or((setting, ""));
     let (set, value) = (set.trim(), value.trim().trim_matches(['"', '\'']));
@@ -152,13 +153,13 @@ impl Device {
     /// The preset `name`, or the preset in the file at that path.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with everything that is wrong, by file, line and key; errors
-    /// of reading the file.
+    /// [`Error::Config`](crate::Error::Config) with every fault, by file, line and key; errors of reading the
+    /// file.
     pub fn preset(name: &str) -> Result<Self> {
         Self::load(&Selection { preset: Some(name.to_owned()), ..Selection::default() })
     }
 
-    /// The device in the configuration file at `path`, on the preset that it names.
+    /// The device that the configuration file at `path` describes, merged with the preset that it names.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -166,8 +167,8 @@ impl Device {
         Self::load(&Selection { file: Some(path.as_ref().to_owned()), ..Selection::default() })
     }
 
-    /// The device `name` of a table of keys, as in a file, with `preset` allowed. Complaints have the name in
-    /// place of file and line.
+    /// A device from a table of keys, which has the same form as a file and may name a preset. Complaints
+    /// begin with `name` where those about a file have its name and line.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -176,7 +177,7 @@ impl Device {
         Layers { registry: registry.clone(), from, set: Vec::new() }.device()
     }
 
-    /// The device that `selection` describes, of a built-in type. The error lists everything that is wrong.
+    /// The device of a built-in type that `selection` describes.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -184,7 +185,7 @@ impl Device {
         Self::load_of(&Registry::default(), selection)
     }
 
-    /// The same with the types and designs of a registry.
+    /// The device that `selection` describes, with the types and designs of a registry.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -193,8 +194,8 @@ impl Device {
         Layers { registry: registry.clone(), from: LayerSource::Files { preset, file }, set }.device()
     }
 
-    /// The device of a complete document `text`, with arguments `key=value` on top; complaints call the
-    /// document by its label.
+    /// The device of a complete document, with arguments `key=value` on top. Complaints call the document by
+    /// its label.
     #[cfg(test)]
     pub(crate) fn of_text(
         registry: &Registry,
@@ -211,27 +212,27 @@ impl Device {
         .device()
     }
 
-    /// The device of a snapshot, with arguments `key=value` on top.
+    /// The device of a snapshot, with settings `key=value` on top.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) if this program does not accept its configuration, or not with
-    /// these changes.
+    /// [`Error::Config`](crate::Error::Config) if this program does not accept the configuration of the
+    /// snapshot, or not with these settings.
     pub fn of_snapshot(registry: &Registry, snapshot: &Snapshot, set: &[String]) -> Result<Self> {
         let (head, label) = (snapshot.head(), snapshot.label());
         let from = LayerSource::Text { label, name: head.device.clone(), text: head.configuration.clone() };
         Layers { registry: registry.clone(), from, set: set.to_vec() }.device()
     }
 
-    /// The same device with another value of `key`, such as `ftl.over_provisioning`, validated with all
-    /// others.
+    /// This device with another value of `key`, such as `ftl.over_provisioning`. All keys are validated
+    /// again.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with everything that is wrong.
+    /// [`Error::Config`](crate::Error::Config) with every fault.
     pub fn with(&self, key: &str, value: impl Into<toml::Value>) -> Result<Self> {
         self.with_all([(key, value.into())])
     }
 
-    /// The same with several keys at once; only the final combination is validated.
+    /// This device with other values of several keys. Only the final combination is validated.
     ///
     /// # Errors
     /// As for [`with`](Self::with).
@@ -241,8 +242,8 @@ impl Device {
         basis.device()
     }
 
-    /// The value of `key`, or its default; items of lists are counted from 0, as in `pools.0.part.name`. None
-    /// for an unknown key, or for one that is left out and has no default.
+    /// The value of `key`, or its default. List items count from 0, as in `pools.0.part.name`. `None` for an
+    /// unknown key, or for a key without value and default.
     pub fn get(&self, key: &str) -> Option<toml::Value> {
         let all = toml::Value::Table(self.configured.table());
         key.split('.').try_fold(all, |value, part| match value {
@@ -252,8 +253,8 @@ impl Device {
         })
     }
 
-    /// The same device with a design of the caller's own crate: a change of the parts of an SSD, in place of
-    /// named designs. A device derived [with](Self::with) another setting loses it.
+    /// This device with policies from the caller's own crate. `change` replaces parts of an SSD, in place of
+    /// named designs. A device derived from the result with [`with`](Self::with) loses the change.
     ///
     /// # Panics
     /// If the device is no SSD.
@@ -264,7 +265,7 @@ impl Device {
         self
     }
 
-    /// Bytes that the host sees.
+    /// Capacity that the host sees, in bytes.
     pub fn capacity(&self) -> Bytes {
         self.configured.shape().capacity
     }
@@ -274,7 +275,7 @@ impl Device {
         as_ssd(&self.configured)
     }
 
-    /// The derived values as text, each with its formula.
+    /// The values that follow from the configuration as text, each with its formula.
     pub fn explain(&self) -> String {
         let mut out = format!("device {}", self.name);
         let name = self.configured.device_type();
@@ -294,14 +295,14 @@ impl Device {
         out
     }
 
-    /// A device with the description from its document.
+    /// The device of a configuration, described by the keys of its document.
     fn of(basis: Layers, layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
         let Layered { name, description, source, .. } = layered;
         let text = text_of(&name, &description, &source, &configured.table())?;
         Ok(Self { name, description, configured, text, basis })
     }
 
-    /// A device of a preset and settings that was configured separately.
+    /// A device from a preset and settings, with a configuration made separately.
     #[cfg(test)]
     pub(crate) fn of_preset(layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
         let from = LayerSource::Files { preset: Some(layered.name.clone()), file: None };

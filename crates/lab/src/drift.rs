@@ -4,17 +4,17 @@ use serde::Serialize;
 
 use crate::summary::Window;
 
-/// Write amplification in the second half of the host's writes. Where its two quarters differ, the device was
-/// still on its way from its initial state to the steady state of the workload.
+/// Write amplification in the third and in the fourth quarter of the host's writes. If they differ, the
+/// device had not reached the steady state of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Drift {
-    /// Bytes programmed for each byte that the host wrote, in the third quarter of the host's writes.
+    /// Bytes programmed per byte that the host wrote, in the third quarter of the host's writes.
     pub third_quarter: f64,
-    /// The same in the last quarter.
+    /// Bytes programmed per byte that the host wrote, in the last quarter.
     pub last_quarter: f64,
 }
 
-/// The bytes written in a part of a run.
+/// The bytes written in an interval of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ByteCounts {
     /// Bytes that the host wrote.
@@ -29,16 +29,16 @@ impl From<&Window> for ByteCounts {
     }
 }
 
-/// The greatest relative difference of the quarters that counts as steady. Chosen: the seed changes the mean
-/// over half a drive write by about 1 % (docs/validation/analytic.md).
+/// Greatest relative difference of the two quarters that counts as steady. Chosen: half a drive write varies
+/// by about 1 % with the seed (docs/validation/analytic.md).
 const STEADY_WITHIN: f64 = 0.02;
 
 /// Blocks that each quarter must fill before a drift is reported. Chosen: one block more or less then changes
-/// less than the difference that counts.
+/// less than `STEADY_WITHIN`.
 const LEAST_BLOCKS: u64 = 64;
 
 impl Drift {
-    /// The drift over the parts of a run in order; none unless the host wrote in both quarters.
+    /// The drift over the intervals of a run, in order. `None` unless the host wrote in both quarters.
     pub(crate) fn of(parts: &[ByteCounts]) -> Option<Self> {
         let [_, _, third, last] = quarters(parts);
         let share =
@@ -46,14 +46,15 @@ impl Drift {
         Some(Self { third_quarter: share(third)?, last_quarter: share(last)? })
     }
 
-    /// Whether the quarters differ by more than chance.
+    /// Whether the quarters differ by more than `STEADY_WITHIN`.
     fn is_drifting(self) -> bool {
         let Self { third_quarter: third, last_quarter: last } = self;
         (last - third).abs() > STEADY_WITHIN * third.max(last)
     }
 }
 
-/// The bytes written in each quarter of the host's bytes. A part belongs to the quarter with its middle.
+/// The bytes written in each quarter of the host's writes. An interval belongs to the quarter that contains
+/// its middle.
 fn quarters(parts: &[ByteCounts]) -> [ByteCounts; 4] {
     let total: u64 = parts.iter().map(|part| part.host).sum();
     let (mut quarters, mut before) = ([ByteCounts::default(); 4], 0);
@@ -67,7 +68,7 @@ fn quarters(parts: &[ByteCounts]) -> [ByteCounts; 4] {
     quarters
 }
 
-/// A note for the user where write amplification still drifted; `block` is the size of a block in bytes.
+/// A note for the user if write amplification still drifted. `block` is the block size in bytes.
 pub(crate) fn note(parts: &[ByteCounts], block: u64) -> Option<String> {
     let drift = Drift::of(parts)?;
     let [_, _, third, last] = quarters(parts);

@@ -1,5 +1,6 @@
-//! Errors in the user's input, each naming the file, the line or the key, what was found and what
-//! was wanted. The command line turns every one of them into exit code 2.
+//! Errors of this crate. An error in the user's input names the file, the line or the key, the value found
+//! and the value wanted; the command line then exits with code 2. An error of the simulation itself has a
+//! reproducer, and exit code 1.
 
 use std::path::Path;
 
@@ -11,23 +12,23 @@ wordline_trace::input_errors! {
     /// An input that cannot be used, or an output that cannot be written.
     #[non_exhaustive]
     pub enum Error {
-        /// Keys of a configuration, each with its origin (`file:line: key` or `--set key`).
+        /// Faults in a configuration, each with its origin (`file:line: key` or `--set key`).
         #[error("{0}")]
         Config(Complaints),
-        /// The simulation is stuck: a bug in Wordline. The text lists the waiting commands, and has the
-        /// reproducer.
+        /// The simulation is stuck, by a bug in Wordline. The text lists the waiting commands and includes
+        /// the reproducer.
         #[error("the simulation makes no progress: {0}")]
         Stuck(String),
-        /// The user stopped before there was a result.
+        /// The user stopped the run before there was a result.
         #[error("stopped before the first request")]
         Stopped,
-        /// A change that the device or the host does not support; the reason.
+        /// A change that the device or the host does not support. The text is the reason.
         #[error("it cannot be changed: {0}")]
         CannotChange(&'static str),
-        /// A design or a policy took an invalid decision. The text has the reproducer.
+        /// A design or a policy took an invalid decision. The text includes the reproducer.
         #[error("{0}")]
         InvalidDecision(String),
-        /// An always-on check of the simulation failed: a bug in Wordline. The text has the reproducer.
+        /// A check of the simulation itself failed, by a bug in Wordline. The text includes the reproducer.
         #[error("{0}")]
         Invariant(String),
     }
@@ -46,12 +47,12 @@ impl From<wordline_trace::Error> for Error {
 }
 
 impl Error {
-    /// Whether the fault lies in the simulation itself or in a design, and not in the input.
+    /// Whether the fault lies in the simulation or in a design, not in the input.
     pub fn is_simulation_error(&self) -> bool {
         matches!(self, Self::Stuck(_) | Self::InvalidDecision(_) | Self::Invariant(_))
     }
 
-    /// Everything that is wrong with the input; empty where the input is not the reason.
+    /// The faults of the input; empty if the input is not the cause.
     pub fn findings(&self) -> Vec<Finding> {
         let path = |path: &Path| Some(path.display().to_string());
         let one = |file, line, key, found: &str, wanted: &str| {
@@ -76,10 +77,10 @@ impl Error {
     }
 }
 
-/// A fault of an input.
+/// A fault of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The file, preset or argument (`--set key`) that it stands in, where known.
+    /// The file, preset or argument (`--set key`) that contains the fault, if known.
     pub file: Option<String>,
     /// The line of the file, counted from 1.
     pub line: Option<u64>,
@@ -87,12 +88,12 @@ pub struct Finding {
     pub key: Option<String>,
     /// The value found.
     pub found: String,
-    /// The value that would be right.
+    /// The value wanted.
     pub wanted: String,
 }
 
 impl Finding {
-    /// The finding of a complaint, whose key follows its origin.
+    /// The finding of a complaint, whose text begins with the origin, then the key.
     fn of(complaint: &Complaint) -> Self {
         let Complaint { key, found, wanted } = complaint;
         let argument = key.strip_prefix("--set ").filter(|key| !key.contains(": "));
@@ -120,7 +121,7 @@ impl Finding {
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The error of an invalid decision of a design or a policy, if there was one.
+/// The error for an invalid decision of a design or a policy, if one was taken.
 #[inline]
 pub(crate) fn check_decisions(device: &impl BlockDevice) -> Result<()> {
     match device.invalid_decision() {

@@ -1,4 +1,4 @@
-//! The events of a run: those of its device, and those of its surroundings.
+//! The events of a run: events of its device, and events of its host and power supply.
 
 /// The events of a run of a device with events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) enum Event<E> {
     PowerCut,
     /// The time line begins or ends.
     Timeline,
-    /// The time at which a step of a session ends.
+    /// A step of a session ends.
     Pause,
 }
 

@@ -1,4 +1,4 @@
-//! Input files named by a user.
+//! Input files that a user names.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::output::is_standard;
 
-/// The name of standard input in messages.
+/// Name of standard input in messages.
 const STDIN: &str = "standard input";
 
-/// The greatest size of a file that is read as a whole: a configuration, a workload, a script. Chosen: a
-/// hundred times the largest embedded one.
+/// Greatest size of a file that is read as a whole: a configuration, a workload, a script. Chosen: a hundred
+/// times the largest embedded file.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The name of an input in messages.
@@ -19,13 +19,13 @@ pub fn shown(path: &Path) -> PathBuf {
     if is_standard(path) { STDIN.into() } else { path.to_owned() }
 }
 
-/// Opens a file named by a user; `-` is standard input.
+/// Opens a file that a user names; `-` is standard input.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be opened, or is a folder.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let file = match std::fs::metadata(path) {
-        // Reading it would fail with a less specific error.
+        // A folder could be opened, but reading it fails with a less specific error.
         Ok(about) if about.is_dir() => Err(ErrorKind::IsADirectory.into()),
         _ => open_file(path),
     };
@@ -39,10 +39,10 @@ fn open_file(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(File::open(path)?))
 }
 
-/// Reads a small file; `what` describes it to the user.
+/// Reads a small file as a whole. `what` describes the file in messages.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read, [`Error::Content`] if it exceeds the size limit.
+/// [`Error::File`] if the file cannot be read, [`Error::Content`] if it exceeds the size limit.
 pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = open_file(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -57,7 +57,7 @@ pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
 /// Reads a small text file.
 ///
 /// # Errors
-/// [`Error::Line`] where it is not UTF-8, and the errors of [`bytes`].
+/// [`Error::Line`] if the file is not UTF-8; the errors of [`bytes`].
 pub fn text(path: &Path, what: &str) -> Result<String> {
     String::from_utf8(bytes(path, what)?).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];

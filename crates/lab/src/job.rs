@@ -1,4 +1,4 @@
-//! A run with all its inputs, and its options beside device and workload.
+//! A run with all its inputs: device, initial state, requests and options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,37 +10,37 @@ use crate::provenance::Provenance;
 use crate::timeline::Timeline;
 use crate::transient::WarmUp;
 
-/// Options of a run or a session, beside its device and its workload.
+/// Options of a run or a session, in addition to its device and its workload.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// The initial state of the device; by default as the workload says.
+    /// Initial state of the device. Default: the state that the workload asks for.
     pub precondition: Option<Precondition>,
-    /// The warm-up, which is left out of the result. By default generated loads leave out everything until
-    /// the steady state, except on an empty device; recorded and given requests, jobs, profiles and sessions
-    /// leave out nothing.
+    /// The warm-up, whose requests are not measured. The default depends on the load. A generated load has a
+    /// warm-up until it is steady, unless the device is empty. Traces, given requests, jobs, profiles and
+    /// sessions have no warm-up.
     pub warm_up: Option<WarmUp>,
-    /// The precision of a metric: the run ends when it is reached, or when all requests have come.
+    /// The wanted precision of a metric. The run ends when it is reached, or after the last request.
     pub until: Option<Precision>,
-    /// Whether the result has every value as counted, also those that it would call
-    /// [unknown](crate::summary::Summary::unknown): for a caller that controls the state of the device, such
-    /// as an experiment.
+    /// Whether the result includes values that it would otherwise report as
+    /// [unknown](crate::summary::Summary::unknown). Meant for a caller that controls the state of the device,
+    /// such as an experiment.
     pub as_counted: bool,
-    /// The snapshot to restore the device from, in place of a precondition.
+    /// The snapshot from which the device is restored, in place of preconditioning.
     pub from_snapshot: Option<PathBuf>,
-    /// The file to save the device to after the run.
+    /// The file in which the device is saved after the run.
     pub save_snapshot: Option<PathBuf>,
-    /// The file to log every request to.
+    /// The file that logs every request.
     pub log: Option<PathBuf>,
-    /// The number of slowest requests to keep, each with its latency breakdown; none where requests have no
-    /// [tail attribution](crate::tail::Tail).
+    /// The number of slowest requests to list, each with its latency breakdown. Has no effect if the run has
+    /// no [tail attribution](crate::tail::Tail).
     pub slowest: Option<u32>,
     /// The time line to write.
     pub timeline: Option<Timeline>,
     /// The time of a power cut, if any.
     pub power_cut: Option<PowerCutPoint>,
-    /// The program that runs it, for the result.
+    /// The program that runs it, as recorded in the result.
     pub provenance: Provenance,
 }
 
@@ -50,7 +50,7 @@ impl RunOptions {
         Self { seed, ..Self::default() }
     }
 
-    /// The initial state of the device, for a workload whose default is `usual`.
+    /// The initial state of the device. `usual` is the default of the workload.
     pub(crate) fn start(&self, usual: Precondition) -> Start {
         match &self.from_snapshot {
             Some(path) => Start::Snapshot(path.clone()),
@@ -63,8 +63,8 @@ impl RunOptions {
 pub struct Job {
     /// The device, of any type.
     pub device: Arc<dyn Configured>,
-    /// Its initial state.
+    /// Initial state.
     pub start: Start,
-    /// The requests, and their description for the result.
+    /// The requests, and their description in the result.
     pub load: Load,
 }

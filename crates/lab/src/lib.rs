@@ -1,5 +1,5 @@
-//! The lab as a library: describe a device and a workload, run it, step through it, and read the results. The
-//! program `wordline` is built on this interface.
+//! The library behind the program `wordline`. It describes devices and workloads, runs them or steps through
+//! them, and reads the results.
 //!
 //! ```
 //! use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
@@ -17,18 +17,18 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | describe a device: a preset, a file or a table of keys, with settings on top, all validated | [`Device`] |
+//! | describe a device: a preset, a file or a table of keys, with settings on top | [`Device`] |
 //! | choose its requests and their pace: generated, recorded or given | [`Workload`] |
-//! | run it to its end | [`run()`], with [`RunOptions`] and an [`Observer`] |
-//! | advance it step by step, and decide the next request by the results so far | [`Session`] |
+//! | run a workload to its end | [`run()`], with [`RunOptions`] and an [`Observer`] |
+//! | advance a run step by step, and choose the next request by the results so far | [`Session`] |
 //! | list the faults of an input, by file, line and key | [`Error::findings`] |
 //! | read the result, with the names of the JSON | [`Summary`]; [`report`] |
 //! | add a device type or a design from another crate | [`Registry`]; [`devices`] |
 //! | run many in parallel | [`sweep`] |
 //! | find the bottleneck of a run by experiments | [`why`](why::why) |
 //!
-//! A run has one thread, and its result is a function of device, workload and seed. This crate uses files,
-//! but no terminal.
+//! A run has one thread. Its result is a function of device, workload and seed. This crate uses files, but no
+//! terminal.
 
 mod admission;
 pub mod arrivals;

@@ -1,4 +1,5 @@
-//! The load of a run: the initial state of the device, the requests, and their description for the result.
+//! The load of a run: the initial state of the device, the requests, and the data that describe them in the
+//! result.
 
 use std::path::PathBuf;
 
@@ -22,14 +23,15 @@ use crate::transient::WarmUp;
 pub enum Precondition {
     /// Nothing was ever written.
     Empty,
-    /// This fraction of the logical pages was written once, in order.
+    /// This fraction of the logical pages was written once, in ascending order.
     Filled(f64),
-    /// Everything was written, then overwritten at random until write amplification was steady.
+    /// All logical pages were written, then overwritten at random until write amplification was steady.
     Steady,
-    /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
+    /// As `Steady`, but only this fraction of the logical pages was written, from the first on. The number of
+    /// free blocks is not above that of a full device.
     SteadyTo(f64),
-    /// Everything was written once, in order; then the workload itself wrote this many times the device's
-    /// size, or until write amplification was steady.
+    /// All logical pages were written once, in ascending order. Then the workload itself wrote this many
+    /// drive writes, or until write amplification was steady.
     Workload(Option<f64>),
 }
 
@@ -49,10 +51,10 @@ impl Precondition {
     }
 }
 
-/// How a device gets its initial state.
+/// The way in which a device gets its initial state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// A new device is brought to this state.
+    /// A new device is brought into this state.
     Preconditioned(Precondition),
     /// The device is restored from the snapshot in this file.
     Snapshot(PathBuf),
@@ -61,71 +63,73 @@ pub enum Start {
 /// The time of a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerCutPoint {
-    /// After the completion of this many requests.
+    /// After this many completed requests.
     Requests(u64),
-    /// After this much time of the run.
+    /// After this simulated time, from the beginning of the run.
     Time(Duration),
 }
 
-/// The requests of a run, and their description for the result.
+/// The requests of a run, and the data that describe them in the result.
 pub struct Load {
-    /// Name of the device, for the result.
+    /// Name of the device in the result.
     pub device_name: String,
     /// The configuration as text, for a reproducer.
     pub config_text: String,
-    /// The source of the requests, for the result.
+    /// The source of the requests as the result describes it.
     pub source: Source,
-    /// The warm-up, which is left out of the result.
+    /// The warm-up, whose requests are not measured.
     pub warm_up: WarmUp,
-    /// The warm-up by whole passes that takes the place of `warm_up`, if any.
+    /// A warm-up of whole passes over the workload, which replaces `warm_up`.
     pub settling: Option<Settling>,
-    /// The precision of a metric that ends the run when it is reached.
+    /// The precision of a metric at which the run ends.
     pub until: Option<Precision>,
-    /// Whether the result has every value as counted.
+    /// Whether the result includes values that it would otherwise report as unknown.
     pub as_counted: bool,
-    /// The requests, including those for the warm-up. A request that cannot be read ends the run with its
-    /// error, after the completion of those before it.
+    /// The requests, including those of the warm-up. A request that cannot be read ends the run with its
+    /// error, after all earlier requests have completed.
     pub requests: RequestSource,
-    /// The number of measured requests, if known.
+    /// Number of measured requests, if known.
     pub total: Option<u64>,
-    /// Further requests for the warm-up; 0 where the warm-up takes its requests from the measured ones.
+    /// Number of additional requests for the warm-up. 0 if the warm-up uses the first of the measured
+    /// requests.
     pub beside: u64,
-    /// The pace of their submission.
+    /// The pace at which they are submitted.
     pub pace: Pace,
-    /// Their distribution over the submission queues of the device.
+    /// The mapping of requests to the submission queues of the device.
     pub spread: QueueMapping,
-    /// Their namespace, counted from 0.
+    /// Namespace of the requests, from 0.
     pub namespace: u16,
-    /// The stream of writes that name none; 0 for none.
+    /// Default stream of writes; 0 for none.
     pub stream: u8,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// The file to log every request to, if any.
+    /// The file that logs every request, if any.
     pub log: Option<PathBuf>,
-    /// The number of slowest requests to keep with their attribution, if requests are attributed.
+    /// Number of slowest requests to list, if requests have a tail attribution.
     pub slowest: Option<u32>,
-    /// The time line to write: the file, and its begin and end since the beginning of the run.
+    /// The time line to write: its file, and its begin and end, from the beginning of the run.
     pub timeline: Option<(PathBuf, Duration, Duration)>,
-    /// The file to save the device to after the run, if any.
+    /// The file in which the device is saved after the run, if any.
     pub save_snapshot: Option<PathBuf>,
     /// The time of a power cut, if any.
     pub power_cut: Option<PowerCutPoint>,
-    /// Notes for the user, for the result.
+    /// Notes for the user in the result.
     pub notes: Vec<String>,
-    /// The program that runs it, for the result.
+    /// The program that runs it, as recorded in the result.
     pub provenance: Provenance,
-    /// The trace file that the requests are read from, for the result.
+    /// Digest of the trace file that the requests come from, as recorded in the result.
     pub trace_file: Option<Fingerprint>,
-    /// Notes that are known only after the last request.
+    /// Notes that are only known after the last request.
     pub late_notes: LateNotes,
     /// The change of device and host after preparation.
     pub change: Change,
-    /// The requests for further passes, to warm the device up; none where they can be read only once.
+    /// Makes the requests of further passes for the warm-up. None if the requests can be read only once.
     pub passes: Option<PassSource>,
 }
 
 impl Load {
-    /// The measured requests without completions of a device, and without a generator's warm-up requests.
+    /// The measured requests in a fixed order, for uses without a device. A generator's warm-up requests are
+    /// left out.
     pub fn in_order(self) -> Requests {
         let most = if self.beside > 0 { self.total } else { None };
         let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
@@ -136,8 +140,8 @@ impl Load {
 impl std::str::FromStr for Precondition {
     type Err = String;
 
-    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and a fraction, `workload`, `workload:` and a
-    /// number of drive writes, or the fraction to fill.
+    /// Reads `empty`, `filled`, `steady-state`, `steady-state:FRACTION`, `workload` or
+    /// `workload:DRIVE-WRITES`. A fraction alone is the fraction to fill.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
         if let Some(drives) = text.strip_prefix("workload:") {

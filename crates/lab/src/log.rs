@@ -1,5 +1,5 @@
-//! The log of every request of a run: Parquet, by the low-level columns of the `parquet` crate without Arrow,
-//! or CSV, which is a trace that can be replayed.
+//! The log of every request of a run. A Parquet log is written with the low-level columns of the `parquet`
+//! crate, without Arrow. A CSV log is a trace that can be replayed.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use wordline_ssd::{Completion, Operation, SECTOR};
 use crate::error::{Error, Result};
 use crate::output::{Output, is_standard};
 
-/// The columns, as in docs/report.md: times in picoseconds since the beginning of the run, sectors of 512
-/// bytes, operations by their index in [`Operation::ALL`](wordline_ssd::Operation::ALL).
+/// The columns of docs/report.md. Times are picoseconds from the beginning of the run, sectors have 512
+/// bytes, operations are indices into [`Operation::ALL`](wordline_ssd::Operation::ALL).
 const SCHEMA: &str = "message request {
     required int64 submitted_ps;
     required int64 latency_ps;
@@ -29,14 +29,14 @@ const SCHEMA: &str = "message request {
     required boolean failed;
 }";
 
-/// The columns of a log in CSV, which are those of a trace: times in picoseconds, offsets and sizes in bytes.
-/// The trace reader ignores the last one.
+/// The columns of a CSV log. They are those of a trace: times in picoseconds, offsets and sizes in bytes. The
+/// trace reader ignores the column `failed`.
 const COLUMNS: &str = "t_ps,op,offset,size,resp_ps,failed";
 
-/// Requests of a row group. Chosen: a few megabytes.
+/// Number of requests in a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
 
-/// The error of the operating system in a Parquet error, if it has one.
+/// The operating system's error behind a Parquet error, or the Parquet error itself.
 pub fn reason(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),
@@ -44,7 +44,7 @@ pub fn reason(error: ParquetError) -> io::Error {
     }
 }
 
-/// Begins a compressed Parquet file with the columns of a schema.
+/// Creates a compressed Parquet file with the columns of a schema.
 ///
 /// # Errors
 /// Errors of the file, and an invalid schema.
@@ -55,28 +55,30 @@ pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedF
     SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
 }
 
-/// A log being written: it gets its name only when it is complete.
+/// A log during the run. The file gets its name only when it is complete.
 pub struct Log {
     path: PathBuf,
     sink: Sink,
     rows: Vec<(Completion, Instant)>,
 }
 
-/// The form of a log.
+/// The format of a log, and its file.
 enum Sink {
     Parquet(SerializedFileWriter<Output>),
     Csv(Output),
 }
 
 impl Log {
-    /// Creates a log for `path`, or for standard output: CSV where the name ends in `.csv`.
+    /// Creates a log at `path`, or on standard output. The format is CSV if the name ends in `.csv`,
+    /// otherwise Parquet.
     ///
     /// # Errors
     /// [`Error::File`] if `path` cannot be written, [`Error::Argument`] for another extension.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |reason| Error::File { path: path.into(), action: "write", reason };
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        // The extension of a device or a pipe means nothing, and nothing can be written below a file.
+        // The extension is ignored for a device or a pipe, and for a path that cannot be created because a
+        // file is in its way.
         let above = path.ancestors().skip(1).find(|above| above.exists());
         let may_be_new = !path.exists() && above.is_none_or(Path::is_dir);
         let is_file = !is_standard(path) && (path.is_file() || may_be_new);
@@ -101,9 +103,9 @@ impl Log {
         Ok(Self { path: path.into(), sink, rows: Vec::with_capacity(GROUP) })
     }
 
-    /// Adds a completion at `now`.
-    pub fn add(&mut self, completion: &Completion, now: Instant) -> Result<()> {
-        self.rows.push((*completion, now));
+    /// Adds a request that completed at `now`.
+    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
+        self.rows.push((*answer, now));
         if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
     }
 
@@ -116,11 +118,11 @@ impl Log {
         written.map_err(|reason| Error::File { path: self.path.clone(), action: "write", reason })
     }
 
-    /// Writes the remaining rows, with `facts` about the run where the format has metadata, and gives the log
-    /// its name.
+    /// Writes the remaining rows and gives the log its name. `facts` about the run go into the metadata of a
+    /// Parquet file.
     ///
     /// # Errors
-    /// [`Error::File`]; then no file is left.
+    /// [`Error::File`]; no file is left then.
     pub fn finish<const N: usize>(mut self, facts: [(&str, String); N]) -> Result<()> {
         if !self.rows.is_empty() {
             self.write_group()?;
@@ -180,7 +182,7 @@ fn write_columns(
     Ok(())
 }
 
-/// Writes lines of CSV.
+/// Writes rows as CSV lines.
 fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<()> {
     let mut text = String::with_capacity(rows.len() * 48);
     for (completion, now) in rows {

@@ -1,4 +1,4 @@
-//! Measurements during a run, and the summary made of them.
+//! Measurements during a run, and the summary that they are condensed to.
 
 use wordline_kernel::{Bytes, Duration, Histogram, Instant, Metrics, Series, counted};
 use wordline_nand::Stage;
@@ -27,41 +27,41 @@ use crate::{members, pools, verdict, wear};
 
 /// The measurements of a run in progress.
 pub struct Measurements<D: BlockDevice> {
-    /// Latency of each operation.
+    /// Latency histogram of each operation.
     latency: [Histogram; Operation::ALL.len()],
     failed: u64,
-    /// Sectors of a mapping unit, and discards that cover none completely.
+    /// Sectors of a mapping unit, and the number of discards that cover no whole mapping unit.
     per_unit: u64,
     ineffective_discards: u64,
     jobs: JobMeasurements,
     windows: Series<Sums>,
     readings: Readings,
-    /// Pages programmed that a window has counted.
+    /// Programmed pages that are already counted in a window.
     seen: Programmed,
     /// The record of completions, if any.
     record: Option<Record>,
-    /// The current batch of the measurement, where it has batches.
+    /// The current batch, if the measurement is divided into batches.
     batch: Option<Box<Self>>,
-    /// The beginning of the run, and the counters of the device then.
+    /// The beginning of the run, and the device counters at that time.
     begin: Instant,
     before: D::Mark,
 }
 
-/// How a run ended, or its state so far.
+/// The end of a run, or its state so far.
 pub struct RunEnd {
-    /// The end, or the present.
+    /// Time of the end, or the present time.
     pub end: Instant,
-    /// How it ended.
+    /// The reason for the end.
     pub outcome: Outcome,
     /// The trace file that was read.
     pub trace_file: Option<TraceFile>,
     /// Notes for the user.
     pub notes: Vec<String>,
-    /// Wall time of preconditioning and run, in seconds.
+    /// Wall time of preconditioning and of the run, in seconds.
     pub seconds: [f64; 2],
 }
 
-/// The sums of a window of the run.
+/// Sums over a window of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     counts: [u64; Operation::ALL.len()],
@@ -82,15 +82,15 @@ impl Sums {
         self.other_programs += later.other_programs;
     }
 
-    /// Counts the programs since those in `seen`. A power cut takes back programs that had not reached the
-    /// chips; the next ones compensate.
+    /// Counts the programs since `seen`. A power cut takes back programs that had not reached the chips, so
+    /// the counters of the device fall; no program is counted until they exceed `seen` again.
     fn count_programs(&mut self, now: Programmed, seen: &mut Programmed) {
         self.host_programs += now.host.saturating_sub(seen.host);
         self.other_programs += now.other.saturating_sub(seen.other);
         *seen = Programmed { host: seen.host.max(now.host), other: seen.other.max(now.other) };
     }
 
-    /// The window, for a device with mapping units of `unit` bytes.
+    /// The window in the form of a summary. `unit` is the mapping unit in bytes.
     fn window(&self, unit: u64) -> Window {
         let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
         Window {
@@ -110,8 +110,8 @@ impl Sums {
 }
 
 impl<D: BlockDevice> Measurements<D> {
-    /// Empty measurements for a run of `device` that begins at `begin`, with jobs of these names; completions
-    /// are added to `record`, if any.
+    /// Measurements of a run of `device` that begins at `begin`, still empty. `jobs` are the names of its
+    /// jobs. Completions are added to `record`, if there is one.
     pub fn new(record: Option<Record>, device: &D, begin: Instant, jobs: &[String]) -> Self {
         let windows = Series::default();
         Self {
@@ -130,7 +130,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Counts a completion, of a job if it has one, with the programs of the device until now.
+    /// Counts a completion, for its job too if it has one, and the programs of the device until now.
     #[inline]
     pub fn completed(
         &mut self,
@@ -168,13 +168,13 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Whether a discard covers no mapping unit completely, so that it has no effect.
+    /// Whether a discard has no effect because it covers no whole mapping unit.
     fn is_ineffective(&self, discard: &Completion) -> bool {
         let (first, sectors) = (discard.command.sector, discard.command.sectors);
         first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
     }
 
-    /// Reads the device if a window of the run has begun.
+    /// Reads the device if a new window has begun.
     #[inline]
     pub fn look(&mut self, device: &D, now: Instant) {
         let (windows, width) = (self.windows.windows().len(), self.windows.width());
@@ -188,7 +188,7 @@ impl<D: BlockDevice> Measurements<D> {
         &mut self.record
     }
 
-    /// Begins a batch, which is measured in addition to the whole.
+    /// Begins a batch. It is measured in addition to the whole run.
     pub fn begin_batch(&mut self, device: &D, now: Instant) {
         self.batch = Some(Box::new(Self::new(None, device, now, &[])));
     }
@@ -203,7 +203,7 @@ impl<D: BlockDevice> Measurements<D> {
         self.windows.windows().iter().map(|window| window.bytes[1]).sum()
     }
 
-    /// When the run began.
+    /// Time of the beginning of the run.
     pub fn begin(&self) -> Instant {
         self.begin
     }
@@ -255,7 +255,7 @@ impl<D: BlockDevice> Measurements<D> {
             verdict: None,
             recovery_seconds: 0.0,
             simulator: simulator(requests, [precondition_seconds, wall_seconds]),
-            // A device without flash programs nothing.
+            // A device without flash has no programs, so no write amplification.
             write_amplification: metrics
                 .get("flash.programmed_bytes")
                 .and_then(|_| write_amplification(metrics.count("flash.programmed_bytes"), programmed_of)),
@@ -289,7 +289,7 @@ impl<D: BlockDevice> Measurements<D> {
         summary
     }
 
-    /// Flash activity since the beginning, for values that depend on its victims.
+    /// Flash activity since the beginning of the run, for values that depend on GC victims.
     fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> FlashActivity {
         let free = [self.readings.first(), &device.gauges(end)];
         let tells = free.iter().all(|gauges| gauges.room > 0);
@@ -306,7 +306,7 @@ impl<D: BlockDevice> Measurements<D> {
         BufferBalance::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
     }
 
-    /// A note on a device that rejects writes, or on failed requests.
+    /// A note if the device rejects writes, or if requests failed.
     fn end_note(
         &self,
         outcome: Outcome,
@@ -319,7 +319,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Notes on requests smaller than a mapping unit of this size.
+    /// Notes on requests smaller than a mapping unit, whose size is `unit`.
     fn unit_notes(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
         let mut notes = Vec::new();
         if self.ineffective_discards > 0 {
@@ -339,7 +339,7 @@ impl<D: BlockDevice> Measurements<D> {
         notes
     }
 
-    /// A note on a device that rejects writes.
+    /// A note that the device rejects writes.
     fn end_of_life_note(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
@@ -390,7 +390,7 @@ impl<D: BlockDevice> Measurements<D> {
         all
     }
 
-    /// The windows; programs after the last completion count in the last one.
+    /// The windows of a summary. Programs after the last completion count in the last window.
     fn windows(&self, unit: u64, programmed: Programmed) -> Windows {
         let mut all = self.windows.windows().to_vec();
         if let Some(last) = all.last_mut() {
@@ -404,13 +404,13 @@ impl<D: BlockDevice> Measurements<D> {
     }
 }
 
-/// Speed of the simulator for this many requests and these seconds of preparation and run.
+/// Speed of the simulator for this many requests, from the wall times of preparation and run.
 fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
     let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
     Simulator { wall_seconds, precondition_seconds, requests_per_second }
 }
 
-/// The latency breakdown of all requests, or of a sample; empty where neither is recorded.
+/// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
 fn time(all: &Sums, times: Option<&Times>, tail: Option<&device::Tail>) -> Vec<TimeShare> {
     let share =
         |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
@@ -437,7 +437,7 @@ fn share(ps: u64, elapsed: Duration) -> f64 {
     ps as f64 / elapsed.ps().max(1) as f64
 }
 
-/// The latency distribution as in a summary.
+/// The latency distribution in the form of a summary.
 pub(crate) fn latency(histogram: &Histogram) -> Latency {
     let mut latency = Latency {
         mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,

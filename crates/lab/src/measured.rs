@@ -1,45 +1,46 @@
-//! Parts of a summary on the measured part of a load, its precision, and the metrics that it cannot answer.
+//! Parts of a summary: the warm-up, the precision reached, and the metrics that the run cannot answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The reason why a warm-up ended.
+/// The reason why the warm-up ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpEnd {
-    /// The transient had ended by MSER-5.
+    /// The transient was over by the rule MSER-5.
     Rule,
-    /// It had the requested length.
+    /// The warm-up reached the requested length.
     Asked,
-    /// It reached the limit on requests before the transient ended.
+    /// The warm-up reached its limit of requests before the transient was over.
     Limit,
 }
 
-/// The beginning of a load, left out of the result.
+/// The warm-up: the beginning of a load, which is not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// Requests completed by then.
+    /// Requests completed in the warm-up.
     pub requests: u64,
-    /// Simulated time by then, in seconds.
+    /// Simulated time of the warm-up, in seconds.
     pub seconds: f64,
-    /// Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended.
+    /// Reason for its end: `rule` (the transient was over), `asked` (the requested length) or `limit` (the
+    /// load was not steady yet).
     pub end: WarmUpEnd,
 }
 
-/// The precision of a metric.
+/// The precision reached for a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Attained {
-    /// The metric.
+    /// Dotted name of the metric.
     pub column: String,
-    /// Mean of its values in the batches; null where no batch was long enough for a value.
+    /// Mean of the metric over the batches; null if no batch was long enough for a value.
     pub mean: Option<f64>,
-    /// Half of the 95 % interval of that mean; null with fewer than two batches.
+    /// Half-width of the 95 % confidence interval of that mean; null with fewer than two batches.
     pub half_width: Option<f64>,
     /// The wanted half-width, relative to the mean.
     pub wanted: f64,
     /// Number of batches.
     pub batches: u64,
-    /// Requests of each.
+    /// Number of requests in a batch.
     pub requests_a_batch: u64,
     /// Whether the wanted precision was reached.
     pub is_reached: bool,
@@ -48,8 +49,8 @@ pub struct Attained {
 /// A metric that a run cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
-    /// The metric, as a dotted name; it has no value.
+    /// Dotted name of the metric, which has no value in the result.
     pub metric: String,
-    /// The reason.
+    /// The reason why it has no value.
     pub reason: String,
 }

@@ -6,7 +6,8 @@ use wordline_ssd::metrics::{Detail, MemberDetail, PoolDetail};
 use crate::summary::MemberUse;
 use crate::wear;
 
-/// The devices of an array; `busy` has the utilisation of all dies in order.
+/// The results of each device of an array. `busy` is the utilisation of all dies, in the order of the
+/// devices.
 pub fn usage(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
     let (mut pools, mut busy) = (&detail.pools[..], busy);
     let usage = |member: &MemberDetail| {

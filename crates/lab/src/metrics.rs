@@ -1,4 +1,4 @@
-//! Schemas of the metrics of devices in the JSON of a run.
+//! JSON schemas of the device metrics in a result.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl JsonSchema for MetricsSchema {
     }
 }
 
-/// The schema of the metrics of one of several pools.
+/// The schema of the metrics of a pool, for a device with several pools.
 pub(crate) struct PoolMetricsSchema;
 
 impl JsonSchema for PoolMetricsSchema {
@@ -41,7 +41,7 @@ impl JsonSchema for PoolMetricsSchema {
     }
 }
 
-/// An object for each section, and the metrics without a section.
+/// The schema of an object with an object for each section, and with the metrics that have no section.
 fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
     let mut sections = serde_json::Map::new();
     for metric in metrics {

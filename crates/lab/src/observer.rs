@@ -1,16 +1,18 @@
-//! Observers of a run, which are notified of its progress and can stop it.
+//! Observers of a run, which receive its progress and can stop it.
 
 /// The phase in which a trace is read, before the device is made.
 pub const READING: &str = "reading the trace";
-/// The phase before the first request; it ends without a report.
+/// The phase before the first request, in which the device is filled, or restored from a snapshot. Its end is
+/// not reported.
 pub const PRECONDITIONING: &str = "preconditioning";
-/// The second part of preconditioning, on the way to the steady state.
+/// The second part of preconditioning, in which random overwrites bring the device to its steady state.
 pub const OVERWRITING: &str = "overwriting";
-/// The same with writes of the workload itself.
+/// The second part of preconditioning by workload, in which writes of the workload bring the device to its
+/// steady state.
 pub const WARMING_UP: &str = "warming up";
-/// The phase in which requests are simulated but not yet measured.
+/// The phase in which requests are simulated, but not measured.
 pub const SETTLING: &str = "settling";
-/// The phase in which requests are simulated.
+/// The phase in which requests are simulated and measured.
 pub const RUNNING: &str = "running";
 
 /// The phase in which a device rebuilds its tables after a power cut.
@@ -21,33 +23,34 @@ pub const SAVING: &str = "saving a snapshot";
 
 /// An observer of a run, which shows its progress and can stop it.
 pub trait Observer {
-    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`],
-    /// [`RUNNING`] or [`SAVING`].
+    /// Begins a phase: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`],
+    /// [`RUNNING`] or [`SAVING`]. `_total` is its amount of work, if known.
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
-    /// The total work of the phase, as far as known.
+    /// Sets the amount of work of the phase, once it is known.
     fn set_total(&mut self, _total: u64) {}
-    /// Power was cut: in the phase [`RECOVERING`] the device reads this many pages.
+    /// Begins the phase [`RECOVERING`] after a power cut, in which the device will read this many pages.
     fn recovery_began(&mut self, _pages: u64) {}
-    /// The recovery ended, with this many requests completed; [`RUNNING`] continues.
+    /// Ends the recovery; [`RUNNING`] continues. So far, this many requests have completed.
     fn recovery_ended(&mut self, _completed: u64) {}
-    /// This many requests have completed. Returns false to stop the run.
+    /// Reports how many requests have completed. Returns false to stop the run.
     fn progress(&mut self, _completed: u64) -> bool {
         true
     }
-    /// Progress of a phase without completions: bytes in [`READING`] and [`SAVING`], pages written in
-    /// [`PRECONDITIONING`] and [`OVERWRITING`], pages read in [`RECOVERING`]. Returns false to stop the phase
-    /// and the run; in [`READING`] only the phase.
+    /// Reports progress of a phase without completions. The unit is bytes in [`READING`] and [`SAVING`],
+    /// pages written in [`PRECONDITIONING`] and [`OVERWRITING`], and pages read in [`RECOVERING`]. Returns
+    /// false to stop the phase. This also stops the run, except in [`READING`].
     fn phase_progress(&mut self, _done: u64) -> bool {
         true
     }
 }
 
-/// No observer.
+/// An observer that ignores everything.
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// An observer that shows nothing, and calls a function from time to time to decide whether to continue.
+/// An observer that shows nothing. It calls a function from time to time, and stops the run when the function
+/// returns false.
 pub struct ContinueWhile<F>(pub F);
 
 impl<F: FnMut() -> bool> Observer for ContinueWhile<F> {

@@ -1,4 +1,4 @@
-//! Panics caused by the input: a check of the simulation that fails on a damaged file.
+//! Turns panics into errors. A check of the simulation panics if the input is damaged.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,12 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is caught and becomes an error, so that its message is not printed.
+/// Whether a panic of this thread will be caught, so that its message must not be printed.
 pub fn is_panic_caught() -> bool {
     IS_CAUGHT.get()
 }
 
-/// Calls `f`, which catches its own panics; their messages are not printed.
+/// Calls `f`, which catches its own panics, without printing their messages.
 pub fn without_panic_message<T>(f: impl FnOnce() -> T) -> T {
     let before = IS_CAUGHT.replace(true);
     let result = f();

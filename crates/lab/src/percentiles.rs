@@ -1,25 +1,26 @@
-//! The percentiles of a latency: the one table for results, tables and charts.
+//! The latency percentiles of results, tables and charts.
 
 use crate::summary::Latency;
 
 /// A percentile of a latency distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// Its name for readers, such as `p99.9`.
+    /// Name for readers, such as `p99.9`.
     pub name: &'static str,
-    /// Its key in JSON, such as `p999`.
+    /// Key in JSON, such as `p999`.
     pub key: &'static str,
-    /// The fraction of requests at or below it.
+    /// The fraction of requests whose latency is at or below it.
     pub fraction: f64,
-    /// Its value in a distribution, in microseconds.
+    /// Reads its value from a distribution, in microseconds.
     pub of: fn(&Latency) -> Option<f64>,
     /// The value as a mutable reference.
     pub of_mut: fn(&mut Latency) -> &mut Option<f64>,
-    /// Whether it is a step of ten in rarity, for which charts of the tail draw a line; p50 is the first.
+    /// Whether charts of the tail draw a line for it. From p50 on, each such percentile is about ten times
+    /// rarer than the previous one.
     pub is_step: bool,
 }
 
-/// A row of the table: name, fraction, field, and whether it is a step.
+/// An entry of `PERCENTILES`: name, fraction, field, and `is_step`.
 macro_rules! percentile {
     ($name:literal, $fraction:literal, $field:ident, $is_step:literal) => {
         Percentile {

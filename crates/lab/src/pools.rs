@@ -1,4 +1,4 @@
-//! Measurements of the pools of a device, as in a summary.
+//! Results of the pools of a device for a summary.
 
 use wordline_ssd::device::{self, CommandTimes, Component};
 use wordline_ssd::metrics::PoolDetail;
@@ -6,7 +6,8 @@ use wordline_ssd::metrics::PoolDetail;
 use crate::summary::{CommandTime, PoolUse, WriteBack};
 use crate::wear;
 
-/// The pools, where there are several; `busy` has the utilisation of all dies in order.
+/// The results of each pool, if there are several. `busy` is the utilisation of all dies, in the order of the
+/// pools.
 pub fn usage(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     let (mut busy, group) = (busy.iter(), wear::blocks_a_value(pools));
     let usage = |pool: &PoolDetail| PoolUse {
@@ -29,7 +30,7 @@ pub fn usage(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     if pools.len() > 1 { pools.iter().map(usage).collect() } else { Vec::new() }
 }
 
-/// The commands that destaged the buffer to a pool.
+/// The commands that destaged pages to a pool.
 pub fn write_back(times: &device::WriteBack) -> WriteBack {
     WriteBack { fill: command_time(&times.fills), program: command_time(&times.programs) }
 }

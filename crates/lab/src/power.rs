@@ -1,4 +1,4 @@
-//! Power cuts of a run: their time and results.
+//! Power cuts during a run, and their results.
 
 use wordline_host::{HostQueue, Source};
 use wordline_kernel::{Calendar, Instant, Schedule, counted};
@@ -10,25 +10,25 @@ use crate::observer::Observer;
 use crate::report::Quantity;
 use crate::summary::PowerCut;
 
-/// Events of a recovery between two calls of the observer. Chosen: less than a hundredth of a second.
+/// Number of recovery events between two calls of the observer. Chosen: less than 10 ms of wall time.
 const CHECK_INTERVAL: u64 = 1 << 14;
 
 /// The power supply of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Power {
-    /// The beginning of the run.
+    /// Time of the beginning of the run.
     begin: Instant,
-    /// The pending cut.
+    /// The power cut that is still to come, if any.
     cut: Option<PowerCutPoint>,
     /// Whether the device is in recovery, so that the host waits.
     recovering: bool,
-    /// Number of recovery events.
+    /// Number of recovery events so far.
     events: u64,
     done: Vec<PowerCut>,
 }
 
 impl Power {
-    /// A power supply with a cut at that time, if any.
+    /// A power supply that cuts at `cut`, if given.
     pub(crate) fn new<E: Copy + PartialEq>(
         cut: Option<PowerCutPoint>,
         calendar: &mut Calendar<Event<E>>,
@@ -39,18 +39,18 @@ impl Power {
         Self { begin: calendar.now(), cut, ..Self::default() }
     }
 
-    /// Whether the power is to be cut after `completed` completions.
+    /// Whether to cut the power after `completed` completions.
     #[inline]
     pub(crate) fn is_due(&self, completed: u64) -> bool {
         matches!(self.cut, Some(PowerCutPoint::Requests(requests)) if completed >= requests)
     }
 
-    /// Marks the pending cut as done.
+    /// Marks the power cut as done.
     pub(crate) fn trigger(&mut self) {
         self.cut = None;
     }
 
-    /// Cuts the power and switches it on again.
+    /// Cuts the power and restores it.
     pub(crate) fn cut<D: BlockDevice, S: Source>(
         &mut self,
         device: &mut D,
@@ -61,7 +61,7 @@ impl Power {
         let now = calendar.now();
         let cut = device.power_cut(now);
         calendar.clear();
-        // Of the events outside the device, only a pending cut stays.
+        // Of the events outside the device, only a power cut that is still to come remains.
         if let Some(PowerCutPoint::Time(time)) = self.cut {
             calendar.at((self.begin + time).max(now), Event::PowerCut);
         }
@@ -78,7 +78,7 @@ impl Power {
         observer.recovery_began(device.pages_recovered() + device.pages_to_recover());
     }
 
-    /// Whether the device has just become ready again.
+    /// Whether the device has just ended its recovery.
     #[inline]
     pub(crate) fn has_recovered(&mut self, device: &impl BlockDevice) -> bool {
         if !self.recovering || !device.is_ready() {
@@ -94,23 +94,23 @@ impl Power {
         true
     }
 
-    /// Whether to call the observer again, after one more recovery event.
+    /// Counts a recovery event. Returns whether to call the observer now.
     pub(crate) fn is_observer_due(&mut self) -> bool {
         self.events += 1;
         self.events.is_multiple_of(CHECK_INTERVAL)
     }
 
-    /// Whether the host has to wait for the device.
+    /// Whether the host must wait for the device.
     pub(crate) fn is_off(&self) -> bool {
         self.recovering
     }
 
-    /// The result of each cut.
+    /// The result of each power cut.
     pub(crate) fn results(&self) -> &[PowerCut] {
         &self.done
     }
 
-    /// The notes of a result on its power cuts, and on a cut that did not take place.
+    /// The notes about the power cuts of a run, and about a cut that did not take place.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let missed = self.cut.map(|_| "the run was over before the power was to be cut".to_owned());
         self.done.iter().map(PowerCut::note).chain(missed)
@@ -118,7 +118,7 @@ impl Power {
 }
 
 impl PowerCut {
-    /// A sentence on the cut.
+    /// A sentence about this power cut.
     pub(crate) fn note(&self) -> String {
         format!(
             "the power was cut after {}: {} incomplete, {} and {} interrupted, the last writes of {} lost, {} returned; recovery read {} \
@@ -141,7 +141,7 @@ mod tests {
     use crate::summary::{Outcome, Summary};
     use crate::{Device, RunOptions, Selection, Unobserved, Workload, run};
 
-    /// A run of this many requests with a power cut after a number of completions.
+    /// A run of `requests` requests, with a power cut after `completed` completions.
     fn cut_after(completed: u64, requests: u64, options: RunOptions) -> Summary {
         let device = Device::preset("tiny").expect("the preset is embedded");
         let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
@@ -172,11 +172,11 @@ mod tests {
         }
     }
 
-    /// An observer that stops at its first call in a recovery, or never.
+    /// An observer that stops the run at its first call during a recovery, or never.
     #[derive(Default)]
     struct Watching {
         stops: bool,
-        /// Pages that a recovery will read, and pages read at each call.
+        /// Pages that the recovery will read, and the pages read at each call.
         pages: Option<u64>,
         read: Vec<u64>,
         completed: Option<u64>,
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Ten requests on a device with many pages, then a power cut.
+    /// The result of ten requests and a power cut, on a device with many pages.
     fn recovered_before(observer: &mut Watching) -> Summary {
         let set = ["part.geometry.blocks_per_plane=16".to_owned(), "ftl.over_provisioning=0.5".to_owned()];
         let preset = Some("bench-512g".to_owned());

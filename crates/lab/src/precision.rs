@@ -1,9 +1,10 @@
-//! The length of a measurement: until a metric has the wanted precision, by the method of batch means.
+//! The length of a measurement that ends when a metric has the wanted precision, by the method of batch
+//! means.
 //!
-//! The measured requests are divided into batches of equal numbers. A metric has a value in each batch, and
-//! the mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
-//! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent: at twice the least
-//! number, pairs of batches are merged, so that their length grows with the run.
+//! The measured requests are divided into batches of equal size. A metric has one value for each batch. The
+//! mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
+//! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent. When there are
+//! twice the least number of batches, pairs are merged, so batches grow with the run.
 
 use std::str::FromStr;
 
@@ -13,27 +14,27 @@ use crate::measured::Attained;
 use crate::student::Mean;
 use crate::summary::Summary;
 
-/// Completions of the first batches. Chosen: with fewer, few metrics have a value.
+/// Completions in the first batches. Chosen: few metrics have a value with fewer.
 const FIRST: u64 = 1_000;
 
-/// The least number of batches; more of them hardly narrow the interval (Schmeiser, "Batch size effects in
-/// the analysis of simulation output", Operations Research 30(3), 1982: 10 to 30).
+/// Least number of batches. More batches hardly narrow the interval (Schmeiser, "Batch size effects in the
+/// analysis of simulation output", Operations Research 30(3), 1982: 10 to 30).
 const LEAST: usize = 20;
 
 /// The wanted precision of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
-    /// The metric, as a dotted name; `p99` and other percentiles, and `mean`, are those of reads if there are
-    /// any, else of writes.
+    /// Dotted name of the metric. `mean` and percentiles such as `p99` refer to reads, or to writes if there
+    /// are no reads.
     pub column: String,
-    /// The greatest half-width of the 95 % interval, relative to the mean.
+    /// The greatest half-width of the 95 % confidence interval, relative to the mean.
     pub fraction: f64,
 }
 
 impl FromStr for Precision {
     type Err = String;
 
-    /// Reads a metric and a share, such as `p99:2%`.
+    /// Reads a metric and a fraction, such as `p99:2%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.rsplit_once(':').and_then(|(column, share)| {
             let percent: f64 = share.trim().strip_suffix('%')?.trim().parse().ok()?;
@@ -50,27 +51,27 @@ pub(crate) struct Batches {
     /// The full name of the metric, once it is known.
     column: Option<String>,
     values: Vec<f64>,
-    /// Completions of a batch, and of the current one.
+    /// Completions of a full batch, and of the current batch.
     length: u64,
     present: u64,
 }
 
 impl Batches {
-    /// Batches before the first one.
+    /// The state before the first batch.
     pub fn new(wanted: Precision) -> Self {
         Self { wanted, column: None, values: Vec::new(), length: FIRST, present: 0 }
     }
 
-    /// Completions until the metric is evaluated next.
+    /// Number of completions after which the metric is evaluated next.
     pub fn next(&self) -> u64 {
         self.length - self.present
     }
 
-    /// Ends a batch of the wanted length with this result. Returns whether it is complete: a batch in which
-    /// the metric is unknown continues.
+    /// Ends a batch whose results are `batch`. Returns whether the batch is complete; if the metric has no
+    /// value in it, the batch continues.
     ///
     /// # Errors
-    /// The metrics available, for an unknown name.
+    /// The names of the available metrics, if the name is unknown.
     pub fn take(&mut self, batch: &Summary) -> Result<bool, String> {
         self.present = self.length;
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
@@ -88,7 +89,7 @@ impl Batches {
                 self.length *= 2;
                 Ok(false)
             }
-            // A later batch without a value counts as part of the next one.
+            // A later batch without a value becomes part of the next one.
             Json::Null => {
                 self.present = 0;
                 Ok(false)
@@ -97,7 +98,7 @@ impl Batches {
         }
     }
 
-    /// Merges pairs of batches where there are many.
+    /// Merges pairs of batches once there are twice the least number.
     fn merge_pairs(&mut self) {
         if self.values.len() == 2 * LEAST {
             self.values =
@@ -106,7 +107,7 @@ impl Batches {
         }
     }
 
-    /// The precision reached.
+    /// The precision reached so far.
     pub fn attained(&self) -> Attained {
         let Mean { mean, half } = match self.values[..] {
             [] => Mean { mean: f64::NAN, half: None },
@@ -125,7 +126,7 @@ impl Batches {
     }
 }
 
-/// The name of a metric as in a result.
+/// The full name of a metric, as in a result.
 fn full_name(column: &str, run: &Summary) -> String {
     let is_percentile = column.strip_prefix('p').is_some_and(|digits| digits.parse::<u64>().is_ok());
     match column {
@@ -140,7 +141,8 @@ fn latencies(run: &Summary) -> &'static str {
     if run.host.reads > 0 { "host.read_latency_us" } else { "host.write_latency_us" }
 }
 
-/// The value of a dotted name: keys of tables, and items of lists by number or by name.
+/// The value at a dotted name. A part of the name is the key of a table, or the number or name of a list
+/// item.
 pub(crate) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(values, |inside, key| match inside {
         Json::Array(items) => {

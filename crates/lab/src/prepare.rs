@@ -1,4 +1,4 @@
-//! Preparation of a device before the first request: new, preconditioned, or restored from a snapshot.
+//! Prepares a device before the first request: new, preconditioned, or restored from a snapshot.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ pub(crate) struct Prepared<D: BlockDevice> {
     pub(crate) device: D,
     /// The pending events.
     pub(crate) agenda: Agenda<D::Event>,
-    /// The seed of the device.
+    /// Seed of the device.
     pub(crate) seed: u64,
-    /// The preparation so far, a sentence each.
+    /// The steps of the preparation, a sentence each.
     pub(crate) history: Vec<String>,
 }
 
 impl<D: BlockDevice> Prepared<D> {
-    /// Prepares the device as `start` says; notes of the preparation are added to the load.
+    /// Prepares the device as `start` describes, and adds notes about it to the load.
     pub(crate) fn of<T: DeviceType<Device = D>>(
         device: &T,
         start: &Start,
@@ -64,7 +64,7 @@ impl<D: BlockDevice> Prepared<D> {
         Ok(Self { device, agenda, seed, history })
     }
 
-    /// Preconditions a new device: with the workload, where `load` has one.
+    /// Preconditions a new device. Preconditioning by workload uses the requests of `load`.
     pub(crate) fn preconditioned(
         mut device: D,
         precondition: Precondition,
@@ -117,8 +117,8 @@ impl<D: BlockDevice> Prepared<D> {
     }
 }
 
-/// Reports progress of writing to an observer: first filling, then overwriting as a separate phase, since its
-/// pages take longer.
+/// Reports the progress of preconditioning to an observer. Overwriting is reported as a phase of its own,
+/// because its pages take longer than those of filling.
 fn phase_progress(written: FillProgress, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
     let FillProgress { pages, filled, expected } = written;
     if pages <= filled || expected == filled {
@@ -132,7 +132,7 @@ fn phase_progress(written: FillProgress, overwrites: &mut bool, observer: &mut d
     observer.phase_progress(pages.min(expected) - filled)
 }
 
-/// The error of a precondition by workload where only a device is prepared.
+/// The error if preconditioning by workload is asked for, but there is no workload.
 fn no_workload() -> Error {
     Error::Argument {
         what: "precondition".into(),
@@ -141,7 +141,7 @@ fn no_workload() -> Error {
     }
 }
 
-/// A sentence on bringing a device, or a part `of` it, to its steady state; `of` can also say how it is left.
+/// A sentence about how a device, or the part `of` it, became steady. `of` may also describe its final state.
 fn steady(done: Steady, of: &str) -> String {
     let overwritten = match done.amplification {
         Some(amplification) => format!(
@@ -153,7 +153,7 @@ fn steady(done: Steady, of: &str) -> String {
     format!("preconditioned to the steady state of uniform random writes{of}{overwritten}")
 }
 
-/// Pages written before the first request to a device of this shape, where known.
+/// Number of pages that are written before the first request, for a device of this shape, if known.
 pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
     match start {
         Start::Preconditioned(Precondition::Filled(fraction)) => {
@@ -163,17 +163,17 @@ pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
     }
 }
 
-/// A snapshot to be made.
+/// The description of a snapshot to make.
 pub struct SnapshotRequest<'a> {
     /// The name of the device.
     pub(crate) name: &'a str,
-    /// Its configuration.
+    /// Configuration.
     pub(crate) text: &'a str,
-    /// The state to bring it into.
+    /// The initial state to bring the device into.
     pub(crate) precondition: Precondition,
     /// The seed of the device.
     pub(crate) seed: u64,
-    /// The output that it is saved to.
+    /// The output for the snapshot.
     pub(crate) to: Output,
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use wordline_ssd::Parts;
     use wordline_ssd::policy::router::Single;
 
-    /// The phases reported: the name, the progress at the last call, and the total expected then.
+    /// The reported phases: name, progress at the last call, and total expected at that time.
     #[derive(Default)]
     struct Phases(Vec<(&'static str, u64, u64)>);
 

@@ -1,4 +1,4 @@
-//! The provenance of a result: program, command line and trace.
+//! The origin of a result: program, command line and trace.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -10,25 +10,26 @@ use sha2::{Digest, Sha256};
 
 use crate::output::is_standard;
 
-/// The version of the layout of results in JSON, reports and logs; it grows with each change that breaks
-/// readers of the previous one.
+/// Version of the result layout in JSON, reports and logs. It grows with each change that breaks readers of
+/// the previous layout.
 pub const SCHEMA: u32 = 2;
 
 /// The program that made a result, and its command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Provenance {
-    /// The version of the layout of this result.
+    /// Version of the layout of this result.
     pub schema: u32,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// The commit that the program was built from; null where unknown.
+    /// Commit that the program was built from; null if unknown.
     pub commit: Option<String>,
-    /// The command line by arguments; empty without one.
+    /// The arguments of the command line; empty if there was none.
     pub command: Vec<String>,
 }
 
 impl Provenance {
-    /// The provenance of a result of this library, in a program of this `commit` with this `command` line.
+    /// The origin of a result of this library, made by a program that was built from `commit` and called with
+    /// `command`.
     pub fn of(commit: Option<&str>, command: Vec<String>) -> Self {
         let version = env!("CARGO_PKG_VERSION").into();
         Self { schema: SCHEMA, version, commit: commit.map(Into::into), command }
@@ -58,16 +59,17 @@ fn quoted(argument: &str) -> String {
 /// A trace file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TraceFile {
-    /// The path as it was given.
+    /// The path as the user wrote it.
     pub path: String,
-    /// Its size on disk.
+    /// Size on disk in bytes.
     pub bytes: u64,
-    /// SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); for a
-    /// directory, of its files in order of their names.
+    /// SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`). For a
+    /// directory, SHA-256 of its files in order of their names.
     pub sha256: String,
 }
 
-/// The most bytes that are hashed. Chosen: a second or two, against a run that reads all of them.
+/// Greatest number of bytes that are hashed. Chosen: hashing takes a second or two, and the run reads all
+/// bytes anyway.
 const MOST_HASHED: u64 = 1 << 30;
 
 /// The digest of a trace file, computed in the background.
@@ -79,8 +81,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Begins with the file `path`, or the files of a directory; `None` for an input that cannot be read
-    /// twice.
+    /// Begins to compute the digest of a file, or of the files of a directory. Returns `None` if the input
+    /// cannot be read twice.
     pub fn of(path: &Path) -> Option<Self> {
         let before = std::fs::metadata(path).ok().filter(|_| !is_standard(path))?;
         let path = path.to_owned();
@@ -95,8 +97,8 @@ impl Fingerprint {
         self.hashing.is_finished()
     }
 
-    /// Waits for the digest; `None` if the file could not be read again, or has changed since the beginning:
-    /// the run may have read other bytes.
+    /// Waits for the digest. Returns `None` if the file could not be read again, or has changed since the
+    /// beginning, because the run may have read other bytes.
     pub fn finish(self) -> Option<TraceFile> {
         let found = self.hashing.join().ok()?.ok()?;
         let now = std::fs::metadata(&self.path).ok()?;
@@ -142,7 +144,7 @@ mod tests {
         let path = folder.path().join("abc");
         std::fs::write(&path, "abc").expect("the directory can be written");
         let found = Fingerprint::of(&path).expect("a file").finish().expect("it can be read");
-        // FIPS 180-4, the example of one block.
+        // FIPS 180-4, example of one block.
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((found.bytes, found.sha256.as_str()), (3, known));
         let all = Fingerprint::of(folder.path()).expect("a folder").finish().expect("it can be read");

@@ -1,4 +1,4 @@
-//! The record of completions, beside the measurements: a log file, a list kept for a session, or both.
+//! The record of completions: a log file, a list kept for a session, or both.
 
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_ssd::{Completion, Operation, SECTOR};
@@ -7,24 +7,24 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::summary::Summary;
 
-/// A completion as a session returns it.
+/// A completed request as a session returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRequest {
-    /// The number of the request, as [`Session::submit`](crate::Session::submit) returned it: counted from 0
-    /// in order of submission, and from 0 again after 2^32.
+    /// Number of the request, as [`Session::submit`](crate::Session::submit) returned it. Numbers count from
+    /// 0 in order of submission, and begin at 0 again after 2^32 requests.
     pub number: u32,
-    /// Its operation.
+    /// Operation.
     pub operation: Operation,
-    /// Its first byte.
+    /// First byte.
     pub offset: Bytes,
-    /// Its size.
+    /// Size.
     pub size: Bytes,
-    /// The time of completion, counted from the beginning of the session.
+    /// Time of completion, from the beginning of the session.
     pub time: Instant,
-    /// The time from submission to completion.
+    /// Time from submission to completion.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life, a read of lost data, or a compare that
-    /// found a difference.
+    /// Whether the request failed. This happens for a write to a device at the end of its life, a read of
+    /// lost data, and a compare that found a difference.
     pub failed: bool,
 }
 
@@ -36,14 +36,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record with only a `log`; none without one.
+    /// A record that only writes a `log`; `None` without a log.
     pub fn of(log: Option<Log>) -> Option<Self> {
         log.map(|log| Self { log: Some(log), kept: None })
     }
 
-    /// Adds a completion at `now`, counted from the beginning of the run.
-    pub fn add(&mut self, completion: &Completion, now: Instant) -> Result<()> {
-        let Completion { command, latency, failed } = *completion;
+    /// Adds a completion at `now`, which counts from the beginning of the run.
+    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
+        let Completion { command, latency, failed } = *answer;
         if let Some(kept) = &mut self.kept {
             kept.push(CompletedRequest {
                 number: command.tag,
@@ -56,29 +56,28 @@ impl Record {
             });
         }
         match &mut self.log {
-            // A request that was outstanding when the measurement began has no place in a log that begins
-            // there.
-            Some(log) if latency <= now - Instant::ZERO => log.add(completion, now),
+            // A log that begins with the measurement leaves out requests that were submitted before.
+            Some(log) if latency <= now - Instant::ZERO => log.add(answer, now),
             _ => Ok(()),
         }
     }
 
-    /// Keeps completions from now on, until they are [taken](Self::take).
+    /// Begins to keep completions for [`take`](Self::take).
     pub fn keep(record: &mut Option<Self>) {
         record.get_or_insert_default().kept.get_or_insert_default();
     }
 
-    /// Stops keeping completions; without a log there is no record then.
+    /// Stops keeping completions. Without a log the record ends.
     pub fn stop_keeping(record: &mut Option<Self>) {
         *record = record.take().and_then(|record| Self::of(record.log));
     }
 
-    /// Takes the completions that were kept.
+    /// Returns and removes the kept completions.
     pub fn take(&mut self) -> Vec<CompletedRequest> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Completes the log with facts about the run.
+    /// Finishes the log, with facts about the run.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File) if it cannot be written.

@@ -1,4 +1,4 @@
-//! The data needed to repeat a run in which a check failed.
+//! The reproducer: the data needed to repeat a run in which a check failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -23,7 +23,7 @@ impl Reproducer {
         }
     }
 
-    /// The text of a reproducer for a fault of Wordline itself.
+    /// The text of a reproducer for a bug in Wordline.
     fn of_fault(&self, position: u64) -> String {
         format!("This is a fault of Wordline, not of the input. {}", self.text(position))
     }
@@ -36,13 +36,13 @@ impl Reproducer {
         )
     }
 
-    /// Runs `prepare`, before the first request; an internal fault gets the reproducer.
+    /// Calls `prepare`, before the first request. A bug that it reveals becomes an error with the reproducer.
     pub(crate) fn guard<T>(&self, prepare: impl FnOnce() -> Result<T>) -> Result<T> {
         self.with_reproducer(0, catch_unwind(AssertUnwindSafe(prepare)))
     }
 
-    /// The result `caught` after this many submitted requests; an internal fault, or a fault of a design,
-    /// gets the reproducer.
+    /// The result `caught`, after `position` submitted requests. A bug, or an invalid decision of a design,
+    /// becomes an error with the reproducer.
     pub(crate) fn with_reproducer<T>(&self, position: u64, caught: thread::Result<Result<T>>) -> Result<T> {
         match caught {
             Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.of_fault(position)))),

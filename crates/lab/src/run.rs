@@ -1,5 +1,5 @@
-//! Runs: a workload passes through a host queue into a device, and is measured. A run is a [`Session`] that
-//! is advanced to its end in one step.
+//! Runs. A run sends the requests of a workload through a host queue to a device, and measures them. It is a
+//! [`Session`] that is advanced to its end in one step.
 
 use wordline_kernel::Duration;
 use wordline_ssd::BlockDevice;
@@ -29,11 +29,14 @@ use crate::workload::{Origin, Workload};
 /// ```
 ///
 /// # Errors
-/// Input that cannot be read, and settings that do not fit together, each with what was found and what was
-/// wanted. [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written,
-/// [`Error::Stopped`] if the observer stopped it before the first request; with a reproducer,
-/// [`Error::InvalidDecision`] for an invalid decision of a design, [`Error::Invariant`] if a check of the
-/// simulation fails, and [`Error::Stuck`] if it makes no progress.
+/// - [`Error::Argument`] for a request beyond the device, and for settings that do not fit together.
+/// - [`Error::File`] if the log cannot be written, and the other errors of input that cannot be read.
+/// - [`Error::Stopped`] if the observer stopped the run before the first request.
+/// - [`Error::InvalidDecision`] if a design took an invalid decision.
+/// - [`Error::Invariant`] if a check of the simulation fails.
+/// - [`Error::Stuck`] if the simulation makes no progress.
+///
+/// The last three include a reproducer.
 pub fn run(
     device: &Device,
     workload: &Workload,
@@ -50,7 +53,7 @@ pub fn run(
     run_job(workload.job(device, &options, observer)?, observer)
 }
 
-/// The time window of a run around its slowest request, found by a separate run.
+/// The time window around the slowest request of a run. A separate run finds the request.
 fn around_slowest(
     device: &Device,
     workload: &Workload,
@@ -83,7 +86,7 @@ pub fn run_job(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
     Session::of(job, observer)?.finish_observed(observer)
 }
 
-/// Runs a load on a new device of any type to its end, or until the observer stops it.
+/// Makes a device of any type, and runs a load on it to its end, or until the observer stops it.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -99,10 +102,10 @@ where
     Session::on(device, precondition, load, observer)?.finish_observed(observer)
 }
 
-/// Preconditions a new device and saves it.
+/// Makes a device, preconditions it, and saves it as a snapshot.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer stops it.
+/// [`Error::File`] if the snapshot cannot be written, [`Error::Stopped`] if the observer stopped it.
 pub fn make_snapshot(
     device: &Device,
     precondition: Precondition,

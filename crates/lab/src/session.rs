@@ -1,4 +1,4 @@
-//! Sessions: runs that are advanced step by step, as far as the caller wants each time.
+//! Sessions: runs that the caller advances step by step.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -22,12 +22,12 @@ use crate::trace::Request;
 use crate::transient::WarmUp;
 use crate::workload::Workload;
 
-/// A device in operation, which gets requests and is advanced as far as its caller wants. A
-/// [run](crate::run()) is a session that is advanced to its end in one step; whatever the steps, equal
-/// requests give an equal digest.
+/// A device that receives requests and that the caller advances in steps. A [run](crate::run()) is a session
+/// that is advanced to its end in one step. The steps do not affect the result: the same requests give the
+/// same digest.
 ///
-/// Requests come from a workload, or one by one through [`submit`](Self::submit) where the workload is
-/// [`Workload::submitted`]. A host that decides by what it measures looks like this:
+/// Requests come from a workload. With [`Workload::submitted`] they come one by one through
+/// [`submit`](Self::submit). This host chooses its next request by the latency of the last one:
 ///
 /// ```
 /// use wordline_lab::trace::{Op, Request};
@@ -48,8 +48,8 @@ use crate::workload::Workload;
 /// # Ok::<(), wordline_lab::Error>(())
 /// ```
 ///
-/// After an error of the simulation ([`Error::Stuck`], [`Error::InvalidDecision`], [`Error::Invariant`]) a
-/// session is over, and every further call returns an error. Wrong input has no effect.
+/// A session ends with an error of the simulation ([`Error::Stuck`], [`Error::InvalidDecision`],
+/// [`Error::Invariant`]); every later call returns an error. Invalid input leaves the session unchanged.
 pub struct Session {
     steps: Box<dyn SteppedRun>,
     reproducer: Reproducer,
@@ -65,10 +65,10 @@ impl Session {
         Self::open_observed(device, workload, options, &mut Unobserved)
     }
 
-    /// The same with an observer of the preparation.
+    /// Opens a session like [`open`](Self::open), with an observer of the preparation.
     ///
     /// # Errors
-    /// As for [`open`](Self::open), and [`Error::Stopped`] if the observer stopped it.
+    /// Those of [`open`](Self::open), and [`Error::Stopped`] if the observer stopped it.
     pub fn open_observed(
         device: &Device,
         workload: &Workload,
@@ -79,10 +79,10 @@ impl Session {
         Self::of(workload.job(device, &RunOptions { warm_up, ..options.clone() }, observer)?, observer)
     }
 
-    /// The session of a job.
+    /// Opens the session of a job.
     ///
     /// # Errors
-    /// As for [`open_observed`](Self::open_observed).
+    /// Those of [`open_observed`](Self::open_observed).
     pub fn of(job: Job, observer: &mut dyn Observer) -> Result<Self> {
         let Job { device, start, load } = job;
         let reproducer = Reproducer::of(&load);
@@ -90,10 +90,10 @@ impl Session {
         Ok(Self { steps, reproducer, is_broken: false })
     }
 
-    /// The session of a load on a new device of any type.
+    /// Opens a session of a load on a new device of any type.
     ///
     /// # Errors
-    /// As for [`open_observed`](Self::open_observed).
+    /// Those of [`open_observed`](Self::open_observed).
     pub fn on<D>(
         device: D,
         precondition: Precondition,
@@ -115,19 +115,19 @@ impl Session {
         Ok(Self { steps, reproducer, is_broken: false })
     }
 
-    /// Submits a request to the session. The device accepts it at its [arrival](Request::arrival), counted
-    /// from the beginning of the session; with a queue depth, as soon as a slot is free. Nothing happens
-    /// before the session advances. Returns the number of the request, counted from 0, which its
-    /// [`CompletedRequest`] carries.
+    /// Submits a request to the session. In an open loop the device accepts it at its
+    /// [arrival](Request::arrival), counted from the beginning of the session. With a queue depth the device
+    /// accepts it as soon as a slot is free. The request is only handled when the session advances. Returns
+    /// the number of the request, from 0, which is also in its [`CompletedRequest`].
     ///
     /// # Errors
-    /// [`Error::Argument`] for a request beyond the device, for an arrival before the present or before the
-    /// last request, and for a session whose requests come from a workload. The session is unchanged then.
+    /// [`Error::Argument`] for a request beyond the device, for an arrival in the past or before the previous
+    /// request, and for a session whose requests come from a workload. The session is then unchanged.
     pub fn submit(&mut self, request: &Request) -> Result<u64> {
         self.guarded(|steps| steps.submit(request))
     }
 
-    /// Advances the session. Returns where it stopped.
+    /// Advances the session to `until`. Returns the reason why it stopped.
     ///
     /// # Errors
     /// The errors of [`run`](crate::run()), and [`Error::Argument`] for a time in the past.
@@ -135,31 +135,32 @@ impl Session {
         self.advance_observed(until, &mut Unobserved)
     }
 
-    /// The same with an observer, which can stop it; the session can be advanced further.
+    /// Advances the session like [`advance`](Self::advance), with an observer that can stop it. The session
+    /// can be advanced further afterwards.
     ///
     /// # Errors
-    /// As for [`advance`](Self::advance).
+    /// Those of [`advance`](Self::advance).
     pub fn advance_observed(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason> {
         self.guarded(|steps| steps.advance(until, observer))
     }
 
-    /// The completions since the last call, in order. They are kept until then.
+    /// The requests that completed since the last call, in order of completion.
     pub fn completions(&mut self) -> Vec<CompletedRequest> {
         self.steps.completions()
     }
 
-    /// The present, counted from the beginning of the session.
+    /// The present, from the beginning of the session.
     pub fn now(&self) -> Instant {
         self.standing().now
     }
 
-    /// The state of the session: its time, and the counts of waiting, outstanding and completed requests.
+    /// The state of the session: its time, and the numbers of waiting, outstanding and completed requests.
     pub fn standing(&self) -> Standing {
         self.steps.standing()
     }
 
-    /// The metrics of the device since the beginning of the session, as counted: a metric that a
-    /// [summary](Self::summary) calls unknown has its value here.
+    /// The metrics of the device since the beginning of the session. They include values that a
+    /// [summary](Self::summary) reports as unknown.
     pub fn metrics(&self) -> Metrics {
         self.steps.metrics()
     }
@@ -169,16 +170,17 @@ impl Session {
         self.steps.host()
     }
 
-    /// The result so far, as by [`finish`](Self::finish): `interrupted` where requests are left.
+    /// The result so far, in the form of [`finish`](Self::finish). Its outcome is `interrupted` if requests
+    /// are left.
     pub fn summary(&mut self) -> Summary {
         self.steps.summary()
     }
 
-    /// Cuts the power at the present instant, and switches it on again. Outstanding requests are lost; the
-    /// device recovers as the session advances, and accepts requests afterwards.
+    /// Cuts the power at the present instant, and restores it. Outstanding requests are lost. The device
+    /// recovers while the session advances, and accepts requests after its recovery.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the device is still recovering from another power cut.
+    /// [`Error::Argument`] if the device is still recovering from an earlier power cut.
     pub fn cut_power(&mut self) -> Result<()> {
         self.guarded(|steps| steps.cut_power(&mut Unobserved))
     }
@@ -187,14 +189,15 @@ impl Session {
     /// unchanged.
     ///
     /// # Errors
-    /// [`Error::Argument`] unless every request has completed, [`Error::File`] if it cannot be written.
+    /// [`Error::Argument`] unless every request has completed, [`Error::File`] if the snapshot cannot be
+    /// written.
     pub fn save(&mut self, path: &Path) -> Result<()> {
         let to = Output::open(path)?;
         self.guarded(|steps| steps.save(to, &mut Unobserved))
     }
 
     /// Advances to the end of the workload, or until all submitted requests have completed. Returns the
-    /// result, which equals that of a run of the same requests.
+    /// result, which equals the result of a run with the same requests.
     ///
     /// # Errors
     /// The errors of [`run`](crate::run()).
@@ -202,15 +205,16 @@ impl Session {
         self.finish_observed(&mut Unobserved)
     }
 
-    /// The same with an observer, which can stop it: the result then covers the requests completed so far.
+    /// Finishes the session like [`finish`](Self::finish), with an observer that can stop it. The result then
+    /// covers the requests completed so far.
     ///
     /// # Errors
-    /// As for [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn finish_observed(mut self, observer: &mut dyn Observer) -> Result<Summary> {
         self.guarded(|steps| steps.finish(observer))
     }
 
-    /// Calls `step`; an error of the simulation, also a panic, ends the session.
+    /// Calls `step`. An error of the simulation or a panic ends the session.
     fn guarded<T>(&mut self, step: impl FnOnce(&mut dyn SteppedRun) -> Result<T>) -> Result<T> {
         if self.is_broken {
             return Err(Error::Argument {

@@ -1,29 +1,31 @@
-//! A warm-up by whole passes over the workload, until the counters of the device grow by as much in a pass as in the one before.
+//! A warm-up of whole passes over the workload. It ends when the results of a pass are close to those of the
+//! previous pass.
 
 use serde_json::Value as Json;
 
 use crate::precision::follow;
 use crate::summary::Summary;
 
-/// How a device is warmed up by its own workload, pass by pass, in the time of the run.
+/// A warm-up by the workload itself, pass by pass, in simulated time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settling {
-    /// Requests of a pass.
+    /// Number of requests in a pass.
     pub pass: u64,
-    /// Passes after which measuring begins even if the device has not settled.
+    /// Greatest number of passes. The measurement then begins even if the device has not settled.
     pub most: u32,
-    /// Columns of the result of a pass, by their names with dots.
+    /// Dotted names of the results of a pass that must settle.
     pub columns: Vec<String>,
-    /// The largest relative change of a column, from one pass to the next, with which the device counts as settled.
+    /// Greatest relative change of a column, from one pass to the next, at which the device counts as
+    /// settled.
     pub within: f64,
 }
 
-/// The changes of the columns from pass to pass.
+/// Changes of the columns from pass to pass.
 pub(crate) struct PassChanges<'a> {
     wanted: &'a Settling,
     last: Option<Vec<f64>>,
     count: u32,
-    /// The column that changed most in the last pass, and by how much; none before the second pass.
+    /// The column with the greatest change in the last pass, and this change. `None` before the second pass.
     largest_change: Option<(&'a str, f64)>,
 }
 
@@ -32,15 +34,15 @@ impl<'a> PassChanges<'a> {
         Self { wanted, last: None, count: 0, largest_change: None }
     }
 
-    /// Requests that have completed at the end of the next pass.
+    /// Total number of completed requests at the end of the next pass.
     pub fn next(&self) -> u64 {
         u64::from(self.count + 1) * self.wanted.pass
     }
 
-    /// Takes in the result of a pass.
+    /// Adds the result of a pass.
     ///
     /// # Errors
-    /// The name of a column that is not a number of this result.
+    /// The name of a column that the result does not have, or that is not a number.
     pub fn add(&mut self, pass: &Summary) -> Result<(), &'a str> {
         let values = serde_json::to_value(pass).expect("a summary's keys are text");
         let of = |column: &'a String| follow(&values, column).and_then(Json::as_f64).ok_or(column.as_str());
@@ -55,17 +57,17 @@ impl<'a> PassChanges<'a> {
         Ok(())
     }
 
-    /// Whether no column changed by more than is allowed in the last pass.
+    /// Whether every column changed by at most the allowed amount in the last pass.
     pub fn is_settled(&self) -> bool {
         self.largest_change.is_some_and(|(_, change)| change <= self.wanted.within)
     }
 
-    /// Whether there may be no further pass.
+    /// Whether the greatest number of passes is reached.
     pub fn is_last(&self) -> bool {
         self.count >= self.wanted.most
     }
 
-    /// The note of the result on a device that did not settle.
+    /// The note for a device that did not settle.
     pub fn note(&self) -> String {
         let (count, change) = (self.count, self.largest_change);
         let change = change.map_or_else(
@@ -76,7 +78,7 @@ impl<'a> PassChanges<'a> {
     }
 }
 
-/// The change between two values as a fraction of the larger one; 0 between two zeros.
+/// The change between two values as a fraction of the larger one; 0 if both are zero.
 fn change(last: f64, now: f64) -> f64 {
     let largest = last.abs().max(now.abs());
     if largest == 0.0 { 0.0 } else { (now - last).abs() / largest }

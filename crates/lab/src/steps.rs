@@ -1,4 +1,4 @@
-//! The interface of a run in progress on a device of any type, which a [`Session`](crate::Session) drives.
+//! The interface through which a [`Session`](crate::Session) drives a run on a device of any type.
 
 use wordline_kernel::{Instant, Metrics};
 
@@ -9,83 +9,83 @@ use crate::record::CompletedRequest;
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
 
-/// How far to advance a session.
+/// The point to which a session is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepTarget {
-    /// To this time, counted from the beginning of the session. All events up to and at this instant have
-    /// been handled.
+    /// This time, from the beginning of the session. All events up to and at this instant are handled.
     Time(Instant),
-    /// Until this many more requests complete.
+    /// The completion of this many more requests.
     Completions(u64),
-    /// To the next completion, but not beyond this time, counted from the beginning of the session.
+    /// The next completion, or this time if it comes first. The time counts from the beginning of the
+    /// session.
     CompletionBy(Instant),
-    /// Until the device has accepted every request submitted to the session: in an open loop at their times,
-    /// in a closed loop as slots become free. A request submitted then is handled as if it had been known
-    /// from the beginning.
+    /// The acceptance of every submitted request by the device. In an open loop requests are accepted at
+    /// their times, in a closed loop as slots become free. A request that is submitted at this point has the
+    /// same effect as if it had been known from the beginning.
     Accepted,
-    /// Until nothing is left to do: every request has completed, and only requests that are not submitted yet
-    /// can follow.
+    /// The point at which nothing is left to do: every request has completed, and only requests that are not
+    /// submitted yet can follow.
     Idle,
 }
 
 /// The reason why a session stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// It reached its target.
+    /// The session reached its target.
     Target,
-    /// It came to rest before: every request has completed.
+    /// Every request completed before the target was reached.
     Idle,
-    /// The observer stopped it.
+    /// The observer stopped the session.
     Stopped,
 }
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The present, counted from the beginning of the session.
+    /// The present, from the beginning of the session.
     pub now: Instant,
-    /// Requests submitted to the session that the device has not accepted yet.
+    /// Number of requests that were submitted to the session and not yet accepted by the device.
     pub waiting: u64,
-    /// Requests that the device has accepted.
+    /// Number of requests that the device has accepted.
     pub submitted: u64,
-    /// Requests that have completed.
+    /// Number of requests that have completed.
     pub completed: u64,
-    /// Requests that the device has accepted and that can still complete.
+    /// Number of requests that the device has accepted and that can still complete.
     pub outstanding: u64,
-    /// Requests lost in a power cut.
+    /// Number of requests that were lost in power cuts.
     pub lost: u64,
-    /// Whether the device is recovering from a power cut, and accepts nothing.
+    /// Whether the device is recovering from a power cut and accepts no requests.
     pub recovers: bool,
 }
 
-/// A run in progress on a device of any type. The methods are documented at [`Session`](crate::Session).
+/// A run in progress on a device of any type. [`Session`](crate::Session) documents the methods.
 pub trait SteppedRun: Send {
     /// Submits a request. Returns its number.
     ///
     /// # Errors
     /// If the device cannot accept it.
     fn submit(&mut self, request: &Request) -> Result<u64>;
-    /// Advances the run, and keeps the completions.
+    /// Advances the run, and keeps completed requests for [`completions`](Self::completions).
     ///
     /// # Errors
     /// The errors of a run.
     fn advance(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason>;
-    /// The completions since the last call.
+    /// The requests that completed since the last call.
     fn completions(&mut self) -> Vec<CompletedRequest>;
     /// The state of the run.
     fn standing(&self) -> Standing;
-    /// The metrics of the device since the beginning.
+    /// The metrics of the device since the beginning of the run.
     fn metrics(&self) -> Metrics;
-    /// Requests, throughput and latency at the host since the beginning.
+    /// Requests, throughput and latency at the host since the beginning of the run.
     fn host(&self) -> Host;
     /// The result so far.
     fn summary(&mut self) -> Summary;
-    /// Cuts the power and switches it on again.
+    /// Cuts the power and restores it.
     ///
     /// # Errors
-    /// If the device is recovering from another power cut.
+    /// If the device is recovering from an earlier power cut.
     fn cut_power(&mut self, observer: &mut dyn Observer) -> Result<()>;
-    /// Saves the device.
+    /// Saves the device as a snapshot.
     ///
     /// # Errors
     /// If a request has not completed, or the file cannot be written.

@@ -1,14 +1,15 @@
-//! The mean of a sample with its confidence interval, by Student's t.
+//! The mean of a sample, with its confidence interval by Student's t distribution.
 
-/// The 97.5 % quantiles of Student's t distribution with 1 to 10 degrees of freedom: 95 % lie between the
-/// negative and the positive quantile. NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2.
+/// The 97.5 % quantiles of Student's t distribution with 1 to 10 degrees of freedom, from the NIST/SEMATECH
+/// e-Handbook of Statistical Methods, table 1.3.6.7.2. 95 % of the distribution lie between the negative and
+/// the positive quantile.
 const QUANTILES: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
-/// The same quantile of the normal distribution, from the same table.
+/// The 97.5 % quantile of the normal distribution, from the same table.
 const NORMAL: f64 = 1.960;
 
-/// The quantile with this many degrees of freedom, at least one. Beyond the table, the first three terms of
-/// the Cornish-Fisher expansion, which are accurate to a thousandth from 11 degrees on.
+/// The quantile for this many degrees of freedom, at least one. Beyond the table, the first three terms of
+/// the Cornish-Fisher expansion, whose error is at most a thousandth from 11 degrees on.
 fn quantile(freedom: usize) -> f64 {
     if let Some(known) = freedom.checked_sub(1).and_then(|at| QUANTILES.get(at)) {
         return *known;
@@ -20,18 +21,17 @@ fn quantile(freedom: usize) -> f64 {
     z + (third + z) / (4.0 * n) + second + last
 }
 
-/// The mean of a sample, and half of its 95 % interval.
+/// The mean of a sample, and the half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// The mean of the values.
     pub mean: f64,
-    /// The half-width of the interval; none for a single value, which has no known error, and 0 for equal
-    /// values.
+    /// Half-width of the interval. `None` for a single value, whose error is unknown; 0 for equal values.
     pub half: Option<f64>,
 }
 
 impl Mean {
-    /// The mean of at least one value.
+    /// The mean of a list with at least one value.
     pub fn of(values: &[f64]) -> Self {
         let (first, count) = (values[0], values.len() as f64);
         if values.len() == 1 {
@@ -46,7 +46,7 @@ impl Mean {
         Self { mean, half: Some(quantile(values.len() - 1) * deviation / count.sqrt()) }
     }
 
-    /// The ends of the interval; both equal the mean without one.
+    /// The ends of the interval. Both equal the mean if there is no interval.
     pub fn interval(self) -> [f64; 2] {
         let half = self.half.unwrap_or(0.0);
         [self.mean - half, self.mean + half]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_five_values_is_that_of_the_textbook() {
-        // Mean 3, deviation 1.5811: 2.776 * 1.5811 / 2.2361.
+        // The mean is 3, the deviation 1.5811, so the half-width is 2.776 * 1.5811 / 2.2361.
         let found = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(found.mean, 3.0);
         assert!((found.half.expect("five values") - 1.9629).abs() < 1e-3, "{found:?}");

@@ -1,5 +1,5 @@
-//! Independent runs in parallel on several cores. The results are in the order of the points, whatever the
-//! number of threads.
+//! Independent runs in parallel on several cores. Results are in the order of the points, whatever the number
+//! of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -7,18 +7,18 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// Options of a sweep; none of them affects a result.
+/// Options of a sweep. None of them affects a result.
 pub struct SweepOptions<'a> {
     /// Number of threads; 0 for the number of cores.
     pub threads: usize,
-    /// Set by the user to stop: points that have not begun are skipped.
+    /// Set when the user stops the sweep. Points that have not begun are then skipped.
     pub stop: &'a AtomicBool,
-    /// Called after each point with the number of points done, and their total.
+    /// Called after each point, with the number of completed points and their total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// Calls `work` for every point; `None` for points that the user's stop skipped. The first error of a point
-/// ends the sweep.
+/// Calls `work` for every point. The result is `None` for points that were skipped after the user stopped.
+/// The first error of a point ends the sweep.
 pub fn run<P: Sync, R: Send>(
     points: &[P],
     conduct: &SweepOptions<'_>,
@@ -38,7 +38,7 @@ pub fn run<P: Sync, R: Send>(
             return None;
         }
         let result = match work(point) {
-            // The user's stop skips it as well.
+            // A point that the user stopped counts as skipped.
             Err(Error::Stopped) => return None,
             result => result,
         };
@@ -46,7 +46,7 @@ pub fn run<P: Sync, R: Send>(
         (conduct.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());
         Some(result)
     };
-    // Scheduled one by one in their order: points differ much in length.
+    // One point at a time and in order, because points differ much in length.
     let results: Vec<_> = pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
     results.into_iter().map(Option::transpose).collect()
 }

@@ -1,29 +1,30 @@
-//! Tail attribution: latency breakdowns of the slowest requests, and by percentile of latency.
+//! Tail attribution: latency breakdowns of the slowest requests, and of ranges of latency percentiles.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_ssd::device::{self, Component, DieWork, Interval, RequestBreakdown, UpperStage};
 use wordline_ssd::{Operation, SECTOR};
 
-/// The default number of slowest requests that are kept.
+/// Default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
 
-/// The number of them that are listed singly. Chosen: what a reader looks through.
+/// Number of slowest requests that are listed one by one. Chosen: as many as a reader looks at.
 const LISTED: usize = 20;
 
-/// The upper ends of the ranges of percentiles.
+/// Upper ends of the percentile ranges.
 const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 /// Latency breakdowns of single requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
-    /// Reads and writes by percentile of latency: each of the first 10,000 requests, then one of 128.
+    /// Reads and writes by percentile of latency, from a sample: each of the first 10,000 requests, then one
+    /// of 128.
     pub ranges: Vec<LatencyRange>,
-    /// The slowest requests together; left out where none was kept.
+    /// The slowest requests together; left out if none was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Slowest")]
     pub slowest: Option<Slowest>,
-    /// The slowest requests singly, at most 20, the slowest first.
+    /// The slowest requests one by one, at most 20, the slowest first.
     pub requests: Vec<SlowRequest>,
 }
 
@@ -36,27 +37,28 @@ pub struct LatencyRange {
     pub from_percentile: f64,
     /// The upper percentile.
     pub to_percentile: f64,
-    /// The number of requests that they represent.
+    /// Number of requests that the range represents.
     pub requests: u64,
-    /// Their mean latency, in microseconds.
+    /// Mean latency of these requests, in microseconds.
     pub latency_us: f64,
-    /// Their mean latency breakdown; its sum is the mean latency.
+    /// Mean latency breakdown of these requests. The parts add up to the mean latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by the work of the dies meanwhile, of requests that waited for room or for a
-    /// program.
+    /// Time in the write buffer, by the work of the dies meanwhile, of requests that waited for buffer space
+    /// or for a program.
     pub buffer_while: Vec<TailPart>,
 }
 
-/// A part of the time of a request.
+/// A part of the latency of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailPart {
-    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` it is the work of the die
-    /// meanwhile, such as `behind_erase`, or `behind_other` where that is not known: more than 1,024 commands
-    /// ago, or while a command was being suspended. Arrays have `raid_wait`, `raid_reads` and `raid_log`
-    /// first: waits for a row or another command, for blocks that parity or a lost block is computed from,
-    /// and for the partial parity log. Host FTLs on open-channel devices or zones have `rate_limiter` and
-    /// `line_wait` first: waits for a share of the write buffer, the rest of which belongs to garbage
-    /// collection, and for a line or chunk to be ready. In `buffer_while` the work alone.
+    /// A stage, named as in `time` of the run. The waits `gc_wait` and `die_wait` are divided by the work of
+    /// the die, such as `behind_erase`. `behind_other` means that the work is not known: it was more than
+    /// 1,024 commands ago, or the die was suspending a command. Arrays have three more parts: `raid_wait`
+    /// (waits for a row or for another command), `raid_reads` (reads of blocks from which parity or a lost
+    /// block is computed) and `raid_log` (waits for the partial parity log). Host FTLs on open-channel
+    /// devices or zones have two more parts: `rate_limiter` (waits for a share of the write buffer, whose
+    /// rest is for garbage collection) and `line_wait` (waits until a line or chunk is ready). In
+    /// `buffer_while` the name is the work only.
     pub name: String,
     /// Microseconds.
     pub us: f64,
@@ -67,32 +69,32 @@ pub struct TailPart {
 pub struct Slowest {
     /// Number of requests.
     pub requests: u64,
-    /// Reads among them.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes among them.
+    /// Number of writes.
     pub writes: u64,
-    /// The least latency among them, in microseconds.
+    /// Least latency, in microseconds.
     pub least_us: f64,
-    /// The greatest latency among them, in microseconds.
+    /// Greatest latency, in microseconds.
     pub most_us: f64,
-    /// Their mean latency breakdown; its sum is the mean latency.
+    /// Mean latency breakdown of these requests. The parts add up to the mean latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by the work of the dies meanwhile.
+    /// Time in the write buffer, by the work of the dies meanwhile.
     pub buffer_while: Vec<TailPart>,
-    /// The dies that they waited for, in descending order of the wait.
+    /// The dies that the requests waited for, the longest wait first.
     pub dies: Vec<TailDie>,
 }
 
 /// A die that requests waited for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailDie {
-    /// The device of an array that it belongs to; left out without an array.
+    /// Number of the die's device in an array; left out for other devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u16")]
     pub device: Option<u16>,
-    /// Its number.
+    /// Number of the die in its device.
     pub die: u32,
-    /// Its fraction of the waits for dies.
+    /// Fraction of all waits for dies.
     pub part: f64,
 }
 
@@ -101,58 +103,58 @@ pub struct TailDie {
 pub struct SlowRequest {
     /// `read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`.
     pub operation: String,
-    /// Its first byte.
+    /// First byte of the request.
     pub offset: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The time of its submission, in seconds since the beginning of the run.
+    /// Time of its submission, in seconds from the beginning of the run.
     pub submitted_seconds: f64,
-    /// Its latency, in microseconds.
+    /// Latency in microseconds.
     pub latency_us: f64,
-    /// Its latency breakdown; the sum is its latency.
+    /// Latency breakdown. The parts add up to the latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by the work of the dies meanwhile.
+    /// Time in the write buffer, by the work of the dies meanwhile.
     pub buffer_while: Vec<TailPart>,
-    /// The command that it waited behind for longest; left out where it waited for no die.
+    /// The command behind which the request waited longest; left out if it waited for no die.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LongestCommand")]
     pub longest: Option<LongestCommand>,
 }
 
-/// The command that a request waited behind for longest.
+/// The command behind which a request waited longest.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
-    /// Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`,
-    /// `scan`, or the `read` or `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in
-    /// `gc_read`.
+    /// Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`,
+    /// `erase` or `scan`. Relocations have two names each, such as `cleaning_read` and `cleaning_program`;
+    /// the first word is `cleaning` (GC), `folding`, `levelling` or `vacating`.
     pub work: String,
-    /// The device of an array; left out without an array.
+    /// Number of its device in an array; left out for other devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u16")]
     pub device: Option<u16>,
-    /// The die.
+    /// Number of the die.
     pub die: u32,
-    /// The multi-plane block.
+    /// Number of the multi-plane block.
     pub block: u32,
-    /// The wait, in microseconds.
+    /// Length of the wait, in microseconds.
     pub us: f64,
 }
 
-/// The source of a part of the time of a request.
+/// The record from which a part of the latency is taken.
 #[derive(Clone, Copy)]
 pub(crate) enum PartSource {
-    /// A part outside of the flash device.
+    /// A stage outside of the flash device.
     Above(UpperStage),
     /// A component of the device.
     Component(Component),
     /// The work of the die that the request waited for.
     Work(DieWork),
-    /// The rest of such a wait.
+    /// The wait for a die whose work is not known.
     Other,
 }
 
-/// The parts of the time of a request, in the order of tables and charts: parts outside of the device,
-/// components, and the works of the die in place of the waits for it.
+/// The parts of a latency, in the order of tables and charts: stages outside of the device, then its
+/// components. The works of the die replace the waits for dies.
 pub(crate) fn part_names() -> impl Iterator<Item = (String, PartSource)> {
     let above =
         UpperStage::ALL.into_iter().map(|part| (name_above(part).to_owned(), PartSource::Above(part)));
@@ -178,7 +180,7 @@ fn name_above(part: UpperStage) -> &'static str {
     }
 }
 
-/// Mean microseconds of a read and of a write in each stage, for the sample of a tail.
+/// Mean microseconds of reads and writes in each stage, from the sample of a tail attribution.
 pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2])> {
     let all = tail.sample().map(|sample| {
         let mut sums = Sums::default();
@@ -187,14 +189,15 @@ pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2]
     });
     let above = UpperStage::ALL
         .map(|part| (name_above(part), all.each_ref().map(|sums| sums.mean(sums.0.above[part as usize]))));
-    // An array has no rate limiter, and a host FTL no rows.
+    // Stages that the device does not have are left out: an array has no rate limiter, and a host FTL has no
+    // stripe rows.
     let above = above.into_iter().filter(|(_, means)| means.iter().any(|us| *us > 0.0));
     let parts = Component::ALL
         .map(|part| (part.name(), all.each_ref().map(|sums| sums.mean(sums.0.parts[part as usize]))));
     above.chain(parts).collect()
 }
 
-/// Sums of the times of requests, in picoseconds.
+/// Sums of request times, in picoseconds.
 #[derive(Clone, Debug, Default)]
 struct Sums(Interval);
 
@@ -209,7 +212,7 @@ impl Sums {
         pairs.chain(sum.meanwhile.iter_mut().zip(interval.meanwhile)).for_each(|(sum, ps)| *sum += ps);
     }
 
-    /// The mean in microseconds, for a sum in picoseconds.
+    /// The mean in microseconds, from a sum in picoseconds.
     fn mean(&self, ps: u128) -> f64 {
         ps as f64 / 1e6 / self.0.requests.max(1) as f64
     }
@@ -246,7 +249,7 @@ impl Sums {
 }
 
 impl Tail {
-    /// The tail attribution of a run that began at `begin`, from the records of its device.
+    /// The tail attribution from the records of a device, for a run that began at `begin`.
     pub fn of(tail: &device::Tail, begin: wordline_kernel::Instant) -> Self {
         let slowest = tail.slowest();
         let told = slowest.iter().take(LISTED).map(|slow| request(slow, begin)).collect();
@@ -259,8 +262,8 @@ impl Tail {
     }
 }
 
-/// Groups intervals of latency, in ascending order, into ranges of percentiles by the middle of each
-/// interval.
+/// Groups latency intervals into percentile ranges. The intervals are in ascending order. An interval belongs
+/// to the range that contains its middle.
 fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
     let all: u64 = sample.iter().map(|interval| interval.requests).sum();
     let mut ranges: [Sums; ENDS.len()] = Default::default();
@@ -284,7 +287,7 @@ fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
     ranges.map(range).collect()
 }
 
-/// The slowest requests together, the slowest first.
+/// The results of the slowest requests together. `slowest` begins with the slowest request.
 fn summarize_slowest(slowest: &[&RequestBreakdown]) -> Option<Slowest> {
     let (first, last) = (slowest.first()?, slowest.last()?);
     let mut sums = Sums::default();
@@ -338,7 +341,7 @@ fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequ
     }
 }
 
-/// The work of a die as a phrase for a page; in the plural if it was `several` commands.
+/// The work of a die as a phrase; in the plural if `several` commands did it.
 pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     let plural = if several { "s" } else { "" };
     match name {

@@ -1,5 +1,5 @@
-//! Time lines of runs: requests, buffer, channels and dies in a time window, in the Chrome trace-event
-//! format, which Perfetto opens. They are written during the run.
+//! Time lines of runs: requests, buffer, channels and dies in a time window. A time line is written during
+//! the run in the Chrome trace-event format, which Perfetto opens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,13 +20,14 @@ use crate::summary::Summary;
 use crate::tail;
 use crate::trace_event::{decimal, is_on_bus, quoted};
 
-/// The process of requests and occupancies; channel 0 is the next one.
+/// Process number of requests and occupancies. The processes of channels follow.
 const HOST: u32 = 1;
 
-/// Tracks of a die: its commands, and arrays in parallel. Chosen: more than planes with independent reads.
+/// Number of tracks reserved for a die: its commands, and arrays that work in parallel. Chosen: more than
+/// planes with independent reads.
 const TRACKS_OF_A_DIE: u32 = 8;
 
-/// A time line to be written by a run.
+/// A time line that a run writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     /// The output file.
@@ -36,10 +37,10 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The output file, and the ends of the window.
+    /// The output file, and begin and end of the window.
     ///
     /// # Errors
-    /// [`Error::Argument`] for the slowest request, which is not known before the end.
+    /// [`Error::Argument`] for the window around the slowest request, which is only known after a run.
     pub(crate) fn times(&self) -> Result<(PathBuf, Duration, Duration)> {
         match self.window {
             Window::Between(from, to) => Ok((self.path.clone(), from, to)),
@@ -55,15 +56,15 @@ impl Timeline {
 /// A time window of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// From one time to another, counted from the beginning of the run.
+    /// From one time to another. Both count from the beginning of the run.
     Between(Duration, Duration),
-    /// Around the slowest request, with its latency as a margin on both sides. The run is made twice, first
-    /// to find it.
+    /// Around the slowest request, with its latency as a margin on both sides. A first run finds the request,
+    /// a second run writes the time line.
     Slowest,
 }
 
 impl Window {
-    /// The window around a request with this submission, counted from the beginning of the run, and this
+    /// The window around a request, from its time of submission since the beginning of the run, and its
     /// latency.
     pub(crate) fn around(submitted: Duration, latency: Duration) -> Self {
         Self::Between(submitted.saturating_sub(latency), submitted + latency + latency)
@@ -73,7 +74,7 @@ impl Window {
 impl FromStr for Window {
     type Err = String;
 
-    /// Reads `1.2s..1.3s`, or `slowest`.
+    /// Reads a window such as `1.2s..1.3s`, or `slowest`.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         if text == "slowest" {
             return Ok(Self::Slowest);
@@ -89,16 +90,16 @@ impl FromStr for Window {
     }
 }
 
-/// A time line being written: the file gets its name when it is complete.
+/// A time line during the run. The file gets its name when it is complete.
 pub(crate) struct Recorder {
     path: PathBuf,
     file: BufWriter<Output>,
     /// The beginning of the run.
     begin: Instant,
-    /// The ends of the recording.
+    /// Begin and end of the recording.
     window: [Instant; 2],
     is_on: bool,
-    /// Whether the recording ever began.
+    /// Whether the recording has begun at some time.
     began: bool,
     events: Events,
 }
@@ -108,23 +109,23 @@ pub(crate) struct Recorder {
 struct Events {
     text: String,
     begin: Instant,
-    /// The tracks that are named, by process.
+    /// Processes and tracks that have a name already.
     named: BTreeSet<(u32, u32)>,
-    /// The end of the last slice of each track that is created on demand, by process and first track.
+    /// Tracks that are created on demand, by process and first track: the end of the last slice on each.
     lanes: BTreeMap<(u32, u32), Vec<Instant>>,
-    /// The commands of dies for outstanding requests: process, track and time of each.
+    /// Flash commands of outstanding requests: process, track and time of each.
     reads: BTreeMap<RequestId, Vec<(u32, u32, Instant)>>,
-    /// Number of arrows.
+    /// Number of arrows so far.
     arrows: u64,
-    /// The devices of an array; at most one without an array.
+    /// The channels and dies of each device of an array. Other devices have at most one entry.
     devices: Vec<Tracks>,
 }
 
 impl Recorder {
-    /// Creates a time line for a window of a run that begins at zero.
+    /// Creates a time line for a window; `from` and `to` count from the beginning of the run.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written.
+    /// [`Error::File`] if the file cannot be written.
     pub(crate) fn create(path: &Path, from: Duration, to: Duration) -> Result<Self> {
         let mut recorder = Self {
             path: path.to_owned(),
@@ -140,22 +141,23 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Sets the beginning of the run. Returns the times at which to call [`Self::trigger`].
+    /// Sets the beginning of the run. Returns the two times at which to call [`Self::trigger`].
     pub(crate) fn start_at(&mut self, begin: Instant) -> [Instant; 2] {
         self.window = self.window.map(|at| begin + (at - Instant::ZERO));
         (self.begin, self.events.begin) = (begin, begin);
         self.window
     }
 
-    /// The times after `now`.
+    /// The times after `now` at which to call [`Self::trigger`].
     pub(crate) fn times_after(&self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
         self.window.into_iter().filter(move |at| *at > now)
     }
 
-    /// Begins or ends the recording, at one of these times.
+    /// Begins or ends the recording. It must be called at the times of [`Self::start_at`].
     ///
     /// # Errors
-    /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`].
+    /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`] if the file cannot be
+    /// written.
     pub(crate) fn trigger(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
         self.drain(device)?;
         let is_on = now >= self.window[0] && now < self.window[1];
@@ -171,7 +173,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes the records since the last call.
+    /// Writes the events that the device recorded since the last call.
     pub(crate) fn drain(&mut self, device: &mut impl BlockDevice) -> Result<()> {
         if self.is_on {
             self.events.add_all(device.take_recorded());
@@ -182,19 +184,19 @@ impl Recorder {
         Ok(())
     }
 
-    /// The note on an empty time line of a run that ended before its window.
+    /// A note for a run that ended before the window of its time line.
     pub(crate) fn note(&self) -> Option<String> {
         let missed =
             || format!("the time line {} is empty: the run ended before its window", self.path.display());
         (!self.began).then(missed)
     }
 
-    /// Completes the time line, with facts about the run.
+    /// Finishes the time line, with facts about the run.
     pub(crate) fn finish(mut self, device: &mut impl BlockDevice, run: &Summary) -> Result<()> {
         self.drain(device)?;
         let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
         let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
-        // Repeated, since a comma follows each event except the last.
+        // The last event has no comma after it, so an event that exists already is written last.
         let name = metadata(HOST, 0, "process", "host");
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
         write!(self.file, "{{{name}}}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;
@@ -216,17 +218,17 @@ impl Events {
         }
     }
 
-    /// Adds an event from the members of its object.
+    /// Adds an event; `members` is the inside of its JSON object.
     fn add(&mut self, members: &str) {
         writeln!(self.text, "{{{members}}},").expect("a string takes any text");
     }
 
-    /// Names a process, once, and orders it by its number.
+    /// Names a process, once, and gives it the position of its number.
     fn process(&mut self, process: u32, name: &str) {
         self.name(process, 0, "process", || name.to_owned());
     }
 
-    /// Names a track, in the same way.
+    /// Names a track of a process, once, and gives it the position of its number.
     fn thread(&mut self, process: u32, track: u32, name: impl FnOnce() -> String) {
         self.name(process, track, "thread", name);
     }
@@ -242,7 +244,7 @@ impl Events {
         ));
     }
 
-    /// A time since the beginning of the run, in microseconds with all picoseconds.
+    /// A time since the beginning of the run, in microseconds with picoseconds as decimals.
     fn time(&self, at: Instant) -> String {
         decimal(at.since(self.begin).ps(), 1_000_000)
     }
@@ -263,7 +265,8 @@ impl Events {
         ));
     }
 
-    /// The first of the tracks from `first` on that is free at `from`; it is occupied until `to`.
+    /// Finds a track that is free at `from`, among the tracks from `first` on, and occupies it until `to`.
+    /// Returns its position among these tracks.
     fn lane(&mut self, process: u32, first: u32, from: Instant, to: Instant) -> u32 {
         let lanes = self.lanes.entry((process, first)).or_default();
         let free = lanes.iter().position(|end| *end <= from).unwrap_or_else(|| {
@@ -274,8 +277,9 @@ impl Events {
         free as u32
     }
 
-    /// The device of an array with a channel or die of this number, counted by `of`, and its number there;
-    /// none without an array.
+    /// The device of an array to which a channel or die belongs, and its number in that device. `number`
+    /// counts over the whole array; `of` is the number of channels or dies of a device. `None` without an
+    /// array.
     fn own(&self, number: u32, of: impl Fn(&Tracks) -> u32) -> Option<(usize, u32)> {
         let mut first = 0;
         for (device, tracks) in self.devices.iter().enumerate().filter(|_| self.devices.len() > 1) {
@@ -333,7 +337,7 @@ impl Events {
         self.slice((process, first + lane), span.stage.name(), span.begin, span.end(), &arguments);
     }
 
-    /// A request, and arrows to the flash reads for it.
+    /// Adds a request, and arrows from it to its flash reads.
     fn request(&mut self, request: &TimelineRequest) {
         let TimelineRequest { id, submitted, completion } = request;
         let (command, end) = (&completion.command, *submitted + completion.latency);
@@ -371,7 +375,7 @@ impl Events {
     }
 }
 
-/// The name of a process or a track, as the members of its event.
+/// The inside of the event that names a process or a track.
 fn metadata(process: u32, track: u32, of: &str, name: &str) -> String {
     let name = quoted(name);
     format!(

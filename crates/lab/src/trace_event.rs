@@ -1,4 +1,4 @@
-//! Helpers for the Chrome trace-event format, for time lines of chips and of devices.
+//! Helpers for the Chrome trace-event format, used by the time lines of chips and of devices.
 
 use wordline_nand::Stage;
 
@@ -12,7 +12,7 @@ pub(crate) fn is_on_bus(stage: Stage) -> bool {
     matches!(stage, Stage::Cle | Stage::Ale | Stage::Tir | Stage::Tor)
 }
 
-/// `ps` in units of `unit` picoseconds, a power of ten, without rounding.
+/// `ps` in units of `unit` picoseconds as a decimal number, without rounding. `unit` is a power of ten.
 pub(crate) fn decimal(ps: u64, unit: u64) -> String {
     let (whole, rest) = (ps / unit, ps % unit);
     if rest == 0 {

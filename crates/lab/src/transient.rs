@@ -1,44 +1,46 @@
-//! The end of the initial transient of a load: by MSER-5, or as the user says.
+//! The end of a load's initial transient, by the rule MSER-5, or as the user sets it.
 //!
-//! The marginal standard error rule (White, "An effective truncation heuristic for bias reduction in
-//! simulation output", SIMULATION 69(6), 1997; in batches of five: White, Cobb and Spratt, "A comparison of
-//! five steady-state truncation heuristics for simulation", Winter Simulation Conference 2000) truncates the
-//! beginning of a series so that the standard error of the mean of the rest is minimal. A truncation point in
-//! the second half means that the series is too short. Here the rule is applied repeatedly during the load:
-//! the transient has ended when the truncation points of all watched series lie in their first halves.
-//! Everything before that is left out, which is at least twice the transient.
+//! The marginal standard error rule (MSER) cuts off the beginning of a series at the point where the standard
+//! error of the mean of the rest is least. If this point lies in the second half, the series is too short.
+//! Sources: White, "An effective truncation heuristic for bias reduction in simulation output", SIMULATION
+//! 69(6), 1997; with batches of five values (MSER-5): White, Cobb and Spratt, "A comparison of five
+//! steady-state truncation heuristics for simulation", Winter Simulation Conference 2000.
+//!
+//! Here the rule is applied after every batch of the running load. The transient has ended when the
+//! truncation points of all watched series lie in their first halves. The warm-up is everything up to that
+//! time, so it is at least twice as long as the transient.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
-/// Completions of an observation. Chosen: a few milliseconds of a fast drive, so that the shortest warm-up of
-/// 20 batches has 6,400.
+/// Completions in an observation. Chosen: a few milliseconds of a fast drive. The shortest warm-up, 20
+/// batches, then has 6,400 requests.
 const OBSERVATION: u64 = 64;
 
-/// Observations of a batch, as in the name of the rule.
+/// Observations in a batch; the 5 in the name of the rule.
 const BATCH_OBSERVATIONS: u64 = 5;
 
-/// Batches before the rule is applied. Chosen: with half as many, chance decides.
+/// Batches before the rule is first applied. Chosen: with half as many, chance decides.
 const LEAST_BATCHES: usize = 20;
 
-/// The most batches: beyond that, pairs are merged. Chosen: keeps the check after each batch cheap.
+/// Greatest number of batches. Above it, pairs are merged. Chosen: the check after each batch stays cheap.
 const MOST_BATCHES: usize = 256;
 
-/// The last batches, where the rule never truncates, since the error of few values is small by chance. As in
-/// White.
+/// Number of last batches that are never cut off, because the error of few values is small by chance. White's
+/// value.
 const UNTRUNCATED_BATCHES: usize = 5;
 
-/// The limit on the warm-up by rule where fewer requests are measured: 2^17. Chosen: some hundred
+/// Limit of a warm-up by rule, if fewer requests than this are measured: 2^17. Chosen: a few hundred
 /// milliseconds of wall time.
 const LEAST_LIMIT: u64 = 1 << 17;
 
-/// The warm-up of a load, which is left out of the result.
+/// The warm-up of a load, whose requests are not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum WarmUp {
-    /// Nothing.
+    /// No warm-up.
     None,
     /// This many completions.
     Requests(u64),
@@ -87,21 +89,21 @@ impl From<WarmUp> for String {
 }
 
 impl WarmUp {
-    /// The default: generated loads warm up until they are steady, except on an empty device, which is meant
-    /// to be seen filling up. Recorded requests, and jobs with a given amount of work, are measured
-    /// completely.
+    /// The default warm-up. A generated load warms up until it is steady, except on an empty device, which
+    /// users want to see filling up. Traces, and jobs with a given amount of work, are measured from their
+    /// first request.
     pub fn usual(is_generated: bool, is_empty: bool) -> Self {
         if is_generated && !is_empty { Self::Rule } else { Self::None }
     }
 
-    /// The number of requests that a generator provides for the warm-up in addition to the measured ones:
-    /// more than it takes, since the generator is limited once the warm-up has ended.
+    /// Number of requests that a generator provides for the warm-up, in addition to the measured ones. A
+    /// warm-up by rule may use fewer; the rest is then dropped.
     pub fn beside(self) -> u64 {
         if self == Self::None { 0 } else { u64::MAX / 2 }
     }
 
-    /// The greatest number of requests of the warm-up before this many are measured; none where it is not
-    /// known in advance.
+    /// Greatest number of requests of the warm-up, if `measured` requests follow. `None` if the number is not
+    /// limited.
     pub fn limit(self, measured: Option<u64>) -> Option<u64> {
         match self {
             Self::None => Some(0),
@@ -112,7 +114,7 @@ impl WarmUp {
     }
 }
 
-/// A reading after a batch; counters since the beginning, and occupancies.
+/// Device counters since the beginning, and occupancies, after a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub at: Instant,
@@ -120,19 +122,19 @@ pub(crate) struct Reading {
     /// Bytes that the host wrote, and bytes programmed.
     pub written: u64,
     pub programmed: u64,
-    /// The occupancy of the write buffer in logical pages, and the number of free block sets.
+    /// Occupancy of the write buffer in logical pages, and number of free multi-plane blocks.
     pub buffered: u64,
     pub free: u64,
 }
 
-/// The beginning of a load, under observation.
+/// The readings since the beginning of a load.
 pub(crate) struct Transient {
     readings: Vec<Reading>,
     batch: u64,
 }
 
 impl Transient {
-    /// An observation that begins with this reading.
+    /// Begins with this reading.
     pub fn begin(reading: Reading) -> Self {
         Self { readings: vec![reading], batch: OBSERVATION * BATCH_OBSERVATIONS }
     }
@@ -152,13 +154,13 @@ impl Transient {
         if self.readings.len() > MOST_BATCHES {
             self.batch *= 2;
             let last = self.readings.len() - 1;
-            // The last one stays, so that the next batch is whole.
+            // Every second reading is dropped, but the last one stays, so that the next batch is whole.
             let kept = self.readings.iter().enumerate().filter(|(n, _)| (last - n).is_multiple_of(2));
             self.readings = kept.map(|(_, reading)| *reading).collect();
         }
     }
 
-    /// The names of watched series that are not steady: empty when the transient has ended.
+    /// Names of the watched series that are not steady. Empty if the transient has ended.
     pub fn unsteady(&self) -> Vec<&'static str> {
         let pairs = || self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
         let rate = pairs()
@@ -180,18 +182,20 @@ impl Transient {
     }
 }
 
-/// The truncation point of a series: the rest has the least standard error of its mean.
+/// The truncation point of a series: the number of values to cut off, so that the rest has the least standard
+/// error of its mean.
 fn truncation(series: &[f64]) -> usize {
     let (count, Some(last)) = (series.len(), series.last()) else { return 0 };
     let (mut sum, mut squares, mut least) = (0.0, 0.0, (f64::INFINITY, 0));
     for (cut, value) in series.iter().enumerate().rev() {
-        // Relative to the last value, so that sums of large numbers keep the digits of their differences.
+        // Values are taken relative to the last one, so that sums of large numbers keep the digits of their
+        // differences.
         let value = value - last;
         sum += value;
         squares += value * value;
         let kept = (count - cut) as f64;
         let error = (squares - sum * sum / kept).max(0.0) / (kept * kept);
-        // Of equal errors the earliest truncation.
+        // Among equal errors, the earliest truncation point wins.
         if count - cut >= UNTRUNCATED_BATCHES.min(count) && error <= least.0 {
             least = (error, cut);
         }
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
 
     fn noisy(n: usize) -> f64 {
-        // A sequence without a period, from -0.5 to 0.5.
+        // A sequence from -0.5 to 0.5 without a period.
         (n as f64 * 0.618_033_988_75).fract() - 0.5
     }
 
@@ -221,7 +225,7 @@ mod tests {
         assert_eq!((truncation(&[]), truncation(&[1.0])), (0, 0));
     }
 
-    /// A load of a thousand requests a millisecond, whose buffer is full after this many batches.
+    /// A load of a thousand requests per millisecond. The write buffer is full after `full_after` batches.
     fn load(full_after: u64, batches: u64) -> Transient {
         let reading = |n: u64| Reading {
             at: Instant::ZERO + Duration::from_us(320 * n),

@@ -1,8 +1,8 @@
-//! Metrics that a run cannot answer, because their value would mislead, each with the reason.
+//! Metrics that a run cannot answer because their value would mislead, each with the reason.
 //!
-//! Each such metric is declared here once, with the rules that may invalidate it. Its value is then removed
-//! from the summary, so that it is `null` in JSON and "unknown" in tables, and the summary lists it under
-//! `unknown`.
+//! This file declares each such metric, with the rules that make it unknown. The value of an unknown metric
+//! is removed from the summary: it is `null` in JSON and "unknown" in tables. The list `unknown` of the
+//! summary has the metric and the reason.
 
 use wordline_kernel::metrics::Value;
 
@@ -11,21 +11,21 @@ use crate::percentiles::PERCENTILES;
 use crate::report::Quantity;
 use crate::summary::{Latency, Summary};
 
-/// The least number of requests beyond a percentile. Chosen: their number then has a relative deviation of a
-/// third, 1/sqrt(10).
+/// Least number of requests beyond a percentile. Chosen: this number then has a relative standard deviation
+/// of a third, 1/sqrt(10).
 const BEYOND: f64 = 10.0;
 
-/// The greatest change in free space, relative to the bytes programmed for the host, in a run of less than
-/// one turnover of that space. Chosen: write amplification is then at most a tenth off, since this part of
-/// the host's programs was not reclaimed, or was reclaimed in advance.
+/// Greatest change of free space that a metric of GC tolerates, as a fraction of the bytes programmed for the
+/// host. Applies to runs of less than one turnover of the free space. A change means that GC reclaimed less,
+/// or more, than the host consumed. Chosen: write amplification is then wrong by at most a tenth.
 const UNBALANCED: f64 = 0.1;
 
 /// Flash activity of the measured interval, as far as the device reports it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlashActivity {
-    /// Block sets erased; none on a device without flash.
+    /// Multi-plane blocks erased; `None` for a device without flash.
     pub erased: Option<u64>,
-    /// Bytes that could be programmed without another victim, at the beginning and the end; none where the
+    /// Bytes that can be programmed without another victim, at the beginning and at the end; `None` if the
     /// device does not report it.
     pub room: Option<[u64; 2]>,
     /// Bytes programmed for the host.
@@ -35,10 +35,10 @@ pub(crate) struct FlashActivity {
 }
 
 /// A metric of the whole run that may be unknown: its name, and a function that removes its value from a
-/// summary and returns whether it had one.
+/// summary. The function returns whether there was a value.
 type UnknownMetric = (&'static str, fn(&mut Summary) -> bool);
 
-/// The metrics that depend on the victims of GC.
+/// The metrics that depend on GC victims.
 const VICTIM_METRICS: [UnknownMetric; 4] = [
     ("write_amplification", |run| {
         run.drift = None;
@@ -51,12 +51,13 @@ const VICTIM_METRICS: [UnknownMetric; 4] = [
         }
         has_value
     }),
-    // It is computed from the next one, when the time of recoveries is known.
+    // This value is computed later from `wear.terabytes_expected`, when the time of recoveries is known, so
+    // it is not removed here.
     ("wear.years_expected", |run| run.wear.terabytes_expected.is_some()),
     ("wear.terabytes_expected", |run| run.wear.terabytes_expected.take().is_some()),
 ];
 
-/// Removes the values that the run cannot answer from its summary, and lists them there.
+/// Removes the values that the run cannot answer, and lists them in the summary.
 pub(crate) fn remove_unknown(run: &mut Summary, flash: FlashActivity) {
     let mut unknown = Vec::new();
     if let Some(reason) = unsteady_gc_reason(flash) {
@@ -90,7 +91,7 @@ pub(crate) fn remove_unknown(run: &mut Summary, flash: FlashActivity) {
     run.unknown = unknown;
 }
 
-/// The reason why GC was not in its steady state, if it was not.
+/// The reason why GC was not in its steady state; `None` if it was.
 fn unsteady_gc_reason(flash: FlashActivity) -> Option<String> {
     let FlashActivity { erased: Some(erased), room, host, programmed } = flash else { return None };
     let [before, after] = room.unwrap_or_default();
@@ -118,7 +119,7 @@ fn unsteady_gc_reason(flash: FlashActivity) -> Option<String> {
 fn too_few_beyond(name: &str, requests: u64, kind: &str, latency: &mut Latency) -> Vec<Unknown> {
     let mut unknown = Vec::new();
     for percentile in &PERCENTILES {
-        // Rounding of the fraction must not decide.
+        // A margin, so that rounding of the fraction does not matter.
         let beyond = requests as f64 * (1.0 - percentile.fraction) + 1e-6;
         if beyond < BEYOND && (percentile.of_mut)(latency).take().is_some() {
             let reason = format!("fewer than ten of {requests} {kind} lie beyond it");
@@ -163,8 +164,8 @@ mod tests {
             assert!(reason.starts_with("less than one turnover of the free space: 20.0 MiB"), "{reason}");
             assert!(reason.contains(why), "{reason}");
         }
-        // After one turnover, or where as much is reclaimed as the host consumes, it is known, even though no
-        // victim may be complete yet.
+        // The metric is known after one turnover, or if GC reclaims as much as the host consumes, even if no
+        // victim was erased yet.
         for known in [
             room(99),
             FlashActivity { erased: Some(0), ..room(101) },

@@ -1,13 +1,16 @@
-//! The verdict on a run: its bottleneck, as far as the run alone can tell.
+//! The verdict on a run: its bottleneck, as far as the run alone shows it.
 //!
-//! A run is one point and cannot show what a change would bring. Two laws of queueing networks say when one
-//! point suffices. A part with utilisation U limits the throughput to at most 1/U times as much, however many
-//! requests are outstanding (the utilisation law; Denning and Buzen, "The operational analysis of queueing
-//! network models", ACM Computing Surveys 10(3), 1978). And N outstanding requests with a service time of S
-//! in total, D of it in the busiest part, complete at a rate of at least N / (S + (N - 1) D) (the balanced
-//! job bound; Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks",
-//! Communications of the ACM 25(2), 1982). Where neither decides, the verdict is unknown, and
-//! [`why`](crate::why) finds out by experiments.
+//! A single run does not show the effect of a change, but two laws of queueing networks limit it.
+//!
+//! - The utilisation law: a part with utilisation U limits the throughput to 1/U times the present one,
+//!   however many requests are outstanding (Denning and Buzen, "The operational analysis of queueing network
+//!   models", ACM Computing Surveys 10(3), 1978).
+//! - The balanced job bound: let requests have a total service time S, with a time D in the busiest part. N
+//!   outstanding requests then complete at a rate of at least N / (S + (N - 1) D) (Zahorjan, Sevcik, Eager
+//!   and Galler, "Balanced job bound analysis of queueing networks", Communications of the ACM 25(2), 1982).
+//!
+//! If neither law decides, the verdict is unknown, and [`why`](crate::why) finds the bottleneck by
+//! experiments.
 
 mod evidence;
 
@@ -18,36 +21,37 @@ use crate::report::Quantity;
 use crate::summary::{Bound, Summary, Verdict};
 use evidence::{Evidence, Part};
 
-/// The mean utilisation of a kind of part from which doubling the outstanding requests gains less than a
-/// fifth. By the utilisation law it is 1 / 1.2, if the service demand does not depend on the queue depth.
-/// Chosen: the demand may be 8 % less, since deeper queues coalesce more writes in the buffer, and fill more
-/// pages of a program.
+/// Mean utilisation of a kind of part at or above which it is saturated: doubling the outstanding requests
+/// gains less than a fifth. By the utilisation law this is 1 / 1.2 = 0.83, if the service demand does not
+/// depend on the queue depth. Chosen higher, for a demand that falls by up to 8 %: deeper queues coalesce
+/// more writes in the buffer, and fill more pages of a program.
 const FULL: f64 = 0.9;
 
-/// The gain from doubling the outstanding requests at which the host can be the bottleneck: a fifth.
+/// Least gain from doubling the outstanding requests with which the host is the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
-/// The same utilisation for a single part among others. Chosen: chance makes one of many busier than the
-/// rest, but hardly this busy.
+/// Utilisation of a single part at or above which its kind is saturated. Chosen: among many parts chance
+/// makes one busier than the rest, but hardly this busy.
 const ALMOST_ALWAYS: f64 = 0.95;
 
-/// The lead by which one share counts as greater than another. Chosen: twice the usual uncertainty of
-/// elasticities of 100,000 requests.
+/// Difference by which a share must exceed another share to count as greater. Chosen: twice the usual
+/// uncertainty of elasticities from 100,000 requests.
 const LEAD: f64 = 0.1;
 
-/// The greatest share of the requests' time in waits for limited resources (room in the buffer, a slot in the
-/// device, garbage collection) at which the host can be the bottleneck. Chosen: with so little of it most
+/// Greatest share of the requests' time in waits for limited resources with which the host can be the
+/// bottleneck. The resources are buffer space, a slot in the device, and GC. Chosen: with such a share most
 /// requests do not wait.
 const MOST_HELD_UP: f64 = 0.25;
 
-/// The least waits for buses that are mentioned, as a fraction of a run. Chosen: visible in three digits.
+/// Least wait for buses that is mentioned, as a fraction of the run. Chosen: visible in three digits.
 const VISIBLE: f64 = 0.005;
 
-/// The greatest mean latency, relative to a run in open loop, at which the device kept up. Chosen: if its
-/// backlog grew steadily, it was twice this at the end.
+/// Greatest mean latency with which the device keeps up with an open loop, as a fraction of the run. Chosen:
+/// a backlog that grows steadily has reached twice this latency at the end.
 const KEPT_UP: f64 = 0.01;
 
-/// The verdict on a run at a pace; none without completions, and for a device without parts that can be busy.
+/// The verdict on a run with this pace. `None` without completions, and for a device that has no parts which
+/// can be busy.
 pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> {
     let evidence = Evidence::of(run, pace, detail);
     let (busiest, part) = evidence.busiest().filter(|_| run.host.requests > 0)?;
@@ -67,7 +71,7 @@ pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> 
 }
 
 impl Part {
-    /// Whether the part limits the throughput.
+    /// Whether the part is saturated and limits the throughput.
     fn is_full(self) -> bool {
         self.mean >= FULL || self.most >= ALMOST_ALWAYS
     }
@@ -78,7 +82,7 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     let [dies, buses, link] = [evidence.dies, evidence.buses, evidence.link].map(is_full);
     match (dies || evidence.held >= FULL, buses, link) {
         (true, false, false) => bottleneck_of_dies(evidence),
-        // Dies that have time left wait for buses that have none.
+        // Dies that are not saturated wait for buses that are.
         (_, true, false) if !dies => Bound::Buses,
         (false, false, true) => Bound::Link,
         (false, false, false) if is_host(run, pace, evidence) => Bound::Host,
@@ -86,13 +90,13 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     }
 }
 
-/// The bottleneck of saturated dies: the greatest share of their time, if it leads. Waits for the bus shrink
-/// with the time on it.
+/// The bottleneck of saturated dies: the greatest share of their time, if it leads by `LEAD`. Waits for the
+/// bus count as bus time, because they shrink with it.
 fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     let shares = evidence.die_time;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
-    // Waits shrink by more than the bus time, and faster arrays wait longer: at most by as much again,
-    // chosen.
+    // Bus waits count twice. Less bus time shortens waits by more than the bus time itself, and faster arrays
+    // wait longer. Chosen: by at most as much again.
     let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
     let bus = shares.bus + 2.0 * waits;
     let gc = evidence.gc.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
@@ -105,7 +109,7 @@ fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     }
 }
 
-/// Whether the host is certainly the bottleneck, on a device without a saturated part.
+/// Whether the host is certainly the bottleneck. The device has no saturated part.
 fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let Some(stages) = &evidence.stages else { return false };
     if let Pace::Open { .. } | Pace::Bounded { .. } = pace {
@@ -160,7 +164,7 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     }
 }
 
-/// A clause on the utilisation of a kind of part.
+/// A clause about the utilisation of a kind of part.
 fn describe_utilisation(kind: Bound, evidence: &Evidence) -> String {
     let Some((_, part)) = evidence.parts().find(|(of, _)| *of == kind) else { return String::new() };
     let [most, mean] = [part.most, part.mean].map(Quantity::Fraction);
@@ -179,7 +183,7 @@ fn describe_utilisation(kind: Bound, evidence: &Evidence) -> String {
     }
 }
 
-/// The stage in which requests spent most time, for a run without a known bottleneck.
+/// A clause about the stage in which requests spent most time, for a run without a known bottleneck.
 fn describe_stage(verdict: &Verdict) -> String {
     verdict.stage.as_ref().map_or_else(String::new, |stage| {
         let share = Quantity::Fraction(verdict.stage_share);

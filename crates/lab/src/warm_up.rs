@@ -1,5 +1,5 @@
-//! Ageing of a device by the workload itself before a run, without flash times: for a number of drive writes,
-//! or until write amplification is steady.
+//! Ageing of a device by the workload itself before a run, without flash times. It lasts a number of drive
+//! writes, or until write amplification is steady.
 
 use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
@@ -14,30 +14,29 @@ use crate::load::Load;
 use crate::observer::{Observer, WARMING_UP};
 use crate::trace::{Request, Requests};
 
-/// Drive writes over which write amplification is compared with the same span before. Chosen: cold pages
-/// separate from hot ones over many drive writes, so that one drive write hardly differs from the next.
+/// Length in drive writes of a span whose write amplification is compared with the span before it. Chosen:
+/// cold pages separate from hot ones over many drive writes, so single drive writes hardly differ.
 const SPAN: f64 = 2.0;
 
-/// The relative change between two spans that counts as steady. Chosen, as for the steady state of uniform
-/// writes.
+/// Greatest relative change between two spans that counts as steady. Chosen: as for the steady state of
+/// uniform writes.
 const STEADY_WITHIN: f64 = 0.01;
 
-/// Readings in a span. Chosen.
+/// Readings of the counters in a span. Chosen.
 const LOOKS_A_SPAN: f64 = 20.0;
 
-/// Drive writes after which a device counts as warm even if its write amplification still changes. Chosen:
-/// ten spans.
+/// Drive writes after which the ageing ends even if write amplification still changes. Chosen: ten spans.
 const MOST_DRIVE_WRITES: f64 = 20.0;
 
-/// Commands between two calls of the observer. Chosen: some milliseconds of work.
+/// Commands between two calls of the observer. Chosen: a few milliseconds of work.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
-/// The progress of a warm-up.
+/// The progress of the ageing.
 struct Progress {
-    /// The drive writes asked for; none to continue until write amplification is steady.
+    /// The drive writes that the user asked for; `None` to continue until write amplification is steady.
     wanted: Option<f64>,
     begun: Programmed,
-    /// The programs at each reading.
+    /// Programs counted at each reading.
     looks: Vec<Programmed>,
     was_steady: bool,
 }
@@ -47,7 +46,7 @@ impl Progress {
         Self { wanted, begun, looks: vec![begun], was_steady: false }
     }
 
-    /// Whether the device is warm after this many drive writes.
+    /// Whether the ageing ends after this many drive writes.
     fn is_over(&mut self, now: Programmed, drives: f64) -> bool {
         if let Some(wanted) = self.wanted {
             return drives >= wanted;
@@ -60,7 +59,7 @@ impl Progress {
         self.was_steady || drives >= MOST_DRIVE_WRITES
     }
 
-    /// Write amplification over the span that ended `spans` ago; none if it is not complete.
+    /// Write amplification of the span that ended `spans` spans ago; `None` if there are too few readings.
     fn amplification(&self, spans: usize) -> Option<f64> {
         let (looks, span) = (&self.looks, LOOKS_A_SPAN as usize);
         let last = looks.len().checked_sub(1 + spans * span)?;
@@ -74,7 +73,7 @@ impl Progress {
         spans.is_some_and(|(now, before)| (now / before - 1.0).abs() < STEADY_WITHIN)
     }
 
-    /// A sentence on the warm-up, for the history of the device.
+    /// A sentence about the ageing, for the history of the device.
     fn describe(&mut self, now: Programmed, drives: f64) -> String {
         if drives == 0.0 {
             return "filled: the workload, which was to age it, writes nothing".into();
@@ -102,14 +101,14 @@ impl Progress {
     }
 }
 
-/// The commands of a workload, repeated in passes.
+/// The commands of a workload. Its passes follow each other without end.
 struct CommandSource<'a> {
     passes: &'a PassSource,
     pass: u64,
     requests: Requests,
     admission: Admission,
     time_scale: f64,
-    /// The beginning of the current pass, and the last arrival so far.
+    /// Begin of the current pass, and arrival of the last command.
     begun: Instant,
     last: Instant,
     /// Sectors written so far.
@@ -118,7 +117,7 @@ struct CommandSource<'a> {
 }
 
 impl CommandSource<'_> {
-    /// The next command; none for a pass without requests.
+    /// The next command; `None` if a pass has no requests.
     fn next(&mut self) -> Result<Option<(Instant, Command)>> {
         for _ in 0..2 {
             if let Some(request) = self.requests.next() {
@@ -151,8 +150,8 @@ impl CommandSource<'_> {
     }
 }
 
-/// Ages a filled device; `kind` describes it in words. Returns its time and pending events, and a sentence
-/// for the history.
+/// Ages a filled device. `kind` names the device in messages. Returns its time and pending events, and a
+/// sentence for the history.
 pub(crate) fn warm_up<D: BlockDevice>(
     device: &mut D,
     wanted: Option<f64>,
@@ -173,7 +172,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
             (Some(depth * u32::from(load.spread.queues)), 0.0)
         }
         Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
-        // Their times are those of a device with constant latency.
+        // The times of jobs are those of a device with constant latency.
         Pace::SourcePaced { .. } => (None, 1.0),
     };
     let mut source = CommandSource {
@@ -200,7 +199,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
             if given % CHECK_INTERVAL == 0 {
                 stopped |= !observer.phase_progress(pages(drives));
             }
-            // A workload without writes would continue for ever.
+            // A workload without writes would otherwise continue for ever.
             if stopped || progress.is_over(now, drives) || source.written == 0 && source.pass > 1 {
                 return None;
             }

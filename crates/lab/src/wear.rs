@@ -6,21 +6,21 @@ use wordline_ssd::metrics::{DieDetail, PoolDetail};
 
 use crate::summary::{DieWear, Wear};
 
-/// The most values of a wear map: a chart of 256 by 256.
+/// Greatest number of values in a wear map: a chart of 256 by 256 cells.
 const MOST_VALUES: usize = 65_536;
 
 /// Bytes of a terabyte, the unit of drive endurance.
 pub const TERABYTE: f64 = 1e12;
 
-/// The wear after a run in which the host wrote this many bytes to a device of this shape, of which the
-/// second number was programmed.
+/// The wear after a run. The host wrote `written` bytes to a device of this shape, and `programmed` of them
+/// left the write buffer.
 pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) -> Wear {
     let spent = lifetime::spent(pools.iter().map(|pool| pool.worn));
     let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();
     let blocks = || pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
     let erases: Vec<u32> = blocks().map(|(erases, _)| *erases).collect();
     let group = blocks_a_value(pools);
-    // No value covers blocks of two pools.
+    // A value never covers blocks of two pools.
     let values = pools.iter().flat_map(|pool| {
         let erases: Vec<u32> = self::erases(pool).collect();
         erases.chunks(group).map(mean).collect::<Vec<_>>()
@@ -52,12 +52,12 @@ pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) 
     }
 }
 
-/// Seconds of a day, and days of a year, as in endurance ratings: JESD218 counts by them.
+/// Seconds of a day, and days of a year, as endurance ratings count them (JESD218).
 const DAY: f64 = 86_400.0;
 const YEAR: f64 = 365.0;
 
 impl Wear {
-    /// The wear with the life expectancy at the rate of a run of this many seconds in service.
+    /// Adds the life expectancy, at the write rate of a run with this many seconds in service.
     pub(crate) fn with_rates(self, seconds: f64) -> Self {
         if seconds <= 0.0 {
             return self;
@@ -77,13 +77,13 @@ pub fn erases(pool: &PoolDetail) -> impl Iterator<Item = u32> + '_ {
     pool.dies.iter().flat_map(|die| &die.blocks).map(|(erases, _)| *erases)
 }
 
-/// The number of blocks whose mean is one value of a wear map.
+/// Number of blocks per value of a wear map; a value is their mean.
 pub fn blocks_a_value(pools: &[PoolDetail]) -> usize {
     let blocks: usize = pools.iter().flat_map(|pool| &pool.dies).map(|die| die.blocks.len()).sum();
     blocks.div_ceil(MOST_VALUES).max(1)
 }
 
-/// Blocks of a die that are out of service; blocks that are erased together count as one.
+/// Number of a die's blocks that are out of service. Blocks that are erased together count as one.
 pub fn bad(die: &DieDetail) -> u64 {
     die.blocks.iter().filter(|(_, is_bad)| *is_bad).count() as u64
 }
@@ -97,7 +97,7 @@ fn mean(values: &[u32]) -> f64 {
     values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The coefficient of variation of the erases of all blocks that were ever in service.
+/// Coefficient of variation of the erases of all blocks that were ever in service.
 fn variation(blocks: impl Iterator<Item = (u32, bool)>) -> Option<f64> {
     let used = blocks.filter(|(erases, is_bad)| *erases > 0 || !is_bad);
     let used: Vec<u32> = used.map(|(erases, _)| erases).collect();

@@ -1,9 +1,10 @@
-//! Translation of messages of serde and the TOML reader about a value into the form of all other messages:
-//! what was found, and what was wanted.
+//! Converts messages of serde and of the TOML reader to the form of all other messages: the value found, and
+//! the value wanted.
 
 use wordline_kernel::one_of;
 
-/// The parts of `message` with the value found and the value wanted, or else `otherwise`.
+/// The value found and the value wanted in `message`. If the message has another form, the value wanted is
+/// `otherwise`.
 pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.trim().replace('\n', " ");
     let known = unknown_name(&message)
@@ -30,7 +31,7 @@ fn quoted(text: &str) -> Option<&str> {
     text.split('`').nth(1)
 }
 
-/// An unknown name.
+/// The message about an unknown name.
 fn unknown_name(message: &str) -> Option<(String, String)> {
     let is_key = message.starts_with("unknown field ");
     if !is_key && !message.starts_with("unknown variant ") {
@@ -43,7 +44,7 @@ fn unknown_name(message: &str) -> Option<(String, String)> {
     Some((if is_key { format!("an unknown key `{found}`") } else { format!("`{found}`") }, wanted))
 }
 
-/// The same for the TOML reader.
+/// The TOML reader's message about unknown keys.
 fn unexpected_keys(message: &str) -> Option<(String, String)> {
     let (found, names) =
         message.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
@@ -51,7 +52,7 @@ fn unexpected_keys(message: &str) -> Option<(String, String)> {
     Some((format!("an unknown key `{found}`"), one_of(found, &names)))
 }
 
-/// A missing or duplicate key.
+/// The message about a missing or duplicate key.
 fn missing_or_duplicate(message: &str) -> Option<(String, String)> {
     if message.starts_with("missing field ") {
         return Some(("nothing".into(), format!("a value for `{}`: it has no default", quoted(message)?)));
@@ -63,7 +64,7 @@ fn missing_or_duplicate(message: &str) -> Option<(String, String)> {
     Some(("another value".into(), format!("one of the forms of {of}")))
 }
 
-/// A value of the wrong type, or out of range.
+/// The message about a value of the wrong type or out of range.
 fn wrong_type(message: &str) -> Option<(String, String)> {
     let rest = ["invalid type: ", "invalid value: ", "invalid length "]
         .into_iter()
@@ -73,7 +74,7 @@ fn wrong_type(message: &str) -> Option<(String, String)> {
     Some((if is_length { format!("{found} values") } else { value(found) }, type_of(wanted)))
 }
 
-/// A value as TOML writes it, from serde's notation.
+/// Converts a value from serde's notation to TOML.
 fn value(shown: &str) -> String {
     for start in ["string ", "integer ", "floating point ", "boolean ", "character "] {
         if let Some(rest) = shown.strip_prefix(start) {
@@ -88,7 +89,7 @@ fn value(shown: &str) -> String {
     }
 }
 
-/// A type in the terms of our messages, from serde's.
+/// Converts a type from serde's terms to those of Wordline's messages.
 fn type_of(wanted: &str) -> String {
     match wanted {
         "u8" => "a whole number from 0 to 255".into(),
@@ -109,7 +110,7 @@ fn type_of(wanted: &str) -> String {
     }
 }
 
-/// A message of our own readers that passed through serde, or of the TOML reader.
+/// A message of Wordline that passed through serde, or a message of the TOML reader.
 fn own_message(message: &str) -> Option<(String, String)> {
     let of_ours = message.strip_prefix("found ").and_then(|rest| rest.split_once(", wanted "));
     let (found, wanted) = of_ours.or_else(|| message.split_once(", expected "))?;

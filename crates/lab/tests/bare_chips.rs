@@ -1,6 +1,6 @@
-//! Random reads on bare queues, independent of the simulator: which rule gives which latency. The device
-//! agrees with the queues that have its rules, and those with MQSim's rules agree with the output of MQSim
-//! (`docs/VALIDATION.md`).
+//! Random reads on simple queues that are independent of the simulator, to find out which queueing rule gives
+//! which latency. The device must agree with the queues that follow its rules. The queues that follow MQSim's
+//! rules agree with the output of MQSim (`docs/VALIDATION.md`).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,12 +11,13 @@ use wordline_lab::{Device, Precondition, RunOptions, Selection, Unobserved, Work
 const CHANNELS: usize = 8;
 const OUTSTANDING: usize = 32;
 
-/// Nanoseconds of MQSim's part: the latches of a read, sensing, and 4 KiB with the wait before them.
+/// Times of MQSim's part in nanoseconds: the latches of a read, the sensing, and the transfer of 4 KiB
+/// including the wait before it.
 const LATCHES: u64 = 290;
 const SENSING: u64 = 75_000;
 const DATA: u64 = 12_330;
 
-/// The first use of the bus of a channel.
+/// The kind of transfer that the bus of a channel serves first.
 #[derive(Clone, Copy, PartialEq)]
 enum First {
     Latches,
@@ -30,7 +31,7 @@ enum Event {
     Moved { server: usize, since: u64 },
 }
 
-/// A channel: servers with one read at a time each, and a bus shared by all of them.
+/// A channel: servers that handle one read at a time each, and a bus that they share.
 #[derive(Default)]
 struct Channel {
     waiting: Vec<VecDeque<u64>>,
@@ -100,7 +101,7 @@ impl Bare {
     }
 }
 
-/// Mean latency in microseconds with this many servers a channel.
+/// Mean latency in microseconds, with this many servers per channel.
 fn mean_latency(servers: usize, first: First) -> f64 {
     let channel = || Channel {
         waiting: vec![VecDeque::new(); servers],
@@ -133,7 +134,8 @@ fn mean_latency(servers: usize, first: First) -> f64 {
     sum as f64 / done as f64 / 1e3
 }
 
-/// Mean latency in microseconds of the simulated device, with this many dies a package of `planes` planes.
+/// Mean latency of the simulated device in microseconds, with packages of `dies` dies that have `planes`
+/// planes.
 fn of_the_device(dies: u32, planes: u32) -> f64 {
     let set = [
         format!("layout.dies_per_package={dies}"),

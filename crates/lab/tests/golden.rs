@@ -1,7 +1,6 @@
-//! Has a whole small run changed? Nearly eighty devices, of every preset and feature, are run and their
-//! digests compared with those in `golden/digests.toml`. A refactoring leaves all of them unchanged. A change
-//! of behaviour rewrites them with `UPDATE_GOLDEN=1`, in a commit of its own that says which changed, and
-//! why.
+//! Golden digests: nearly eighty small runs, over every preset and feature, must have the digests in
+//! `golden/digests.toml`. A refactoring changes none of them. A change of behaviour rewrites them with
+//! `UPDATE_GOLDEN=1`, in a separate commit that names the changed runs and the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -40,8 +39,8 @@ struct Entry {
     namespace: Option<u16>,
 }
 
-/// The results. The digest covers every flash command, and every completion with its time; the other values
-/// show the size of a difference.
+/// The results of a run. The digest covers every flash command, and every completion with its time. The other
+/// values show the size of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     digest: String,
@@ -60,7 +59,7 @@ fn golden() -> Golden {
     toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The requests with a flush after this many each; then every tenth write is FUA.
+/// Adds a flush after every `every` requests. Every tenth write then has FUA set.
 fn with_flushes(
     requests: impl Iterator<Item = Request> + Send,
     every: u64,
@@ -102,7 +101,7 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     })
 }
 
-/// A line for each changed device, with the old and the new results.
+/// A line for each run that changed, with the old and the new results.
 fn differences(was: &BTreeMap<String, Run>, is: &BTreeMap<String, Run>) -> Vec<String> {
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let all = names.into_iter().map(|name| (name, was.get(name), is.get(name)));

@@ -1,5 +1,5 @@
-//! Does every recorded trace run to its end, with every request completed? The traces are next to the
-//! repository, in `../shared/traces`; without them this test prints a message and passes.
+//! Checks that every recorded trace runs to its end and that every request completes. The traces are in
+//! `../shared/traces`, next to the repository. Without them this test prints a message and passes.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use wordline_lab::summary::Outcome;
 use wordline_lab::trace::{Options, read};
 use wordline_lab::{Device, Origin, RunOptions, Selection, Unobserved, Workload, run};
 
-/// Files of the folder that are not traces of requests (addresses alone), or archives that are not read.
+/// Files in the folder that are not traces of requests (some have addresses only), or that are archives.
 const NOT_READ: &[&str] = &["README.md", "w106.pages.u32be.zst", "opencas.sample_trace.tar.xz"];
 
 /// This trace counts in bytes (msr/README.md).

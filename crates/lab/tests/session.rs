@@ -1,5 +1,6 @@
-//! A session gives the same result as a run: with the same requests it has the digest of the run, whatever
-//! its steps; it can be measured, saved and cut at any time, and wrong input changes nothing.
+//! Tests that a session gives the same result as a run. With the same requests it has the same digest,
+//! whatever its steps. It can be measured, saved, and cut from power at any time. Invalid input changes
+//! nothing.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use wordline_lab::{
     Unobserved, WarmUp, Workload, run,
 };
 
-/// Small devices with each kind of path from the host to flash: none, a write buffer and GC, a link with
-/// queues, several pools with a design, a map in flash.
+/// Small devices with different paths from the host to flash: fixed latency, a write buffer and GC, a link
+/// with queues, several pools with a design, a map in flash.
 const DEVICES: [(&str, &[&str]); 5] = [
     ("tiny", &[]),
     ("tiny", &["front.interface=nvme", "front.nvme.queues=4"]),
@@ -53,7 +54,8 @@ fn requests_of(workload: &Workload, device: &Device, options: &RunOptions) -> Ve
     load.in_order().map(|request| request.expect("they can all be had")).collect()
 }
 
-/// The same requests, submitted to a session one at a time: each when the device has accepted the one before.
+/// The same requests, submitted to a session one at a time. Each is submitted when the device has accepted
+/// the previous one.
 fn one_at_a_time(workload: &Workload, device: &Device, options: &RunOptions) -> Summary {
     let given = Workload { origin: wordline_lab::Origin::Submitted, requests: None, ..workload.clone() };
     let mut session = Session::open(device, &given, options).expect("it opens");
@@ -77,8 +79,8 @@ fn assert_alike(session: &Summary, run: &Summary, what: &str) {
     assert_eq!((session.outcome, json(&session.metrics)), (run.outcome, json(&run.metrics)), "{what}");
 }
 
-/// By the times of a trace, which has several requests at one time; at the jobs' own pace; and in a closed
-/// loop with and without think time.
+/// Workloads with different paces: the times of a trace in which several requests have one time, jobs at
+/// their own pace, and closed loops with and without think time.
 fn paces() -> [(&'static str, Workload); 5] {
     let named = |name| Workload { requests: Some(3_000), ..Workload::named(name) };
     [
@@ -169,7 +171,7 @@ fn what_is_measured_on_the_way_is_what_a_shorter_run_measures() {
     let mut session = Session::open(&device, &workload, &filled(1)).expect("it opens");
     assert_eq!(session.advance(StepTarget::Completions(400)).expect("it goes on"), StopReason::Target);
     let (half, mut metrics) = (session.summary(), session.metrics());
-    // No victim was collected: the summary does not know the cost of GC.
+    // No victim was collected, so the summary does not report the cost of GC.
     metrics.set(
         "programs_per_host_program",
         half.metrics.get("programs_per_host_program").expect("it is there"),
@@ -180,7 +182,7 @@ fn what_is_measured_on_the_way_is_what_a_shorter_run_measures() {
     assert_eq!(session.summary().outcome, Outcome::Complete);
     let whole = session.finish().expect("it ends");
     assert!(half.host.written_bytes < whole.host.written_bytes);
-    // At a depth of 1 the first 400 requests are the same, and no other requests are outstanding.
+    // At a depth of 1 the first 400 requests are the same, and no other request is outstanding.
     let first = Workload { requests: Some(400), ..workload };
     let first = run(&device, &first, &filled(1), &mut Unobserved).expect("it runs");
     assert_eq!(first.digest, half.digest);

@@ -1,13 +1,14 @@
-//! A run measures the steady state from its first requests on: over few requests as over many, with pauses
-//! and in a closed loop, and on a device with a part of its blocks as on a whole one.
+//! Tests that a run measures the steady state from its first request on. The result must not depend on the
+//! number of requests, on pauses, on closed or open loop, or on the fraction of the device in use.
 
 use wordline_lab::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
-/// Writes of 4 KiB for two thirds of the requests, which arrive at random times as long as a run needs some.
+/// A job of reads and writes of 4 KiB, two thirds of them writes. Requests arrive at random times, for as
+/// long as the run needs requests.
 const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodepth=1024\nioengine=libaio\ndirect=1\n\
     rate_process=poisson\nnorandommap\ntime_based\nruntime=100000s\n[a]\n";
 
-/// The read and write rates of a job at which each device has idle time.
+/// Read and write rates of a job at which each device has idle time.
 const RATES: [(&str, &[&str], &str); 6] = [
     ("nvme-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
     ("nvme-tlc", &[], "1700,3300"),
@@ -39,7 +40,7 @@ fn assert_within(part: f64, [here, there]: [f64; 2], what: &str) {
     assert!((here / there - 1.0).abs() <= part, "{what}: {here:.3} and {there:.3}");
 }
 
-/// Without pauses: a closed loop of reads and writes.
+/// A closed loop of reads and writes, without pauses.
 fn closed(requests: u64) -> Workload {
     Workload { requests: Some(requests), ..Workload::named("mixed-70-30") }
 }
@@ -62,7 +63,8 @@ fn few_requests_amplify_as_many_do() {
     }
 }
 
-/// In long runs alone: with fewer than 100,000 requests chance decides, and these take 25 s.
+/// The test runs only with `WORDLINE_LONG`: with fewer than 100,000 requests chance decides, and these take
+/// 25 s.
 #[test]
 fn a_part_of_the_blocks_amplifies_as_all_of_them() {
     if !is_long() {

@@ -1,8 +1,9 @@
-//! Charts of a study: each column over the varied keys, with confidence intervals and marks for unknown
+//! Charts of a study: each column over the varied keys, with confidence intervals, and with signs for unknown
 //! values.
 //!
-//! A key with numeric values has a numeric axis. Two numeric keys with enough values make a heat map; other
-//! second keys make one panel per value, and so does a third key; the second then has one line per value.
+//! A key with numeric values has a numeric axis. Two numeric keys with enough values make a heat map. With
+//! another second key there is one panel for each of its values. With three keys, the second key makes lines
+//! and the third key makes panels.
 
 use serde_json::{Value as Json, json};
 use wordline_experiments::{KeyAxis, Value, label, settings};
@@ -15,27 +16,27 @@ use crate::table::{Cell, Row, Table};
 
 mod labels;
 
-/// Minimum number of values of each of two keys for a heat map. Chosen: with fewer, panels of lines can show
-/// the intervals too.
+/// Minimum number of values of each of the two keys of a heat map. Chosen: with fewer values, panels of lines
+/// can show the intervals too.
 const MIN_HEAT_MAP_VALUES: usize = 4;
 
-/// Maximum number of values along an axis with error bars; with more, a band is drawn. Chosen: bars are still
-/// separate in a column of a paper.
+/// Maximum number of values along an axis with error bars. With more values a band is drawn. Chosen: in a
+/// column of a paper the bars are still separate.
 const MAX_ERROR_BARS: usize = 24;
 
-/// Width of a character of a number as a fraction of the side of a heat map. Chosen: eight-point text in the
-/// plot of a column of a paper, some 170 points wide.
+/// Width of a character of a number, as a fraction of the side of a heat map. Chosen for eight-point text in
+/// the plot of a column of a paper, which is about 170 points wide.
 const CHARACTER_WIDTH: f64 = 0.027;
 
-/// Ratio of greatest to least value above which an axis is logarithmic. Chosen: the least then has a
-/// twentieth of the height.
+/// An axis is logarithmic if the greatest value exceeds this many times the least. Chosen: the least value
+/// then has a twentieth of the height.
 const LOGARITHMIC_RATIO: f64 = 20.0;
 
-/// Fraction of the range of a heat map from which numbers are light: for the colours of a light page. A dark
-/// page has its own.
+/// Fraction of the range of a heat map above which numbers are light, for the colours of a light page. A dark
+/// page has its own fraction.
 const LIGHT_TEXT_FROM: f64 = 0.65;
 
-/// Returns the charts of a study; none for more than three varied keys.
+/// Returns the charts of a study; empty for more than three varied keys.
 pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
     let about = ChartContext::of(study, table);
     let keys: Vec<Key> = table.axes.iter().map(|axis| Key::of(axis, table)).collect();
@@ -49,10 +50,10 @@ pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
 struct Key<'a> {
     name: &'a str,
     words: String,
-    /// Its distinct values, in order.
+    /// The different values of the key, in order.
     values: Vec<Value>,
     labels: Vec<String>,
-    /// `None` if its values are not numeric.
+    /// The numeric axis of the key; `None` if its values are not numeric.
     axis: Option<KeyAxis>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Key<'a> {
         Self { name, words: key_in_words(name), axis: KeyAxis::of(&values), values, labels }
     }
 
-    /// Position of a row along this key: its amount, or its label.
+    /// Position of a row along this key: its number or its label.
     fn place(&self, row: &Row) -> Json {
         let value = value_of(row, self.name);
         match self.axis.as_ref().zip(value).and_then(|(axis, value)| axis.place(&value)) {
@@ -82,7 +83,7 @@ impl<'a> Key<'a> {
         row.at.get(self.name).map_or_else(String::new, label)
     }
 
-    /// Encoding of the positions in a field.
+    /// Encoding of the positions, which are in `field`.
     fn channel(&self, field: &str) -> Json {
         let long = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) > 6;
         match &self.axis {
@@ -106,7 +107,7 @@ fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &ChartContext) ->
     let mut spec = match keys {
         [one, other] if is_heat_map(one, other) => heat_map([one, other], &cells, &of_column),
         [one] => lines(one, None, None, &cells, &of_column),
-        // Numeric keys go along the axis.
+        // A numeric key is on the axis if there is one.
         [one, other] if one.axis.is_none() && other.axis.is_some() => {
             lines(other, None, Some(one), &cells, &of_column)
         }
@@ -128,7 +129,7 @@ fn capitalised(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Text of the caption about intervals and unknown values.
+/// Sentences of the caption about intervals and unknown values.
 fn caption(cells: &[(&Row, Cell)]) -> String {
     let seeds = cells.iter().map(|(row, _)| row.seeds()).max().unwrap_or(0);
     let mut text = match seeds {
@@ -149,7 +150,7 @@ const KNOWN: &str = "known";
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "no value";
 
-/// Whether a cell is known, unknown or failed.
+/// State of a cell: known, unknown or failed.
 fn state(_: &Row, cell: &Cell) -> &'static str {
     match cell.mean {
         Some(_) => KNOWN,
@@ -174,14 +175,14 @@ fn data(row: &Row, cell: &Cell) -> Json {
         "sign": sign(state), "text": if state == KNOWN { shown(cell) } else { state.to_owned() } })
 }
 
-/// Tooltip: the values of the keys, and the value with its interval.
+/// Tooltip with the values of the keys, and with the value and its interval.
 fn tooltip(keys: &[(&str, &str)], column: &Column) -> Json {
     let keys = keys.iter().map(|(field, title)| json!({ "field": field, "title": title, "type": "nominal" }));
     keys.chain([json!({ "field": "text", "title": column.title(), "type": "nominal" })]).collect()
 }
 
-/// A line along a numeric key, or bars along another; one colour per value of `by`, and one panel per value
-/// of `panel`.
+/// Lines over a numeric key, or bars over another key. Each value of `by` has a colour, each value of `panel`
+/// a panel.
 fn lines(
     along: &Key<'_>,
     by: Option<&Key<'_>>,
@@ -232,7 +233,7 @@ fn lines(
     panels(json!({ "encoding": encoding, "layer": layer }), panel, rows)
 }
 
-/// Intervals: an error bar each, or a band if there are many.
+/// Confidence intervals as error bars, or as a band if there are many values.
 fn interval(along: &Key<'_>, column: &Column) -> Json {
     let many = along.axis.as_ref().is_some_and(|axis| axis.len() > MAX_ERROR_BARS);
     let mark = if many {
@@ -240,7 +241,7 @@ fn interval(along: &Key<'_>, column: &Column) -> Json {
     } else if along.axis.is_some() {
         json!({ "type": "errorbar", "ticks": { "size": 6 } })
     } else {
-        // Drawn over bars of the same colour.
+        // Error bars are dark, because they are drawn over bars of the data's colour.
         json!({ "type": "errorbar", "ticks": { "size": 6, "color": "#444444" }, "color": "#444444" })
     };
     let mut interval = json!({
@@ -254,7 +255,7 @@ fn interval(along: &Key<'_>, column: &Column) -> Json {
     interval
 }
 
-/// A sign above the axis at each position without a value, side by side for several lines.
+/// Signs above the axis at positions without a value. The signs of several lines are side by side.
 fn signs(column: &Column) -> Json {
     json!({
         "transform": [{ "filter": "datum.state != 'known'" }],
@@ -295,7 +296,7 @@ fn value_channel(rows: &[Json], column: &Column, may_be_logarithmic: bool) -> (J
     (channel, least.min(0.0))
 }
 
-/// The chart once, or one panel per value of a key, all with one axis.
+/// The chart, or one panel for each value of a key. All panels have the same axis.
 fn panels(spec: Json, panel: Option<&Key<'_>>, rows: Vec<Json>) -> Json {
     let mut whole = json!({ "$schema": SCHEMA, "data": { "values": rows } });
     let mut spec = spec;
@@ -322,7 +323,8 @@ fn is_heat_map(one: &Key<'_>, other: &Key<'_>) -> bool {
     [one, other].iter().all(|key| key.axis.as_ref().is_some_and(|axis| axis.len() >= MIN_HEAT_MAP_VALUES))
 }
 
-/// One cell per combination of two keys, sized in proportion to the distances of their amounts.
+/// Heat map with one cell for each combination of two keys. The distances between cells are proportional to
+/// those between the values.
 fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column) -> Json {
     let values = || cells.iter().filter_map(|(_, cell)| cell.mean);
     let (least, most) = values()
@@ -390,7 +392,7 @@ fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column
     })
 }
 
-/// Side of a heat map: its axis with the edges of its cells.
+/// A side of a heat map: its axis, and the edges of its cells.
 struct Side<'a> {
     axis: &'a KeyAxis,
     amounts: Vec<f64>,
@@ -406,7 +408,7 @@ impl<'a> Side<'a> {
         Self { axis, amounts, edges: axis.edges() }
     }
 
-    /// Edges of the cell of an amount.
+    /// Edges of the cell of a value.
     fn cell(&self, amount: f64) -> [f64; 2] {
         let n = self.amounts.iter().position(|other| *other == amount).unwrap_or(0);
         [self.edges[n], self.edges[n + 1]]

@@ -1,4 +1,4 @@
-//! The file of a study: its raw form, and the check that turns it into a [`Study`].
+//! The file of a study, and its validation into a [`Study`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::values::Values;
 const COLUMNS: [&str; 4] =
     ["host.iops", "host.read_latency_us.p99", "host.write_latency_us.p99", "write_amplification"];
 
-/// Raw form of the file.
+/// A study as its file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StudyFile {
@@ -46,7 +46,7 @@ struct StudyFile {
     columns: Vec<String>,
 }
 
-/// Upper bound on what concurrent runs may use together.
+/// Limit on the memory that concurrent runs use together.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Budget {
@@ -62,15 +62,15 @@ struct AxisFile {
     sets: toml::Table,
 }
 
-/// Number of runs of each combination.
+/// Seeds of each combination.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Repeat {
-    /// First seed.
+    /// The first seed.
     pub first: u64,
-    /// Number of seeds.
+    /// Number of consecutive seeds.
     pub seeds: u32,
-    /// Condition for further seeds; none are run if not given.
+    /// Condition that adds further seeds. Default: none are added.
     pub until: Option<PrecisionTarget>,
 }
 
@@ -80,21 +80,20 @@ impl Default for Repeat {
     }
 }
 
-/// Runs further seeds until the mean of a column is known well enough.
+/// Adds seeds until the mean of a column is precise enough.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrecisionTarget {
-    /// The column.
+    /// Dotted name of the column.
     pub column: String,
-    /// Largest half-width of the 95 % confidence interval, relative to the mean, such as `1 %`.
+    /// Greatest half-width of the 95 % confidence interval, relative to the mean, such as `1 %`.
     pub half_width: String,
     /// Maximum number of seeds.
     pub at_most: u32,
 }
 
 impl PrecisionTarget {
-    /// Largest half-width of the interval relative to the mean, as a fraction; `None` if it is not a
-    /// percentage.
+    /// The half-width as a fraction of the mean; `None` if the text is not a percentage.
     pub fn fraction(&self) -> Option<f64> {
         let percent: f64 = self.half_width.strip_suffix('%')?.trim().parse().ok()?;
         (percent > 0.0 && percent.is_finite()).then_some(percent / 100.0)
@@ -104,7 +103,7 @@ impl PrecisionTarget {
 /// Origin of the keys of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOrigin {
-    /// A file: errors name its lines.
+    /// A file. Errors name its lines.
     File,
     /// A table of keys.
     Keys,
@@ -115,32 +114,32 @@ pub enum KeyOrigin {
 /// Many runs over varied keys.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The file, for errors.
+    /// Path of the file, for messages.
     pub path: PathBuf,
-    /// Origin of its keys, for errors.
+    /// Origin of the keys, for messages.
     pub written: KeyOrigin,
-    /// Its text, or the text of an equivalent file.
+    /// Text of the file, or of an equivalent file.
     pub text: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Runs, one for each combination.
+    /// The runs, one for each combination.
     pub sweep: Sweep,
     /// Seeds.
     pub repeat: Repeat,
-    /// Columns of its table.
+    /// Columns of the table.
     pub columns: Vec<String>,
-    /// Upper bound on the memory of concurrent runs; unlimited if `None`.
+    /// Limit on the memory of concurrent runs; `None` for no limit.
     pub budget: Option<Bytes>,
-    /// Baseline values of varied keys: every other row is compared, seed by seed, with the row that has these
-    /// values in place of its own. Empty: no comparison.
+    /// Values of varied keys that select a baseline row for each row: the row with these values in place of
+    /// its own. Rows are compared with it seed by seed. Empty: no comparison.
     pub against: toml::Table,
-    /// A folder of recorded traces, which take precedence over profiles.
+    /// A folder of recorded traces. A trace in it replaces the profile of the same name.
     pub traces: Option<PathBuf>,
-    /// Designs of the caller, not named by any configuration, if any.
+    /// Designs of the caller, which no configuration names.
     pub own: Designs,
 }
 
-/// The caller's designs, if any.
+/// The caller's designs, if there are any.
 #[derive(Clone, Default)]
 pub struct Designs(pub Option<Arc<dyn CallerDesigns>>);
 
@@ -151,7 +150,7 @@ impl std::fmt::Debug for Designs {
 }
 
 impl Study {
-    /// Source of the caller's design at these values of the varied keys.
+    /// Source of the caller's design for these values of the varied keys.
     pub(crate) fn source(&self, at: &toml::Table) -> Option<String> {
         self.own.0.as_ref()?.source(at)
     }
@@ -165,7 +164,10 @@ impl Study {
         Self::parse(registry, path, &std::fs::read_to_string(path).map_err(failed)?)
     }
 
-    /// Reads a study from the text of the file `path`.
+    /// Parses a study from the text of the file `path`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with every fault, each with file, line and key.
     ///
     /// # Errors
     /// [`Error::Config`] with all mistakes, each with file, line and key.
@@ -173,10 +175,10 @@ impl Study {
         Self::parse_written(registry, path, text, KeyOrigin::File)
     }
 
-    /// Reads a study from the text of a table of keys; errors call it `path`.
+    /// Parses a study from the text of a table of keys. Messages call it `path`.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse), without lines.
+    /// Those of [`parse`](Self::parse), without lines.
     pub fn of_keys(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
         Self::parse_written(registry, path, text, KeyOrigin::Keys)
     }
@@ -241,10 +243,10 @@ impl Study {
         made.checked()
     }
 
-    /// Checks the study, and adds the default columns if it names none.
+    /// Validates the study. Adds the default columns if it has none.
     ///
     /// # Errors
-    /// [`Error::Config`] with all mistakes.
+    /// [`Error::Config`] with every fault.
     pub fn checked(mut self) -> Result<Self> {
         self.check_size()?;
         let mut wrong = Complaints::default();
@@ -306,14 +308,14 @@ impl Study {
         Ok(self)
     }
 
-    /// Rejects studies with too many combinations or runs, before any is created.
+    /// Rejects a study with too many combinations or runs, before any is created.
     pub(crate) fn check_size(&self) -> Result<()> {
         let mut wrong = Complaints::default();
         self.require_size(&mut wrong);
         wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
-    /// Whether a run with this memory footprint fits into the budget.
+    /// Checks that a run with this memory fits into the budget.
     pub(crate) fn check_memory(&self, size: Bytes) -> Result<()> {
         let mut wrong = Complaints::default();
         if let Some(budget) = self.budget.filter(|budget| *budget < size) {
@@ -323,7 +325,7 @@ impl Study {
         wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
-    /// Adds to an error the lines of the file, or the arguments, where its keys were given.
+    /// Adds to an error the lines of the file, or the arguments, that contain the keys.
     fn placed(&self, error: Error) -> Error {
         let Error::Config(wrong) = error else { return error };
         let file = format!("{}: ", self.path.display());
@@ -334,7 +336,7 @@ impl Study {
         Error::Config(Complaints(wrong.0.into_iter().map(placed).collect()))
     }
 
-    /// Name of `key` in errors; `vary KEY` is a value of that varied key.
+    /// Name of `key` in messages. `vary KEY` means a value of that varied key.
     fn key_position(&self, key: &str) -> String {
         let varied = key.strip_prefix("vary ").map(|rest| rest.split(": ").next().unwrap_or(rest));
         let shown = match key.strip_prefix("vary[").and_then(|rest| rest.split_once(']')) {
@@ -357,10 +359,10 @@ impl Study {
         }
     }
 
-    /// Returns the run with these values of the varied keys and the first seed.
+    /// Returns the run with these values of the varied keys, for the first seed.
     ///
     /// # Errors
-    /// The errors of [`points`](Self::points).
+    /// Those of [`points`](Self::points).
     pub fn point(&self, at: toml::Table) -> Result<Point> {
         let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
         let point = self.sweep.point(&self.path, at, &options).map_err(|error| self.placed(error))?;
@@ -379,8 +381,7 @@ impl Study {
         point.missing_trace().map_or(Ok(()), |trace| Err(refused(trace)))
     }
 
-    /// Reports an incompatible design and device like other incompatible keys: searches can hit such
-    /// combinations.
+    /// Reports an incompatible design and device as a fault of keys: searches can hit such combinations.
     fn incompatible(&self, error: Error) -> Error {
         let Error::Argument { what, found, wanted } = error else { return error };
         let mut wrong = Complaints::default();
@@ -388,10 +389,10 @@ impl Study {
         Error::Config(wrong)
     }
 
-    /// Returns its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
+    /// Returns the runs for a seed, each validated. The last varied key changes fastest.
     ///
     /// # Errors
-    /// [`Error::Config`] if a device or workload is inconsistent, or there are too many runs;
+    /// [`Error::Config`] if a device or workload is invalid, or if there are too many runs.
     /// [`Error::Argument`] if a trace is missing.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         self.check_size()?;
@@ -402,7 +403,7 @@ impl Study {
     }
 }
 
-/// Command-line argument for a key of a study without a file.
+/// The command-line argument that sets a key, for a study without a file.
 fn argument_of(key: &str) -> Option<String> {
     let named = |argument: &str, rest: &str| format!("--{argument} {rest}").trim_end().to_owned();
     Some(match key.split_once(['.', ' ']).unwrap_or((key, "")) {
@@ -417,8 +418,7 @@ fn argument_of(key: &str) -> Option<String> {
     })
 }
 
-/// Converts a workload to the form of an experiment; a built-in one is given by name, or by a table with its
-/// name.
+/// Converts a workload to the form of an experiment. A name means a built-in workload.
 fn workload_of(value: toml::Value) -> toml::Value {
     let of_name = |name: toml::Value| toml::Table::from_iter([("name".to_owned(), name)]).into();
     let named = match value {
@@ -429,7 +429,7 @@ fn workload_of(value: toml::Value) -> toml::Value {
     toml::Table::from_iter([("named".to_owned(), named)]).into()
 }
 
-/// Converts a precondition to the form of an experiment; also accepts the command-line form.
+/// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
 fn before_of(value: toml::Value) -> toml::Value {
     let table = |kind: &str, fraction: Option<f64>| {
         let inner = fraction.map(|fraction| ("fraction".to_owned(), fraction.into()));
@@ -446,7 +446,7 @@ fn before_of(value: toml::Value) -> toml::Value {
     }
 }
 
-/// Collects the mistakes, each with `file:line: key`.
+/// Collects faults, each with `file:line: key`.
 struct ErrorCollector<'a> {
     path: &'a Path,
     text: &'a str,
@@ -478,7 +478,7 @@ impl ErrorCollector<'_> {
     }
 }
 
-/// Returns the workload of that name, for studies without a file.
+/// The built-in workload `name`, for a study without a file.
 pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>) -> Workload {
     let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
     table.extend(requests.map(|count| ("requests".to_owned(), (count as i64).into())));
@@ -487,10 +487,10 @@ pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>)
 }
 
 impl Study {
-    /// Creates a study without a file: a device, a built-in workload, varied keys and seeds.
+    /// Creates a study without a file, from a device, a built-in workload, varied keys and seeds.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse).
+    /// Those of [`parse`](Self::parse).
     pub fn from_arguments(
         registry: &Registry,
         device: toml::Table,
@@ -549,19 +549,19 @@ pub struct StudyArguments<'a> {
     pub preset: Option<String>,
     /// Name of a built-in workload.
     pub workload: &'a str,
-    /// Number of requests; the workload's own if `None`.
+    /// Number of requests; `None` for that of the workload.
     pub requests: Option<u64>,
-    /// Outstanding requests; the workload's own if `None`.
+    /// Number of outstanding requests; `None` for that of the workload.
     pub queue_depth: Option<u32>,
-    /// Precondition, in command-line form.
+    /// Precondition, in the form of the command line.
     pub precondition: Option<&'a str>,
-    /// Warm-up to exclude; the default of a run if `None`.
+    /// Warm-up; `None` for the default of a run.
     pub warm_up: Option<WarmUp>,
     /// Varied keys.
     pub vary: Vec<Axis>,
     /// Seeds.
     pub repeat: Repeat,
-    /// Columns of the table; empty for the default ones.
+    /// Columns of the table; empty for the default columns.
     pub columns: Vec<String>,
 }
 

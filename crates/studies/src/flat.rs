@@ -1,13 +1,13 @@
-//! Flattens a summary into columns: its numbers by dotted names.
+//! Converts a summary to columns: its numbers, with dotted names.
 
 use serde_json::{Map, Value as Json};
 use wordline_experiments::follow;
 
-/// Maximum number of list items that become columns. Chosen: pools, links and buses have fewer, dies and
-/// histograms more.
+/// Maximum number of list items that become columns. Chosen: pools, links and buses have fewer items, dies
+/// and histograms have more.
 const MAX_ITEMS: usize = 8;
 
-/// Returns the number at a dotted name, as in experiments; `None` for latencies without any requests.
+/// Returns the number at a dotted name. `None` for a latency of requests that did not occur.
 pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     let is_of_none = path.match_indices('.').any(|(end, _)| {
         let (parent, key) = path[..end].rsplit_once('.').unwrap_or(("", &path[..end]));
@@ -17,7 +17,7 @@ pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     if is_of_none { None } else { follow(values, path)?.as_f64() }
 }
 
-/// Whether these are latencies of a request kind that did not occur.
+/// Whether these are latencies of a kind of request that did not occur.
 fn has_no_samples(members: &Map<String, Json>, key: &str) -> bool {
     let counts = [
         ("read_latency_us", "reads"),
@@ -31,7 +31,7 @@ fn has_no_samples(members: &Map<String, Json>, key: &str) -> bool {
     count.and_then(|count| members.get(count)).is_some_and(|count| *count == 0)
 }
 
-/// Passes every number of a summary to `to`, with its name; skips long lists.
+/// Calls `to` with the name and value of every number of a summary. Long lists are skipped.
 pub(crate) fn numbers(values: &Json, to: &mut impl FnMut(String, f64)) {
     walk(values, String::new(), to);
 }

@@ -1,8 +1,8 @@
-//! Studies: runs of a device and a workload over varied keys, each combination with several seeds.
+//! Studies: runs of a device and a workload over varied keys. Each combination runs with several seeds.
 //!
-//! A [`Study`] is a file in the format of experiments (`docs/studies.md`), or is built from arguments. Its
-//! runs are kept in a [`Store`], a folder that is the only record of what was run: a study that was stopped,
-//! extended or repeated runs only what is missing. A [`Table`] collects the results.
+//! A [`Study`] comes from a file (`docs/studies.md`) or from arguments. A [`Store`] is a folder with its
+//! runs, and the only record of what was run. A study that was stopped or extended executes only the missing
+//! runs. A [`Table`] collects the results.
 
 mod charts;
 mod file;

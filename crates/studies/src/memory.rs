@@ -1,22 +1,22 @@
-//! Memory use of runs, and a memory budget shared by concurrent runs.
+//! Memory of runs, and a memory budget that concurrent runs share.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use wordline_experiments::Point;
 use wordline_kernel::Bytes;
 
-/// Bytes per logical page: its L2P entry, and the entry of the data-verification oracle; as in `wordline
-/// config explain`.
+/// Bytes per logical page: its entry in the L2P map, and its entry for data verification. Same values as in
+/// `wordline config explain`.
 const BYTES_PER_LOGICAL_PAGE: u64 = 8;
 
 /// Bytes per physical page that can hold a logical page: its data tag.
 const BYTES_PER_PHYSICAL_PAGE: u64 = 8;
 
-/// Bytes of a run beside its tables. Chosen: whole programs take 20 to 46 MiB more than their tables, 20 of
-/// which are the program itself.
+/// Bytes of a run in addition to its tables. Chosen: whole programs need 20 to 46 MiB more than their tables,
+/// of which 20 MiB are the program itself.
 const BYTES_PER_RUN: u64 = 16 << 20;
 
-/// Memory that a run may use, computed from the tables of its device.
+/// Memory that a run needs, computed from the tables of its device.
 pub(crate) fn memory(point: &Point) -> Bytes {
     let shape = point.device.shape();
     let page = shape.logical_page.0.max(1);
@@ -25,14 +25,14 @@ pub(crate) fn memory(point: &Point) -> Bytes {
     Bytes((BYTES_PER_RUN + tables).next_multiple_of(1 << 20))
 }
 
-/// A memory budget from which runs reserve their share.
+/// A memory budget, from which runs reserve memory.
 pub(crate) struct MemoryBudget {
-    /// `None` if unlimited.
+    /// Bytes that are not reserved; `None` if the budget is unlimited.
     left: Option<Mutex<u64>>,
     freed: Condvar,
 }
 
-/// A reservation, released when dropped.
+/// A reservation. It ends when it is dropped.
 pub(crate) struct MemoryReservation<'a> {
     room: &'a MemoryBudget,
     bytes: u64,
@@ -43,7 +43,8 @@ impl MemoryBudget {
         Self { left: budget.map(|budget| Mutex::new(budget.0)), freed: Condvar::new() }
     }
 
-    /// Reserves memory; blocks until it is available. A reservation is capped at the whole budget.
+    /// Reserves memory, and blocks until it is available. A request for more than the whole budget reserves
+    /// the whole budget.
     pub(crate) fn take(&self, size: Bytes) -> MemoryReservation<'_> {
         if let Some(left) = &self.left {
             let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The name of a run: a digest of all inputs of its result.
+//! The name of a run: a digest of everything on which its result depends.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::provenance::Fingerprint;
 use wordline_lab::trace::workload::profile::{RealOrProfile, resolve};
 
-/// A file read by a run: a recorded trace or a snapshot.
+/// A file that a run reads: a recorded trace or a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
     /// The file.
     pub path: PathBuf,
-    /// SHA-256 of its first gibibyte.
+    /// SHA-256 of the first gibibyte of the file.
     pub sha256: String,
     /// Size in bytes.
     pub bytes: u64,
 }
 
-/// State of a file when it was hashed: its size and modification time.
+/// Size and modification time of a file when it was hashed.
 type FileState = String;
 
-/// Computes names of runs. Each file is hashed once, and again after it changes.
+/// Computes names of runs. Each file is hashed once, and again if it changes.
 #[derive(Default)]
 pub struct RunNames {
     known: BTreeMap<PathBuf, (FileState, InputFile)>,
 }
 
 impl RunNames {
-    /// Returns the name of a run by `program` (version and commit), 32 digits, and the files that it reads.
-    /// `design` is the source of a design that no configuration names.
+    /// Returns the name of a run, which has 32 digits, and the files that the run reads. `program` is the
+    /// version and commit. `design` is the source of a design that no configuration names.
     pub(crate) fn of(
         &mut self,
         point: &Point,
@@ -96,7 +96,7 @@ impl RunNames {
     }
 }
 
-/// File of the recorded trace that a workload replays.
+/// Path of the recorded trace that a workload replays.
 fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Option<PathBuf>> {
     match workload {
         Workload::Replayed { trace, .. } => Ok(Some(traces.unwrap_or(Path::new("")).join(trace))),
@@ -108,7 +108,7 @@ fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Option<PathBuf
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

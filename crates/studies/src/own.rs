@@ -1,20 +1,20 @@
-//! Designs of the caller, which no configuration names: those written in Python.
+//! Designs of the caller, which no configuration names. Designs in Python are such designs.
 
 use std::sync::Arc;
 
 use wordline_lab::devices::Configured;
 use wordline_lab::error::Result;
 
-/// Designs for the devices of a study.
+/// The designs of a study.
 pub trait CallerDesigns: Send + Sync {
-    /// Returns everything of the design at these values of the varied keys that affects the result, source
-    /// and settings, for the name of the run; `None` without a design.
+    /// Returns a text of everything on which the result depends, source and settings, for the design at these
+    /// values of the varied keys. The text is part of the run's name. `None` without a design.
     fn source(&self, at: &toml::Table) -> Option<String>;
 
-    /// Attaches the design at these values of the varied keys to a device; `None` without a design.
+    /// Attaches the design at these values of the varied keys to a device. Returns `None` without a design.
     ///
     /// # Errors
-    /// [`Error::Argument`](wordline_lab::error::Error::Argument) if they are incompatible.
+    /// [`Error::Argument`](wordline_lab::error::Error::Argument) if device and design are incompatible.
     fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<DeviceWithDesign>>;
 }
 
@@ -22,18 +22,18 @@ pub trait CallerDesigns: Send + Sync {
 pub struct DeviceWithDesign {
     /// The device.
     pub device: Arc<dyn Configured>,
-    /// State of the design.
+    /// The design, which may fail during the run.
     pub design: Box<dyn DesignMonitor>,
 }
 
-/// A design that may fail by itself.
+/// A design that may fail during a run.
 pub trait DesignMonitor: Send + Sync {
-    /// Whether it has failed, which ends the run.
+    /// Whether the design has failed, which ends the run.
     fn has_failed(&self) -> bool;
 
-    /// Its error, if any.
+    /// The error of the design, if it failed.
     fn error(&self) -> Option<String>;
 
-    /// Note about it for a run that took this many seconds.
+    /// A note about the design, for a run that took this many seconds of wall time.
     fn note(&self, seconds: f64) -> String;
 }

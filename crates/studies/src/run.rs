@@ -1,4 +1,5 @@
-//! Executes the runs of a study that are missing in its store, in parallel on the cores or on other machines.
+//! Executes the runs of a study that its store does not have, in parallel on this machine or on other
+//! machines.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,79 +16,79 @@ use crate::store::{Files, State, Store};
 use crate::table::{Row, Table};
 use crate::task::{Task, done, failed};
 
-/// Work of a study.
+/// The work of a study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Runs known to be needed, finished ones included: of the first seeds, and of further seeds as far as
-    /// the results so far decide.
+    /// Number of runs that are known to be needed, including finished ones: runs of the first seeds, and of
+    /// further seeds as far as the present results require them.
     pub runs: usize,
-    /// Most runs that `repeat.until` may add to these.
+    /// Maximum number of runs that `repeat.until` may add to these.
     pub further: usize,
-    /// Finished runs.
+    /// Number of finished runs.
     pub done: usize,
-    /// Failed runs among the finished ones.
+    /// Number of failed runs; they count as finished.
     pub failed: usize,
-    /// Estimated time of the remaining runs on one core, in seconds, from the mean of the finished ones;
-    /// `None` if none is finished.
+    /// Estimated time of the remaining runs on one core in seconds, from the mean time of the finished runs.
+    /// `None` if no run is finished.
     pub seconds_left: Option<f64>,
     /// Memory of the largest run.
     pub memory: Bytes,
-    /// Concurrent runs of that size within the study's budget; `None` without a budget.
+    /// Number of runs of that size that fit into the memory budget; `None` without a budget.
     pub at_once: Option<u64>,
 }
 
-/// Options for executing a study; none affects a result.
+/// Options for executing a study. None of them affects a result.
 pub struct Progress<'a> {
-    /// Threads, stop flag, and progress callback.
+    /// Threads, stop flag and progress callback.
     pub conduct: SweepOptions<'a>,
     /// Whether failed runs are repeated.
     pub again: bool,
-    /// Remote executor; `None` for the cores of this machine.
+    /// Executor on other machines; `None` for this machine.
     pub elsewhere: Option<&'a dyn RunExecutor>,
 }
 
 /// An executor of runs other than this machine.
 pub trait RunExecutor: Sync {
-    /// Executes runs, and reports the outcome of each as soon as it ends. If the user stops it, some are
-    /// missing.
+    /// Executes runs, and calls `over` with the outcome of each run as soon as it ends. If the user stops the
+    /// study, some outcomes are missing.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the executor cannot be reached or is unusable, and the errors of `over`.
+    /// [`Error::Argument`] if the executor cannot be reached or used; the errors of `over`.
     fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, RunOutcome) -> Result<()>) -> Result<()>;
 }
 
-/// Outcome of a remote run.
+/// Outcome of a run on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// The files that a store keeps of it.
+    /// The files of the run for the store.
     Files(Files),
-    /// It produced none, for this reason.
+    /// The run has no files, for this reason.
     Failed(String),
 }
 
-/// A run of a study and its name. The runs of a combination share one device description; a run has its own copy
-/// only while it executes.
+/// A run of a study, and its name. All runs of a combination share one device description. A run has its own
+/// copy only during its execution.
 struct NamedRun {
     name: String,
-    /// Index of its combination.
+    /// Index of the combination.
     place: usize,
     seed: u64,
     inputs: Vec<InputFile>,
 }
 
 impl NamedRun {
-    /// Returns the run itself.
+    /// Returns the run with its seed.
     fn point(&self, points: &[Point]) -> Point {
         Point { seed: self.seed, ..points[self.place].clone() }
     }
 }
 
-/// Runs of a study by a program of this version and commit.
+/// The runs of a study, for a program of this version and commit.
 struct StudyRuns<'a> {
     study: &'a Study,
     program: &'a str,
     names: RunNames,
-    /// Runs with the first seed, once computed: the others differ only in their seed.
+    /// The runs with the first seed, once they are computed. The other runs differ only in the seed.
     points: Vec<Point>,
 }
 
@@ -97,7 +98,7 @@ impl<'a> StudyRuns<'a> {
         Ok(Self { study, program, names: RunNames::default(), points })
     }
 
-    /// Returns the runs with a seed, at the selected indices.
+    /// Returns the runs with a seed, at the indices for which `is_wanted` is true.
     fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<NamedRun>> {
         let points = self.points.iter().enumerate().filter(|(place, _)| is_wanted(*place));
         points
@@ -119,8 +120,8 @@ impl<'a> StudyRuns<'a> {
         Ok(all)
     }
 
-    /// Adds the runs of further seeds that `repeat.until` needs according to the store, and returns the most
-    /// that may follow.
+    /// Adds the runs of further seeds that `repeat.until` requires, given the results in the store. Returns
+    /// the maximum number of runs that may follow.
     fn further(&mut self, wanted: &mut Vec<NamedRun>, store: &Store) -> Result<usize> {
         let Some(until) = self.study.repeat.until.clone() else { return Ok(0) };
         let seeds = self.study.repeat.seeds;
@@ -150,18 +151,17 @@ impl<'a> StudyRuns<'a> {
     /// Returns the memory of the largest run.
     ///
     /// # Errors
-    /// [`Error::Config`] if that is more than the budget.
+    /// [`Error::Config`] if the run exceeds the budget.
     fn memory(&self) -> Result<Bytes> {
         let most = self.points.iter().map(memory).max().unwrap_or(Bytes(0));
         self.study.check_memory(most).map(|()| most)
     }
 }
 
-/// Computes the plan of a study without running anything.
+/// Computes the work of a study, without running anything.
 ///
 /// # Errors
-/// The errors of [`Study::points`] and of the store, and [`Error::Config`] if a run exceeds the memory
-/// budget.
+/// The errors of [`Study::points`] and of the store. [`Error::Config`] if a run exceeds the memory budget.
 pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
     let mut runs = StudyRuns::of(study, program)?;
     let memory = runs.memory()?;
@@ -191,11 +191,11 @@ fn seeds(study: &Study) -> std::ops::Range<u64> {
     study.repeat.first..study.repeat.first.saturating_add(study.repeat.seeds.into())
 }
 
-/// Executes the runs of a study that are missing in its store, and collects all of them. A failed run is kept
-/// with its error and does not stop the study. Runs that the user stopped are not in the table.
+/// Executes the runs of a study that its store does not have, and makes a table of all runs. A failed run is
+/// stored with its error, and does not stop the study. Runs that the user stopped are not in the table.
 ///
 /// # Errors
-/// The errors of [`plan`], and of the executor.
+/// The errors of [`plan`] and of the executor.
 pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>) -> Result<Table> {
     let mut runs = StudyRuns::of(study, program)?;
     runs.memory()?;
@@ -219,22 +219,22 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
     Ok(table)
 }
 
-/// Result of a requested combination of the varied keys.
+/// Result of a combination of the varied keys.
 #[derive(Clone, Debug)]
 pub enum CombinationResult {
-    /// Its row.
+    /// The row of the combination.
     Row(Row),
-    /// Some of its runs are missing, as the user stopped them.
+    /// Some runs are missing, because the user stopped them.
     Missing,
     /// The combination is invalid, for this reason.
     Invalid(String),
 }
 
-/// Executes the runs of some combinations of a study, each with each seed, that are missing in its store. An
-/// invalid combination does not stop the study: searches can hit such combinations.
+/// Executes the runs of some combinations that the store does not have, each with every seed. An invalid
+/// combination does not stop the study, because searches can hit such combinations.
 ///
 /// # Errors
-/// The errors of [`run`], except for an inconsistent device or workload.
+/// The errors of [`run`], except those of an invalid device or workload.
 pub fn run_at(
     study: &Study,
     places: &[toml::Table],
@@ -264,10 +264,10 @@ pub fn run_at(
     Ok(places.iter().map(tried).collect())
 }
 
-/// Whether the confidence interval of the mean of a column is too wide.
+/// Whether the confidence interval of a column's mean is too wide.
 fn is_imprecise(row: &Row, until: &PrecisionTarget) -> bool {
     let fraction = until.fraction().expect("it was checked");
-    // Another seed does not resolve what is unknown because the run was too short.
+    // Further seeds do not help if the column is unknown because the runs are too short.
     if row.cell(&until.column).is_unknown() {
         return false;
     }
@@ -356,7 +356,7 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Builds the table of the finished runs.
+/// Makes the table of the finished runs.
 fn build_table(study: &Study, (points, all): (&[Point], &[NamedRun]), store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {

@@ -1,4 +1,4 @@
-//! The table of a study for a terminal, and as a page with charts.
+//! The table of a study, for a terminal and as a page with charts.
 
 use serde_json::Value as Json;
 use wordline_experiments::{grid, label};
@@ -13,7 +13,7 @@ use crate::charts::charts;
 use crate::file::Study;
 use crate::table::{Cell, Row, Statement, Table, plain};
 
-/// Formats a number with the digits that its interval supports, or four.
+/// Formats a number with as many digits as its interval justifies, or with four digits without an interval.
 fn digits(value: f64, half: Option<f64>) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -39,7 +39,7 @@ pub(crate) fn shown(cell: &Cell) -> String {
     }
 }
 
-/// Column headings.
+/// Titles of the columns.
 fn heads(table: &Table) -> Vec<String> {
     let columns = table.columns.iter().flat_map(|column| [Some(column.clone()), table.difference_heading()]);
     table.axes.iter().cloned().chain(columns.flatten()).collect()
@@ -57,7 +57,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     keys.chain(columns.flatten()).collect()
 }
 
-/// Formats the table for a terminal of `width` columns, with notes on its runs.
+/// Formats the table for a terminal with `width` columns, with notes about the runs.
 pub fn text(table: &Table, width: u16) -> String {
     let heads = heads(table);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -90,7 +90,7 @@ pub fn text(table: &Table, width: u16) -> String {
     text
 }
 
-/// Reasons for unknown cells, and the notes of runs, each with its number of runs.
+/// Reasons for unknown cells, and notes of runs, each with the number of runs that have it.
 fn told(table: &Table) -> Vec<String> {
     let all = table.runs() - table.failed();
     let line =
@@ -99,10 +99,10 @@ fn told(table: &Table) -> Vec<String> {
     unknown.chain(table.notes().into_iter().map(|told| line("note: ", told))).collect()
 }
 
-/// Writes a report into a folder: `report.html` with the charts and the table; `table.json`; `charts/NAME.vl.json`.
+/// Writes a report to a folder: `report.html` with charts and table, `table.json` and `charts/NAME.vl.json`.
 ///
 /// # Errors
-/// [`wordline_lab::error::Error::File`] if it cannot be written.
+/// [`wordline_lab::error::Error::File`] if the report cannot be written.
 pub fn write_report(
     folder: ReportFolder,
     study: &Study,
@@ -118,7 +118,7 @@ pub fn write_report(
     folder.write(&files)
 }
 
-/// Page of a study.
+/// The report page of a study.
 pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts: &[Chart]) -> String {
     let seeds = table.rows.iter().map(Row::seeds).max().unwrap_or(0) as u64;
     let first = study.repeat.first;
@@ -144,7 +144,7 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
     report.html()
 }
 
-/// Capacity and geometry of the distinct devices, in HTML.
+/// Capacity and geometry of each different device, in HTML.
 fn hardware(table: &Table) -> String {
     let of = |(name, configuration): (&str, &str)| {
         hardware_of(name, configuration).map_or_else(|| name.to_owned(), |text| format!("{name}: {text}"))
@@ -152,7 +152,7 @@ fn hardware(table: &Table) -> String {
     list_of_hardware(table.devices().map(of))
 }
 
-/// Number of runs, and the extremes of each column.
+/// Sentences with the number of runs, and with the least and greatest value of each column.
 fn verdict(table: &Table) -> Vec<String> {
     let mut first =
         format!("{} runs of {} combinations of {}", table.runs(), table.rows.len(), table.axes.join(", "));
@@ -198,7 +198,7 @@ fn extremes(table: &Table, column: &str) -> String {
     )
 }
 
-/// Distinct errors of failed runs.
+/// The different errors of failed runs.
 fn errors(table: &Table) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for error in table.rows.iter().flat_map(Row::errors) {

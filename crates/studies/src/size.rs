@@ -1,16 +1,16 @@
-//! Size of a study: its number of combinations and runs, computed arithmetically, and their limits.
+//! Size of a study: numbers of combinations and runs, computed without creating any, and their limits.
 
 use wordline_kernel::{Complaints, grouped};
 
 use crate::file::Study;
 
-/// Maximum number of combinations of a study. Chosen: each is a device that is checked and kept with its text
-/// until the study ends, a row of a table that somebody reads, and a point of its charts; ten times ten
-/// thousand values of one key, the most of a range.
+/// Maximum number of combinations of a study. Chosen: ten times the greatest number of values of a key,
+/// 10,000. Each combination is a device that is validated and kept with its text, a row of a table that
+/// somebody reads, and a point of the charts.
 const MAX_COMBINATIONS: u128 = 100_000;
 
-/// Maximum number of runs of a study. Chosen: with the shortest runs, 0.8 ms, they take a quarter of an hour,
-/// and a folder with as many files can still be listed in seconds.
+/// Maximum number of runs of a study. Chosen: with the shortest runs (0.8 ms) they take a quarter of an hour,
+/// and a folder with this many files can be listed in seconds.
 const MAX_RUNS: u128 = 1_000_000;
 
 impl Study {
@@ -19,8 +19,8 @@ impl Study {
         self.sweep.vary.iter().fold(1, |count, axis| u128::saturating_mul(count, axis.values.len() as u128))
     }
 
-    /// Adds an error for a size above the limits, at the key with the most values, or at the seeds. Nothing
-    /// is enumerated.
+    /// Adds a fault if the size exceeds the limits, at the key with the most values or at the seeds. No
+    /// combination is created.
     pub(crate) fn require_size(&self, wrong: &mut Complaints) {
         let shown = |count: u128| grouped(&count.to_string());
         let path = self.path.display();

@@ -1,8 +1,8 @@
-//! The store of a study: a folder with a file for each run, named by the run.
+//! The store of a study: a folder with a file for each run. The file is named by the run.
 //!
-//! A file is written under a temporary name and renamed only if its name is free, so that a reader sees
-//! complete files only, and two writers cannot write the same run twice. It carries a digest of its content,
-//! checked on every read. Time series, the largest part of a summary, have a file of their own.
+//! A file is written under a temporary name, and renamed only if its final name is free. Readers see only
+//! complete files, and two writers cannot write one run twice. The file contains a digest of its content,
+//! which is checked on every read. Time series, the largest part of a summary, are in a file of their own.
 
 mod check;
 mod filed;
@@ -22,65 +22,66 @@ pub use check::{CheckReport, Damage, MovedFile, check, repair};
 pub use filed::Files;
 use folder::file_of;
 
-/// Version of the store layout. From 2 on files have digests.
+/// Version of the store layout. Files have digests from version 2 on.
 const LAYOUT: u32 = 2;
 
-/// Folder of the runs.
+/// Folder of the files of runs.
 const RUNS: &str = "runs";
 
-/// Key of a summary that has its own file, and the folder of these files.
+/// Key of the summary that is stored in a file of its own, and name of the folder of these files.
 const WINDOWS: &str = "windows";
 
 /// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Has a summary.
+    /// The run has a summary.
     Done,
-    /// Ended with an error.
+    /// The run ended with an error.
     Failed,
 }
 
 /// A finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Program that ran it, with version and commit.
+    /// The program that executed the run, with version and commit.
     pub program: String,
-    /// Varied keys with their values.
+    /// Values of the varied keys.
     pub at: toml::Table,
     /// Seed.
     pub seed: u64,
     /// Outcome.
     pub state: State,
-    /// The error, if any.
+    /// Error of a failed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Summary without time series, if any.
+    /// Summary of a run that did not fail, without time series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Json>,
 }
 
 /// The finished runs of studies.
 pub struct Store {
-    /// The folder; `None` for a store in memory.
+    /// Path of the folder; `None` for a store in memory.
     folder: Option<PathBuf>,
-    /// Its mark file, kept open (and locked).
+    /// The file that marks the folder as a store. It is kept open and locked.
     _mark: Option<File>,
-    /// Runs in memory.
+    /// Runs of a store in memory.
     known: Mutex<BTreeMap<String, Record>>,
 }
 
 impl Store {
-    /// Creates a store that lives in memory only.
+    /// Creates a store in memory.
     pub fn in_memory() -> Self {
         Self { folder: None, _mark: None, known: Mutex::default() }
     }
 
-    /// Opens or creates the folder `path`. Removes incomplete files of killed programs, unless another
-    /// program has the store open.
+    /// Opens or creates a store in the folder `path`. Removes incomplete files that killed programs left,
+    /// unless another program has the store open.
     ///
     /// # Errors
-    /// [`Error::Argument`] if something else is there, and [`Error::File`] if it cannot be read or created.
+    /// [`Error::Argument`] if the path has something else, [`Error::File`] if the store cannot be read or
+    /// created.
     pub fn open(path: &Path) -> Result<Self> {
         let mark = folder::open(path)?;
         Ok(Self { folder: Some(path.to_owned()), _mark: Some(mark), known: Mutex::default() })
@@ -90,10 +91,10 @@ impl Store {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the run of a name, if it is finished.
+    /// Returns the run `name`, if it is finished.
     ///
     /// # Errors
-    /// [`Error::File`] if its file cannot be read, [`Error::Argument`] if it is not as written.
+    /// [`Error::File`] if its file cannot be read, [`Error::Argument`] if the file is damaged.
     pub fn get(&self, name: &str) -> Result<Option<Record>> {
         if let Some(record) = self.known().get(name) {
             return Ok(Some(record.clone()));
@@ -107,7 +108,7 @@ impl Store {
         Ok(Some(record))
     }
 
-    /// Stores a finished run. If another writer was first, its record stays.
+    /// Stores a finished run. If another writer stored it first, that record is kept.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written.
@@ -118,10 +119,10 @@ impl Store {
         Ok(())
     }
 
-    /// Stores files of a run that were produced elsewhere, byte for byte.
+    /// Stores the files of a run that another machine executed, byte for byte.
     ///
     /// # Errors
-    /// [`Error::File`] if they cannot be written, [`Error::Argument`] if they do not belong to that run.
+    /// [`Error::File`] if they cannot be written, [`Error::Argument`] if they do not belong to the run.
     pub fn put_files(&self, name: &str, files: &Files) -> Result<()> {
         let record = read("run that was done elsewhere", name, files.run.as_bytes(), "")?;
         self.write(name, files)?;
@@ -136,13 +137,13 @@ impl Store {
             return Ok(());
         }
         if let Some(windows) = windows {
-            // Windows without a run were left by a program that was killed.
+            // Windows whose run is missing were left by a killed program, and are replaced.
             folder::replace_file(&file_of(folder, WINDOWS, name), windows.as_bytes())?;
         }
         folder::write_new(&file, run.as_bytes())
     }
 
-    /// Removes a run, so that it is run again.
+    /// Removes a run, so that it will be executed again.
     ///
     /// # Errors
     /// [`Error::File`] if its file cannot be removed.
@@ -157,7 +158,7 @@ impl Store {
     }
 }
 
-/// Parses the record of the run called `name` from the bytes of the file `what`.
+/// Parses the record of the run `name` from the bytes of its file, which messages call `what`.
 fn read(what: &str, name: &str, bytes: &[u8], advice: &str) -> Result<Record> {
     filed::read(name, bytes).map(|filed| filed.record).map_err(|found| Error::Argument {
         what: what.to_owned(),

@@ -1,5 +1,5 @@
-//! The table of a study: a row for each combination of the varied keys, with means over the seeds; and a row
-//! for each run with all numbers, as CSV or Parquet.
+//! The table of a study, with means over the seeds and a row for each combination of the varied keys. Also
+//! writes a row for each run with all its numbers, as CSV or Parquet.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,17 +18,17 @@ use crate::file::Study;
 use crate::flat::{number, numbers};
 use crate::store::{Record, State};
 
-/// A cell: a column of a row.
+/// A column of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     /// Mean over the seeds; null if no run has a value.
     pub mean: Option<f64>,
     /// Half-width of the 95 % confidence interval of the mean; null with a single seed.
     pub half: Option<f64>,
-    /// Values by seed, of the runs that have one.
+    /// Values by seed, for the runs that have one.
     pub values: Vec<f64>,
-    /// Distinct reasons why it is unknown; empty if it is known. One run without a value makes the cell
-    /// unknown: the mean of the others would cover only the runs that progressed further.
+    /// The different reasons why the cell is unknown; empty if it is known. One run without a value makes the
+    /// cell unknown. The mean of the other runs would only cover those that progressed further.
     #[serde(skip)]
     pub unknown: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Cell {
         Self { mean: Some(mean), half, values, unknown }
     }
 
-    /// Whether some run has no value for it.
+    /// Whether any run has no value for the cell.
     pub fn is_unknown(&self) -> bool {
         !self.unknown.is_empty()
     }
@@ -58,38 +58,38 @@ struct Run {
 /// A combination of the varied keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Varied keys with their values.
+    /// Values of the varied keys.
     pub at: toml::Table,
     runs: Vec<Run>,
 }
 
 impl Row {
-    /// Values of a column, of the runs that have one.
+    /// Values of a column, for the runs that have one.
     pub fn of(&self, column: &str) -> Vec<f64> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         summaries.filter_map(|summary| number(summary, column)).collect()
     }
 
-    /// Values of a column by seed, of the runs that have one.
+    /// Values of a column by seed, for the runs that have one.
     fn by_seed(&self, column: &str) -> BTreeMap<u64, f64> {
         let value = |run: &Run| Some((run.record.seed, number(run.record.summary.as_ref()?, column)?));
         self.runs.iter().filter_map(value).collect()
     }
 
-    /// Cell of a column over the seeds.
+    /// The cell of a column, over the seeds.
     pub fn cell(&self, column: &str) -> Cell {
         let reasons = self.unknown().filter(|unknown| unknown.metric == column).map(|unknown| unknown.reason);
         Cell::of(self.of(column), reasons.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// Unknown metrics of its runs, run by run.
+    /// The unknown metrics of the runs, run by run.
     pub fn unknown(&self) -> impl Iterator<Item = Unknown> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         let listed = summaries.filter_map(|summary| summary.get("unknown")?.as_array());
         listed.flatten().filter_map(|unknown| Unknown::deserialize(unknown).ok())
     }
 
-    /// Notes of its runs, run by run.
+    /// The notes of the runs, run by run.
     fn notes(&self) -> impl Iterator<Item = &str> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         let listed = summaries.filter_map(|summary| summary.get("notes")?.as_array());
@@ -116,40 +116,40 @@ pub struct Table {
     pub axes: Vec<String>,
     /// Columns.
     pub columns: Vec<String>,
-    /// Combinations in order, those with a finished run.
+    /// The combinations that have a finished run, in order.
     pub rows: Vec<Row>,
-    /// Values of varied keys that select the baseline row of comparisons; empty without comparisons.
+    /// Values of varied keys that select the baseline row of a comparison; empty without comparison.
     pub against: toml::Table,
-    /// Runs that are not finished.
+    /// Number of runs that are not finished.
     pub missing: usize,
-    /// Indices of the rows by their values.
+    /// Index of each row, by the values of its keys.
     places: BTreeMap<String, usize>,
 }
 
-/// JSON layout of a row.
+/// A row in JSON.
 #[derive(Serialize)]
 struct RowJson<'a> {
     at: &'a toml::Table,
     seeds: usize,
     errors: Vec<&'a str>,
     columns: BTreeMap<&'a str, Cell>,
-    /// Difference to the baseline row, seed by seed.
+    /// Differences to the baseline row, seed by seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     differences: BTreeMap<&'a str, Cell>,
-    /// Columns without a value in some of its runs, with the reasons.
+    /// Columns that have no value in some of the runs, with reasons.
     unknown: BTreeSet<Unknown>,
 }
 
-/// A statement made by runs, and how many of them make it.
+/// A sentence, and the number of runs that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// Its text in the first run: numbers in it may differ in the others.
+    /// Text of the sentence in the first run. Numbers in it may differ in other runs.
     pub text: String,
-    /// Number of runs that make it.
+    /// Number of runs that have the sentence.
     pub runs: usize,
 }
 
-/// Distinct sentences of several runs: sentences that differ only in numbers count as one.
+/// The different sentences of several runs. Sentences that differ only in numbers count as one.
 fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Statement> {
     let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -172,21 +172,20 @@ impl Table {
         Self { title, axes, columns, rows: Vec::new(), against, missing: 0, places: BTreeMap::new() }
     }
 
-    /// Returns the row with these values of the varied keys.
+    /// The row with these values of the varied keys.
     pub fn row(&self, at: &toml::Table) -> Option<&Row> {
         self.places.get(&at.to_string()).map(|place| &self.rows[*place])
     }
 
-    /// Returns the baseline of a row: the row with the values of [`against`](Self::against) in place of its
-    /// own.
+    /// The baseline of a row: the row with the values of [`against`](Self::against) in place of its own.
     fn baseline_row(&self, row: &Row) -> Option<&Row> {
         let mut at = row.at.clone();
         at.extend(self.against.clone());
         if at == row.at { None } else { self.row(&at) }
     }
 
-    /// Difference of a column to the baseline row, over the seeds that both have: pairs of equal seeds have
-    /// equal requests, so the interval reflects the varied keys alone.
+    /// Difference of a column to the baseline row, over the seeds that both rows have. Runs of equal seeds
+    /// have equal requests, so the interval only shows the effect of the varied keys.
     pub fn difference(&self, row: &Row, column: &str) -> Option<Cell> {
         let (own, other) = (row.by_seed(column), self.baseline_row(row)?.by_seed(column));
         let pairs = own.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?));
@@ -194,7 +193,7 @@ impl Table {
         Some(Cell::of(pairs.collect(), unknown))
     }
 
-    /// Notes of all runs, each kind once.
+    /// The notes of all runs. Each kind of note appears once.
     pub fn notes(&self) -> Vec<Statement> {
         distinct_notes(self.rows.iter().flat_map(Row::notes))
     }
@@ -207,7 +206,7 @@ impl Table {
         })
     }
 
-    /// Distinct texts in the results of its runs at a JSON pointer.
+    /// The different texts at a JSON pointer, in the results of all runs.
     pub(crate) fn told(&self, pointer: &str) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         let summaries = self.each().filter_map(|run| run.record.summary.as_ref());
@@ -219,7 +218,7 @@ impl Table {
         all
     }
 
-    /// Reasons for unknown cells: column and reason, once for each kind.
+    /// The reasons for unknown cells. Each pair of column and reason appears once.
     pub fn unknown(&self) -> Vec<Statement> {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
         let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
@@ -227,7 +226,7 @@ impl Table {
         distinct_notes(all.iter().map(String::as_str))
     }
 
-    /// Heading of a column of differences; `None` without comparisons.
+    /// Title of a column of differences; `None` without comparison.
     pub(crate) fn difference_heading(&self) -> Option<String> {
         let values: Vec<String> = self.against.values().map(plain).collect();
         (!values.is_empty()).then(|| format!("less {}", values.join(", ")))
@@ -259,7 +258,7 @@ impl Table {
         self.rows.iter().flat_map(|row| &row.runs)
     }
 
-    /// The rows, for JSON.
+    /// The table as JSON.
     pub fn json(&self) -> Json {
         let row = |row: &'_ Row| {
             let columns = self.columns.iter().map(|column| (column.as_str(), row.cell(column))).collect();
@@ -278,19 +277,19 @@ impl Table {
         })
     }
 
-    /// A row for each run: the varied keys, the seed, the outcome, and each number of its summary, except
-    /// numbers that no run has.
+    /// A row for each run: varied keys, seed, outcome, and each number of its summary. Numbers that no run
+    /// has are left out.
     fn flat(&self) -> (Vec<String>, Vec<BTreeMap<String, f64>>) {
         let all: Vec<BTreeMap<String, f64>> = self.each().map(numbers_of).collect();
         let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
         (names.into_iter().cloned().collect(), all)
     }
 
-    /// Writes a row for each run to a file: Parquet if its name ends in `.parquet`, CSV if it ends in `.csv`,
-    /// or to standard output.
+    /// Writes a row for each run. The file extension `.parquet` or `.csv` selects the format. Standard output
+    /// gets CSV.
     ///
     /// # Errors
-    /// [`Error::Argument`] for another extension, and [`Error::File`] if it cannot be written.
+    /// [`Error::Argument`] for another extension, [`Error::File`] if the file cannot be written.
     pub fn write_runs(&self, path: &Path) -> Result<()> {
         match RunsForm::of(path)? {
             RunsForm::Parquet => self.write_parquet(path),
@@ -393,7 +392,7 @@ impl Table {
     }
 }
 
-/// Format of a file of runs.
+/// Format of a file with a row for each run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsForm {
     /// Comma-separated text.
@@ -425,7 +424,7 @@ impl RunsForm {
 enum Column {
     Integers(Vec<i64>),
     Texts(Vec<String>),
-    /// Numbers, and whether none is missing.
+    /// Numbers, and whether all of them are present.
     Numbers(Vec<Option<f64>>, bool),
 }
 
@@ -457,7 +456,7 @@ fn amount(run: &Run, axis: &str) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// Converts a name to one valid in a schema: dots become underscores, as in a database table.
+/// Converts a name to one that is valid in a schema. Dots become underscores, as in a database table.
 fn field(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
     name.chars().map(letter).collect()

@@ -1,4 +1,4 @@
-//! A run as text, to be executed by a program on another machine.
+//! A run as text, which a program on another machine executes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,34 +14,34 @@ use crate::name::{InputFile, RunNames};
 use crate::own::{CallerDesigns, DeviceWithDesign};
 use crate::store::{Files, Record, State};
 
-/// A run of a study for a remote executor.
+/// A run of a study for an executor on other machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Name of the run.
     pub name: String,
-    /// The run, in the form that [`carry_out`] takes.
+    /// The run, in the form that [`carry_out`] reads.
     pub text: String,
-    /// Recorded trace that it replays, if any.
+    /// Recorded trace that the run replays, if any.
     pub trace: Option<TaskTrace>,
 }
 
-/// Recorded trace that a run replays.
+/// A recorded trace that a run replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskTrace {
     /// Folder of recorded traces.
     pub folder: PathBuf,
-    /// File in it.
+    /// Path of the trace in this folder.
     pub file: PathBuf,
-    /// SHA-256 of its first gibibyte.
+    /// SHA-256 of the first gibibyte of the trace.
     pub sha256: String,
 }
 
-/// A run as TOML; every number reads back exactly.
+/// A run as TOML. Every number is read back exactly.
 #[derive(Serialize, Deserialize)]
 struct TaskText {
     program: String,
     name: String,
-    /// Seeds may exceed the integers of TOML.
+    /// The seed as text, because it may exceed the integers of TOML.
     seed: String,
     device: String,
     covers_volume: bool,
@@ -60,7 +60,7 @@ struct TaskText {
 }
 
 impl Task {
-    /// Creates the task of a run with its name and input files.
+    /// Creates the task of a run, from its name and its input files.
     pub(crate) fn of(
         (name, inputs): (&str, &[InputFile]),
         point: &Point,
@@ -125,13 +125,13 @@ impl TaskText {
     }
 }
 
-/// Executes the run of a task by `program`, the version and commit of this program, and returns the files
-/// that a store keeps of it. `traces` is the folder of recorded traces if it differs here, `own` the designs
-/// that no configuration names. A failed run has files, too.
+/// Executes the run of a task, and returns its files for the store. A failed run has files too. `program` is
+/// the version and commit of this program. `traces` is the folder of recorded traces, if it differs on this
+/// machine. `own` are the designs that no configuration names.
 ///
 /// # Errors
-/// [`Error::Argument`] if the study belongs to another program, or the input files differ here: the run would
-/// have another name.
+/// [`Error::Argument`] if the study belongs to another program, or if the input files differ on this machine.
+/// The run would have another name.
 pub fn carry_out(
     text: &str,
     program: &str,
@@ -174,7 +174,7 @@ pub fn carry_out(
     done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files(&name).0)
 }
 
-/// Executes a run and returns its record.
+/// Executes a run, and returns its record.
 ///
 /// # Errors
 /// [`Error::Stopped`] if the user stopped it.
@@ -212,7 +212,7 @@ pub(crate) fn done(
     }
 }
 
-/// Returns the record of a failed run.
+/// The record of a failed run.
 pub(crate) fn failed(point: &Point, program: &str, error: String) -> Record {
     Record { error: Some(error), ..record(point, program, State::Failed) }
 }

@@ -1,4 +1,4 @@
-//! Studies of a small device, in memory and in a store.
+//! Tests of studies on a small device, in memory and with a store.
 
 mod own;
 mod size;
@@ -72,7 +72,7 @@ fn a_study_in_a_store_does_only_what_is_missing() {
     let before = plan(&study, &store, "program").expect("a plan");
     assert_eq!((before.runs, before.done, before.seconds_left), (12, 0, None));
     let first = done(&study, &store);
-    // Another program opens it: every run is finished, and their files do not change.
+    // Opening the store again finds every run finished, and does not change the files.
     let files = |folder: &str| {
         let files = std::fs::read_dir(path.join(folder)).expect("a folder");
         let about = files.map(|file| {
@@ -90,7 +90,7 @@ fn a_study_in_a_store_does_only_what_is_missing() {
     assert!(after.done == 12 && after.seconds_left == Some(0.0));
     assert_eq!(done(&study, &store).json(), first.json());
     assert_eq!(files("runs"), were);
-    // Another seed adds three runs for each policy; another program repeats everything.
+    // One more seed adds three runs for each policy. Another program repeats all runs.
     let mut longer = study.clone();
     longer.repeat.seeds = 3;
     assert_eq!(plan(&longer, &store, "program").expect("a plan").done, 12);
@@ -136,7 +136,7 @@ fn a_run_that_fails_is_kept_with_its_error() {
     let errors: Vec<&str> = table.rows[0].errors().collect();
     assert!(errors.len() == 1 && errors[0].contains("bad.csv"), "{errors:?}");
     assert_eq!((table.rows[0].cell("host.iops").mean, table.rows[1].of("host.iops").len()), (None, 1));
-    // It is repeated only if the user asks for that; the content of the trace is part of its name.
+    // The failed run is repeated only on request. The content of the trace is part of the run's name.
     let stop = AtomicBool::new(false);
     assert_eq!(
         run(&study, &store, "program", &Progress { again: true, ..progress(&stop) })
@@ -266,7 +266,7 @@ fn the_first_writer_of_a_run_wins() {
     assert_eq!(third.get("name").expect("it can be read"), Some(record(1)));
 }
 
-/// An executor that does the runs of tasks one after another, from their text alone.
+/// An executor that executes tasks one after another, from their texts alone.
 struct Beside {
     program: &'static str,
 }
@@ -288,7 +288,7 @@ impl RunExecutor for Beside {
     }
 }
 
-/// Files of a store, without wall-clock times.
+/// The files of a store, without wall-clock times.
 fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
     let mut all = Vec::new();
     for folder in ["runs", "windows"] {
@@ -296,7 +296,7 @@ fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
             let file = file.expect("a file");
             let text = std::fs::read_to_string(file.path()).expect("it can be read");
             let mut value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
-            // The digest covers those times, too.
+            // The digest is left out, because it covers wall-clock times.
             value.as_object_mut().and_then(|members| members.remove("digest"));
             if let Some(summary) = value.get_mut("summary").and_then(serde_json::Value::as_object_mut) {
                 summary.remove("simulator");
@@ -342,7 +342,7 @@ fn a_worker_of_another_program_or_with_another_trace_is_refused() {
     };
     let told = refused(&study(STUDY), "older program");
     assert!(told.contains("the program of a worker: found older program, wanted program"), "{told}");
-    // Rewrites the trace between the study and the worker.
+    // An executor that rewrites the trace before the task is executed.
     struct Rewriting(std::path::PathBuf);
     impl RunExecutor for Rewriting {
         fn carry_out(
@@ -421,7 +421,7 @@ fn snapshots_and_designs_can_be_varied() {
     let table = done(&study(&text), &store);
     let means = table.rows.iter().filter_map(|row| row.cell("write_amplification").mean).collect::<Vec<_>>();
     assert!(means.len() == 2 && means[0] < means[1], "the older one moves more: {means:?}");
-    // Another state under the same name is another run.
+    // A snapshot with another state makes another run, even under the same file name.
     std::fs::copy(&paths[1], &paths[0]).expect("it is there");
     let after = done(&study(&text), &store);
     assert_eq!(after.rows[0].cell("write_amplification").mean, Some(means[1]));

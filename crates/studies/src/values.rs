@@ -9,7 +9,7 @@ use wordline_lab::error::{Error, Result};
 /// Maximum number of values of a key. Chosen: more is a typing error.
 const MAX_VALUES: u32 = 10_000;
 
-/// Values of a varied key, in raw form.
+/// Values of a varied key, as the file has them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Values {
@@ -19,19 +19,19 @@ pub(crate) enum Values {
     Range(Range),
 }
 
-/// An inclusive range of numbers.
+/// A range of numbers, which includes both ends.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Range {
     from: toml::Value,
     to: toml::Value,
     steps: u32,
-    /// Whether the steps are a constant factor rather than a constant difference.
+    /// Whether steps are factors. Otherwise they are differences.
     #[serde(default)]
     geometric: bool,
 }
 
-/// A mistake in values: what was found, and what was expected.
+/// A fault of the values: the value found, and the value wanted.
 type ValueError = (String, String);
 
 impl Values {
@@ -51,7 +51,7 @@ fn number(value: &toml::Value) -> Option<f64> {
         .filter(|number| number.is_finite())
 }
 
-/// Rounds to nine digits, which removes the noise of sums such as 0.07 + 0.03.
+/// Rounds to nine digits. This removes rounding errors of sums such as 0.07 + 0.03.
 fn rounded(number: f64) -> f64 {
     format!("{number:.8e}").parse().expect("it was just written")
 }
@@ -92,8 +92,8 @@ impl Range {
     }
 }
 
-/// Parses the varied key of an argument `KEY=VALUES`: values separated by commas, or `FROM..TO/STEPS`, with
-/// `*` before the steps for a geometric range.
+/// Parses a varied key from an argument `KEY=VALUES`. Values are separated by commas, or a range
+/// `FROM..TO/STEPS`. A `*` before the steps makes the range geometric.
 ///
 /// # Errors
 /// [`Error::Argument`] for any other form.
@@ -123,7 +123,7 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
     Ok(Axis { key: key.trim().to_owned(), values, sets: toml::Table::new() })
 }
 
-/// Returns the device of a configuration file, if given, with settings `KEY=VALUE` applied, and the preset
+/// Returns the device of a configuration file, if given, with the settings `KEY=VALUE` on top, and the preset
 /// that the file builds on.
 ///
 /// # Errors
@@ -150,7 +150,7 @@ pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<Str
     Ok((preset, device))
 }
 
-/// Parses the values of keys in arguments `KEY=VALUE`; `what` names them in errors.
+/// Parses values of keys from arguments `KEY=VALUE`. Messages call them `what`.
 ///
 /// # Errors
 /// [`Error::Argument`] for any other form.
@@ -168,14 +168,14 @@ fn setting_of(what: &str, argument: &str) -> Result<(String, toml::Value)> {
     Ok((key.trim().to_owned(), value_of(value)))
 }
 
-/// Parses a TOML value; any other text is a string.
+/// Parses a value as TOML. A text that is not TOML is a string.
 fn value_of(text: &str) -> toml::Value {
     let text = text.trim();
     let table: std::result::Result<toml::Table, _> = format!("value = {text}").parse();
     table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into())
 }
 
-/// Whether these are the ends of a range without a number of steps.
+/// Whether these are the ends of a range whose number of steps is missing.
 fn is_range_without_steps((from, to): (&str, &str)) -> bool {
     number(&value_of(from)).is_some() && number(&value_of(to)).is_some()
 }

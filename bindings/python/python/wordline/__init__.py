@@ -8,8 +8,8 @@
 >>> print(new.host.read_latency_us.p99, new.write_amplification)
 >>> wl.compare(old, new).chart("latency-tail", width=wl.COLUMN).save("tail.pdf")
 
-`Device` describes a device and `Workload` its requests, `run` runs one on the other, `Session` advances step by step, and `Study` executes
-many runs.
+`Device` describes a device, and `Workload` its requests. `run` runs a workload on a device. `Session` does so step by
+step. `Study` executes many runs.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -85,8 +85,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports names on first use: those that need NumPy, which takes longer to import than everything else, and those
-    of searches.
+    """Imports some names on first use. ``ANSWER`` and ``Op`` need NumPy, whose import takes longer than that of
+    everything else. ``Search`` and ``Trial`` are only needed by searches.
     """
     if name in ("ANSWER", "Op"):
         from . import _columns

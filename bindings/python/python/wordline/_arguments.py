@@ -1,4 +1,4 @@
-"""Argument checks of public calls; an invalid argument raises a `ConfigError` that names it."""
+"""Checks of the arguments of public calls. An invalid argument raises a `ConfigError` that names it."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ T = TypeVar("T")
 U64 = 2**64 - 1
 
 _LONGEST = 4_095
-# Upper bound on the length of a text: the longest path of Linux (PATH_MAX minus its last byte), longer than any name.
+# Maximum length of a text: the longest path of Linux (PATH_MAX minus its last byte). No name is longer.
 
 _SHOWN = 120
-"""Characters of a value shown in messages. Chosen: a line."""
+"""Maximum number of characters of a value in messages. Chosen: a line."""
 
 
 def shown(value: object) -> str:
     """Formats a value for messages, in one line of limited length."""
     try:
         whole = " ".join(repr(value).split())
-    except Exception:  # of any class that a value may have
+    except Exception:  # `repr` of a value may raise anything
         return f"a value of the type {kind_of(value)} without text"
     return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]} ... ({len(whole)} characters)"
 
 
 def kind_of(value: object) -> str:
-    """Type of a value with its module, except for built-in types."""
+    """Name of the type of a value, with its module unless it is built in."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def refuse(what: str, found: str, wanted: str, *, of: str = "") -> Never:
-    """Raises the error for an invalid argument or key; messages name `of` before it."""
+    """Raises the error for an invalid argument or key. In the message, `of` comes before `what`."""
     raise ConfigError(f"{of}{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
 
 
 def whole(name: str, value: object, least: int, most: int = U64) -> int:
-    """Checks an integer; rejects True and False."""
+    """Checks an integer. True and False are rejected."""
     number = _plain(value)
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         refuse(name, shown(value), f"a whole number from {least} to {most}")
@@ -48,7 +48,7 @@ def whole(name: str, value: object, least: int, most: int = U64) -> int:
 
 
 def number(name: str, value: object, least: float, most: float) -> float:
-    """Checks a number; rejects NaN."""
+    """Checks a number. NaN is rejected."""
     found = _plain(value)
     if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
         refuse(name, shown(value), f"a number from {least:g} to {most:g}")
@@ -56,7 +56,7 @@ def number(name: str, value: object, least: float, most: float) -> float:
 
 
 def _plain(value: object) -> object:
-    """Converts a NumPy scalar, or a member of an integer enumeration, to a Python value; returns anything else
+    """Converts a NumPy scalar, or a member of an integer enumeration, to a Python value. Returns anything else
     unchanged.
     """
     if isinstance(value, int) and not isinstance(value, bool):
@@ -75,7 +75,7 @@ def flag(name: str, value: object) -> bool:
 
 
 def text(name: str, value: object, wanted: str = "text in quotes") -> str:
-    """Checks a text that is neither empty nor longer than any name, and can be encoded as UTF-8."""
+    """Checks a text. It must not be empty, must not be longer than any name, and must be valid UTF-8."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not _is_encoded(str.encode, value):
         refuse(name, shown(value), wanted)
     return value
@@ -109,7 +109,7 @@ def path(name: str, value: object) -> str:
 
 
 def is_of(value: object, kinds: Any) -> bool:
-    """Whether a value has a type, regardless of its annotation."""
+    """Whether a value is an instance of `kinds`. Type checkers do not use the result."""
     return isinstance(value, kinds)
 
 

@@ -1,4 +1,4 @@
-"""Runs work of the native part in asyncio tasks."""
+"""Runs functions of the native part in asyncio tasks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[_native.Stop], T]) -> T:
-    """Runs some work in a thread of its own and returns its result. If the task is cancelled the work is stopped, and
-    the task ends after the thread.
+    """Calls `work` in a new thread and returns its result. If the task is cancelled, `work` is stopped; the task ends
+    when the thread has ended.
     """
     loop, stop = asyncio.get_running_loop(), _native.Stop()
     over: asyncio.Future[None] = loop.create_future()
@@ -25,9 +25,9 @@ async def in_thread(work: Callable[[_native.Stop], T]) -> T:
     def run() -> None:
         try:
             done.append(work(stop))
-        except BaseException as error:  # raised again below: a future takes no `StopIteration`
+        except BaseException as error:  # raised again below, because a future cannot hold a `StopIteration`
             raised.append(error)
-        with contextlib.suppress(RuntimeError):  # of a loop that was closed
+        with contextlib.suppress(RuntimeError):  # the loop may be closed
             loop.call_soon_threadsafe(over.set_result, None)
 
     thread = threading.Thread(target=run, name="wordline", daemon=True)

@@ -1,4 +1,4 @@
-"""Columns of requests and completions in NumPy, which is imported on first use, with this module."""
+"""Columns of requests and completions as NumPy arrays. This module is imported on first use, and NumPy with it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 Column: TypeAlias = "ArrayLike"
 """An array of integers, or one integer for all requests."""
 Operations: TypeAlias = "ArrayLike"
-"""An array of operations by number, or one for all requests, by number or name."""
+"""An array of operations by number, or one operation for all requests, by number or name."""
 
 
 class Op(IntEnum):
-    """Operations by number."""
+    """The operations and their numbers."""
 
     READ = 0
     WRITE = 1
@@ -41,11 +41,14 @@ ANSWER = np.dtype(
     ],
     align=True,
 )
-"""A completion: time, latency, first sector and sectors, number of the request, operation, and whether it failed."""
+"""A completion as a NumPy record. ``time_ps`` is its time in picoseconds since the session began. ``latency_ps`` is
+the latency in picoseconds. ``sector`` and ``sectors`` are the address range of the request, in units of 512 bytes.
+``number`` is the number of the request, ``operation`` an `Op`.
+"""
 
 
 def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) -> list[NDArray[np.int64]]:
-    """Returns the four columns for the native part, with equal lengths."""
+    """Converts the four columns for the native part, to arrays of equal length."""
     named = {"times": times, "ops": operations(ops), "sectors": sectors, "lengths": lengths}
     whole = [_whole(name, column) for name, column in named.items()]
     try:
@@ -56,7 +59,7 @@ def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) ->
 
 
 def operations(ops: Operations) -> Any:
-    """Converts operations from names to numbers."""
+    """Converts names of operations to numbers."""
     array = _array("ops", ops)
     if array.dtype.kind != "U" or array.ndim > 1:
         return ops
@@ -70,7 +73,7 @@ def operations(ops: Operations) -> Any:
 def _array(name: str, column: Any) -> NDArray[Any]:
     try:
         return np.asarray(column)
-    except (TypeError, ValueError, RecursionError):  # of lists of several lengths, and of lists within lists without end
+    except (TypeError, ValueError, RecursionError):  # lists of different lengths, or lists that contain themselves
         refuse(name, shown(column), "whole numbers in one dimension")
 
 
@@ -85,5 +88,5 @@ def _whole(name: str, column: Any) -> NDArray[np.int64]:
 
 
 def completions_of(records: bytes) -> NDArray[Any]:
-    """Completions of the native part as an array, without a copy."""
+    """The bytes of completions from the native part as an array, without a copy."""
     return np.frombuffer(records, ANSWER)

@@ -1,4 +1,4 @@
-"""Comparison of results, and their charts."""
+"""Comparisons of results, and their charts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ._run import Result
 
 COLUMN = 84 / 25.4 * 72
-"""Width of a column of a two-column paper, in points: 84 mm, as Springer requires. It fits columns of ACM (85 mm) and
-IEEE (89 mm). Default of ``wordline run --charts pdf``.
+"""Width of a column of a two-column paper in points: 84 mm, as Springer requires. It also fits columns of ACM (85 mm)
+and IEEE (89 mm). Default of ``wordline run --charts pdf``.
 """
 PAGE = 174 / 25.4 * 72
-"""Width of a page of such a paper, in points: 174 mm. That of ``--charts-width page``."""
+"""Width of a page of a two-column paper in points: 174 mm, as with ``--charts-width page``."""
 
 
 KINDS = ("pdf", "svg", "png", "html", "json")
@@ -35,11 +35,12 @@ MOST_COLUMNS = 65_535
 """Maximum number of text columns of a terminal: the limit of Unix (`struct winsize`)."""
 
 _LEAST_POINTS, _MOST_POINTS = 36.0, 14_400.0
-# Half an inch, chosen: less has no room for an axis; and 200 inches, the largest PDF page (ISO 32000-1, annex C.2).
+# Smallest and largest size in points. Chosen: half an inch, below which an axis does not fit; 200 inches, the largest
+# PDF page (ISO 32000-1, annex C.2).
 
 
 def _check_size(width: float | None, height: float | None) -> None:
-    """Rejects an invalid page size."""
+    """Rejects an invalid width or height."""
     for name, points in (("width", width), ("height", height)):
         if points is not None:
             arguments.number(name, points, _LEAST_POINTS, _MOST_POINTS)
@@ -50,22 +51,24 @@ class Figure:
     """A chart in Vega-Lite. A notebook displays it if Altair is installed."""
 
     name: str
-    """Name, also of its file in a report."""
+    """Name of the chart, and of its file in a report."""
     title: str
-    """Title. A figure of a given width has none, as the page has a caption."""
+    """Title. A figure with a given width has none, because the caption of the page replaces it."""
     caption: str
     """Caption."""
     spec: dict[str, Any]
-    """Vega-Lite specification, with data."""
+    """Vega-Lite specification, including the data."""
 
     @property
     def chart(self) -> Any:
-        """The Altair chart, which has more ways to change and save it."""
-        altair: Any = import_module("altair")  # its own types leave some of it open
+        """The chart as an Altair object, which can be changed and saved in more ways."""
+        altair: Any = import_module("altair")  # Altair's own types are incomplete
         return altair.Chart.from_dict(self.spec)
 
     def save(self, path: str | PathLike[str], *, scale: float = 1, ppi: int = 300) -> None:
-        """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels per inch), HTML or JSON, by the file extension."""
+        """Writes the chart to a file. The file extension selects PDF, SVG, PNG (with ``ppi`` pixels per inch), HTML
+        or JSON.
+        """
         file = arguments.path("path", path)
         kind = Path(file).suffix.removeprefix(".")
         if kind not in KINDS:
@@ -83,7 +86,7 @@ class Figure:
 
 
 class Comparison(Sequence["Result"]):
-    """Results side by side; the first is the baseline. Its text is the table of the command line."""
+    """Results side by side. The first result is the baseline. As text, it is the table of ``wordline compare``."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = tuple(results)
@@ -105,14 +108,15 @@ class Comparison(Sequence["Result"]):
 
     @property
     def charts(self) -> list[str]:
-        """Names of the available charts of these results."""
+        """Names of the charts that these results have."""
         return list(self._charts)
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
-        """Returns the chart of this name.
+        """Returns the chart ``name``.
 
-        With a ``width`` in points, such as `COLUMN`, it is made for a page: this total width, eight-point text and no
-        title. Its ``height`` is then in points too; by default six tenths of the width.
+        With a ``width`` in points, such as `COLUMN`, the chart is made for a page of a paper. Its total width is then
+        ``width``, its text has eight points, and it has no title. ``height`` is also in points; the default is six
+        tenths of the width.
         """
         found = dict(self._charts[arguments.one_of("chart", name, self._charts)])
         found["spec"] = for_a_page(found["spec"], width, height)
@@ -126,8 +130,8 @@ class Comparison(Sequence["Result"]):
         width: float | None = None,
         height: float | None = None,
     ) -> list[Path]:
-        """Writes each chart to a file of its name in a folder, which is created: ``pdf``, ``svg``, ``png``, ``html``
-        or ``json``. Width and height as in `chart`.
+        """Writes every chart to a file in a folder, which is created if necessary. The file name is the name of the
+        chart. ``kind`` is ``pdf``, ``svg``, ``png``, ``html`` or ``json``. Width and height are those of `chart`.
         """
         into = Path(arguments.path("folder", folder))
         arguments.one_of("kind", kind, KINDS)
@@ -142,11 +146,11 @@ class Comparison(Sequence["Result"]):
         return files
 
     def table(self, columns: int = 100) -> str:
-        """The table of ``wordline compare``, for this many columns of text."""
+        """The table of ``wordline compare``, for a terminal with this many columns of text."""
         return _native.comparison(self._natives, arguments.whole("columns", columns, 1, MOST_COLUMNS))
 
     def report(self, folder: str | PathLike[str]) -> None:
-        """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
+        """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""
         _native.report(self._natives, arguments.path("folder", folder))
 
     def __str__(self) -> str:
@@ -168,7 +172,7 @@ def compare(*results: Result) -> Comparison:
 
 
 def for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
-    """Scales a chart to a total size, and removes what the caption says; unchanged if no size is given."""
+    """Scales a chart to a total size in points, and removes the title. Returns it unchanged if no size is given."""
     _check_size(width, height)
     if width is None and height is None:
         return spec

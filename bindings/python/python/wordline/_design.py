@@ -1,4 +1,4 @@
-"""Designs in Python: research ideas beside the built-in ones, for infrequent decisions."""
+"""Designs in Python: research ideas for infrequent decisions, in addition to the built-in designs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 Counter: TypeAlias = int
-"""A counter of a design, listed among the metrics of results."""
+"""A counter of a design, which results list among the metrics."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class _Counted:
 
 
 def counter(meaning: str, *, unit: str = "count") -> Counter:
-    """Declares a counter that starts at 0: its meaning and unit (``count``, ``logical pages``, ``pages``, ``blocks``,
-    ``block sets``, ``B``). The result of a run has its increase during the run, in ``others``.
+    """Declares a counter, which begins at 0. ``meaning`` describes it. ``unit`` is ``count``, ``logical pages``,
+    ``pages``, ``blocks``, ``block sets`` or ``B``. The result of a run has its increase during the run, in
+    ``others``.
     """
     return cast(Counter, _Counted(text("meaning", meaning), one_of("unit", unit, UNITS)))
 
@@ -45,7 +46,7 @@ UNITS = ("count", "logical pages", "pages", "blocks", "block sets", "B")
 """Units of counters."""
 
 _MOST_TOLD = 2_000
-# Characters of a state that the name of a run includes in full. Chosen: a page.
+# Maximum length of a state that the name of a run includes in full. Chosen: a page of text.
 
 _METHODS = {
     "victim": "view",
@@ -59,7 +60,7 @@ _METHODS = {
 
 
 class Design:
-    """A design in Python. Its methods decide from a view; the device checks each decision.
+    """A design in Python. Its methods take decisions from a view of the device. The device checks each decision.
 
     >>> class Young(wl.Design, name="young"):
     ...     weight: float = 1.0                        # a key of its configuration
@@ -70,20 +71,23 @@ class Design:
     ...         self.spared += best.age < 1000
     ...         return best
 
-    Fields with a type and a default are its configuration: numbers, text, lists, dicts and NumPy arrays. These, its counters, and any other
-    attribute that an object sets (``self.seen = []``) are its state. Each device has a deep copy of the object, snapshots and pickles
-    contain the whole state, and it is part of the name of a run in a study. So it must be plain data: any other object is rejected by its
-    name and type. The methods of a class determine the decisions that it makes; the device's policies make the others.
+    The methods of a class determine which decisions it takes. The policies of the device take the others.
+
+    Fields with a type and a default are the configuration of a design: numbers, text, lists, dicts and NumPy arrays.
+    The state of an object is its configuration, its counters, and every other attribute that it sets (such as
+    ``self.seen``). Each device has its own deep copy of the object. Snapshots and pickles contain the whole state,
+    and so does the name of a run in a study. The state must therefore be plain data. Any other object is rejected by
+    its name and type.
 
     | method | class argument | called |
     |---|---|---|
-    | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block to collect |
+    | ``victim(view, random)`` | ``looks_at=16``: number of blocks in each list of the view | for each block that GC collects |
     | ``wear(row, random)`` | | after each erase, if the plane group has enough free blocks |
-    | ``idle(row, random)`` | ``idle_after="10ms"``: host idle time | then for each plane group, and again after each command |
+    | ``idle(row, random)`` | ``rests_after="10ms"``: host idle time before the first call | for each plane group, and again after each command |
     | ``failed(failure, random)`` | | for each failure |
-    | ``relocate(page, random)`` | ``gc_streams=2`` | often: for each relocated page |
-    | ``stream(page, random)`` | ``streams=2`` | often: for each page that the host writes |
-    | ``admit(page, random)`` | ``in_flight="1MiB"``: bytes in flight to flash before writes wait | often: for each page that the host writes |
+    | ``relocate(page, random)`` | ``collector_streams=2``: number of GC streams | often: for each relocated page |
+    | ``stream(page, random)`` | ``streams=2``: number of write streams | often: for each page that the host writes |
+    | ``admit(page, random)`` | ``in_flight="1MiB"``: bytes in flight to flash at which writes wait | often: for each page that the host writes |
 
     ``wear`` replaces the policy ``ftl.wear.levelling``, ``admit`` the policy ``buffer.destage``.
     """
@@ -105,7 +109,7 @@ class Design:
     ) -> None:
         super().__init_subclass__()
         if name is None:
-            # Unpickled classes are created empty, and filled afterwards. Any other class without a name is rejected
+            # An unpickled class is created empty and filled afterwards. Any other class without a name is rejected
             # when an object is created.
             return
         if not re.fullmatch(r"[a-z][a-z0-9-]*", text("name of a design", name)):
@@ -140,27 +144,33 @@ class Design:
     if TYPE_CHECKING:
 
         def victim(self, view: View, random: Random) -> Block | None:
-            """Returns the block to collect next, one of those in the view; ``None`` for none."""
+            """Returns the block to collect next, which must be a block of the view. ``None`` selects no block."""
 
         def wear(self, row: Wearing, random: Random) -> Block | None:
-            """Returns a block of the plane group whose data move now, so that it is erased even if that frees little
-            space; ``None`` for none. Consulted after each erase in the plane group, while it has at least the free
-            blocks that GC keeps, and again until it returns ``None``. In total it may select as many blocks as were
-            erased for other reasons. A block whose data have no destination is skipped.
+            """Returns a block of the plane group whose data move now. The block is then erased, even if that frees
+            little space. ``None`` selects no block.
+
+            The method is called after an erase in the plane group, while the group has at least the free blocks that
+            GC keeps. It is called again until it returns ``None``. In total it can select as many blocks as were
+            erased for other reasons. A block is skipped if there is no space for its data.
             """
 
         def relocate(self, page: Moved, random: Random) -> int:
-            """Returns the GC stream for a valid page of a victim, from 0. Consulted for each relocated page."""
+            """Returns the number of the GC stream for a valid page of a victim, from 0. Called for each relocated
+            page.
+            """
             ...
 
         def stream(self, page: Written, random: Random) -> int:
-            """Returns the write stream for a page that is destaged, from 0. Consulted for each page."""
+            """Returns the number of the write stream for a page that is destaged, from 0. Called for each page."""
             ...
 
         def admit(self, page: Arriving, random: Random) -> bool:
-            """Whether a page that the host writes stays in the write buffer; otherwise it is destaged at once.
-            Consulted for each page. A page that stays is destaged when the buffer is too full, or flushed. While more
-            than ``in_flight`` is in flight to flash, writes of pages that do not stay wait.
+            """Returns whether a page that the host writes stays in the write buffer. Otherwise it is destaged at
+            once. Called for each page.
+
+            A page that stays is destaged when the buffer is too full, or by a flush. Writes of pages that do not stay
+            wait while more than ``in_flight`` bytes are in flight to flash.
             """
             ...
 
@@ -169,14 +179,14 @@ class Design:
             ...
 
         def failed(self, failure: Failure, random: Random) -> Literal["retire", "close", "go-on"]:
-            """Returns what to do with a block after a failure: retire it, close it (no programs until it is erased),
-            or continue to use it.
+            """Returns the treatment of a block after a failure. ``retire`` takes it out of service. ``close`` allows
+            no more programs until it is erased. ``go-on`` continues to use it.
             """
             ...
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         made = super().__new__(cls)
-        # Each object has its own mutable values, also if its class does not call this `__init__`.
+        # Each object has its own mutable values, even if its class does not call `__init__` of `Design`.
         for key, usual in cls._fields.items():
             if is_shared(usual):
                 made.__dict__[key] = copied(key, usual)
@@ -198,7 +208,7 @@ class Design:
             setattr(self, key, copied(key, value))
 
     def _state(self) -> dict[str, Any]:
-        """Whole state of the object: its fields and counters, then all other attributes."""
+        """The whole state of the object: fields and counters first, then all other attributes."""
         declared = {key: getattr(self, key) for key in (*self._fields, *self._counters)}
         return {**declared, **{key: value for key, value in vars(self).items() if key not in declared}}
 
@@ -217,13 +227,13 @@ class Design:
         return made
 
     def _described(self) -> str:
-        """Everything that affects a run with it: its state, and the source of its class with what that uses of its
-        module.
+        """Text of everything on which a run with this design depends: its state, the source of its class, and the
+        parts of its module that the class uses.
         """
         cls = type(self)
         if cls._source is None or cls._source[0] is not cls:
             cls._source = cls, source_of(cls, Design, _METHODS)
-        # A large state is represented by its digest: it is part of the record of each run.
+        # A long state is represented by its digest, because the text is part of the record of each run.
         saved = self._save()
         state = saved if len(saved) <= _MOST_TOLD else f"{len(saved)} characters, SHA-256 {hashlib.sha256(saved.encode()).hexdigest()}"
         return f"{self!r}\n{state}\n{cls._source[1]}"
@@ -234,7 +244,7 @@ class Design:
 
 
 def _declared(cls: type[Design], name: str) -> tuple[dict[str, _Counted], dict[str, Any]]:
-    """Counters and fields of a class, inherited ones first."""
+    """Counters and fields of a class. Inherited ones come first."""
     own = {key: getattr(cls, key, None) for key in inspect.get_annotations(cls) if not key.startswith("_")}
     inherited: tuple[dict[str, _Counted], dict[str, Any]] = cls._counters, cls._fields  # pyright: ignore[reportPrivateUsage]
     counted = {**inherited[0], **{key: value for key, value in own.items() if isinstance(value, _Counted)}}
@@ -256,34 +266,37 @@ def _declared(cls: type[Design], name: str) -> tuple[dict[str, _Counted], dict[s
 
 
 def contract(design: Design | type[Design]) -> None:
-    """Tests a design on small devices with random writes, discards and flushes, also with chip failures, power cuts,
-    and save and restore: reads return what was written, and every decision is valid. Raises `ContractError` with the
-    violation, the trial, the seed and the time; an exception of the design is its ``__cause__``.
+    """Tests a design on small devices with random writes, discards and flushes. Trials also include chip failures,
+    power cuts, and save and restore. Reads must return the data written last, and every decision must be valid.
+
+    Raises `ContractError` with the violation, the trial, the seed and the time. If the design raised an exception, it
+    is the ``__cause__``.
     """
     given: Any = design
     _native.check_contract(checked("design", given() if isinstance(given, type) and issubclass(given, Design) else design))
 
 
 def checked(name: str, design: object) -> Design:
-    """Returns a copy of a design for one caller, unaffected by later changes to the design."""
+    """Checks a design and returns a copy of it, which later changes of the design do not affect."""
     return instance(name, design, Design, "an instance of a subclass of wordline.Design")._copied()  # pyright: ignore[reportPrivateUsage]
 
 
 def described(design: Design) -> tuple[Design, str]:
-    """Returns a copy of a design, and everything that affects a run with it."""
+    """Returns a copy of a design, and a text of everything on which a run with it depends."""
     copy = checked("design", design)
     return copy, copy._described()  # pyright: ignore[reportPrivateUsage]
 
 
 def check_restored(design: Design, source: str) -> None:
-    """Tests once whether a snapshot preserves a design completely, as runs of studies must be equal on any machine:
-    it continues from one as it does without, and changes nothing but its own state.
+    """Tests once that a snapshot contains the whole state of a design, because runs of studies must be equal on any
+    machine. The design must continue from a snapshot as it does without one. It must change nothing except its own
+    state.
     """
     _native.check_restored(design)
     cls = type(design)
     try:
         after = source_of(cls, Design, _METHODS)
-    except ConfigError:  # a class that came to this process without its file
+    except ConfigError:  # the class was sent to this process without its file
         return
     if not source.endswith(f"\n{after}"):
         found = "a value of its module or its class that changes while it runs, and that all devices share"
@@ -291,7 +304,7 @@ def check_restored(design: Design, source: str) -> None:
 
 
 def told(name: str, raised: BaseException) -> str:
-    """Describes the exception of a design in a line: a sentence, or which line of it raised what."""
+    """Describes the exception of a design in one line: its message, or the line of the design that raised it."""
     if isinstance(raised, Error):
         return str(raised)
     said = "".join(traceback.format_exception_only(raised)).strip()

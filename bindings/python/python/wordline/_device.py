@@ -16,16 +16,19 @@ Described: TypeAlias = "Device | str | PathLike[str] | Mapping[str, Any]"
 
 
 class Device(DeviceKeys):
-    """A device description: a preset, a file or a table of keys, with settings applied, all of it checked.
+    """The description of a device: a preset, a file or a table of keys, with settings on top. The whole description
+    is validated.
 
     >>> drive = Device("nvme-tlc")
     >>> drive.ftl.over_provisioning = 0.28
     >>> drive.ftl.over_provisioning
     0.28
 
-    A text is the name of a preset, or the path of a file that ends in ``.toml``; a ``Path`` is a configuration file; a dict has
-    the keys of one, ``preset`` among them. ``settings`` override them, by keys such as ``"ftl.over_provisioning"``.
-    It is not the running device: any number of runs and sessions can use one description.
+    ``described`` is a text, a path or a dict. A text is the name of a preset, or the path of a file that ends in
+    ``.toml``. A ``Path`` is a configuration file. A dict has the keys of such a file, and may name a ``preset``.
+    ``settings`` override these keys; their names are such as ``"ftl.over_provisioning"``.
+
+    The description is not the simulated device. Any number of runs and sessions can use one description.
     """
 
     __slots__ = ("native",)
@@ -42,19 +45,19 @@ class Device(DeviceKeys):
 
     @classmethod
     def of(cls, described: Described) -> Device:
-        """Returns the device itself, or creates it from a description."""
+        """Returns `described` itself if it is a device, otherwise a device made from it."""
         return described if isinstance(described, Device) else cls(described)
 
     def get(self, key: str) -> Any:
-        """Returns the value of a key such as ``"ftl.gc.victim.policy"``, including defaults; list items are numbered
-        from 0, as in ``"pools.0.part.name"``. ``None`` if it is not set. The empty key returns all keys.
+        """Returns the value of a key such as ``"ftl.gc.victim.policy"``, or its default. Items of lists count from 0,
+        as in ``"pools.0.part.name"``. Returns ``None`` if the key has no value. The empty key returns all keys.
         """
         if not is_of(key, str):
             refuse("key", shown(key), "text such as ftl.over_provisioning")
         return self.native.get(key) if key else self.native.table()
 
     def update(self, settings: Mapping[str, Any]) -> Self:
-        """Sets several keys at once; only their combination must be valid."""
+        """Sets several keys at once. Only their combination is validated."""
         given = mapping("settings", settings, "a dict of keys, such as {\"ftl.over_provisioning\": 0.28}")
         self._become(self.native.with_keys(given))
         return self
@@ -68,12 +71,12 @@ class Device(DeviceKeys):
 
     @property
     def name(self) -> str:
-        """Name in results."""
+        """Name of the device in results."""
         return self.native.name
 
     @property
     def description(self) -> str:
-        """Description, in a line; may be empty."""
+        """Description in one line; may be empty."""
         return self.native.description
 
     @property
@@ -83,11 +86,11 @@ class Device(DeviceKeys):
 
     @property
     def toml(self) -> str:
-        """Complete configuration as one TOML document, which loads as the same device."""
+        """The whole configuration as one TOML document. Loading it gives the same device."""
         return self.native.toml
 
     def explain(self) -> str:
-        """Values derived from the configuration, each with its formula."""
+        """Values that follow from the configuration, each with its formula, as text."""
         return self.native.explain()
 
     def __copy__(self) -> Device:
@@ -124,6 +127,6 @@ def _restored(name: str, text: str) -> Device:
 
 
 def presets() -> list[dict[str, Any]]:
-    """All presets, with description, source, part and capacity."""
+    """All presets, each with description, source, part and capacity."""
     found: list[dict[str, Any]] = json.loads(_native.presets())
     return found

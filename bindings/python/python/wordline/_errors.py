@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Finding(NamedTuple):
-    """One mistake in an input."""
+    """One fault of an input."""
 
     file: str | None
-    """File, preset or setting that contains it, if known."""
+    """File, preset or setting that contains the fault, if known."""
     line: int | None
     """Line of the file, counted from 1."""
     key: str | None
@@ -25,12 +25,12 @@ class Finding(NamedTuple):
 
 
 class Error(Exception):
-    """Anything that Wordline rejects or cannot do."""
+    """The base of all errors: Wordline rejects an input, or cannot do what was asked."""
 
     findings: tuple[Finding, ...]
-    """All mistakes in the input, one by one."""
+    """All faults of the input."""
     reproducer: str
-    """Reproducer, if the simulation itself failed; otherwise empty."""
+    """Data to reproduce the error, if the simulation itself failed; otherwise empty."""
 
     def __init__(self, message: str, findings: Iterable[tuple[object, ...]] = (), reproducer: str = "") -> None:
         super().__init__(message)
@@ -51,14 +51,14 @@ class DesignError(Error):
 
 
 class ContractError(DesignError):
-    """A design breaks the contract of designs. If it raised an exception itself, that is the ``__cause__``."""
+    """A design violates the contract of designs. If the design raised an exception, it is the ``__cause__``."""
 
     trial: str
-    """Trial in which it was found: ``usual``, ``faults``, ``power-cuts`` or ``snapshots``."""
+    """Trial that found the violation: ``usual``, ``faults``, ``power-cuts`` or ``snapshots``."""
     seed: int
     """Seed of the trial."""
     time_ps: int
-    """Simulated time, in picoseconds."""
+    """Simulated time of the violation, in picoseconds."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Fault(Error):
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run that the user stopped."""
+    """The user stopped the run."""
 
     result: Result | None
-    """Result of the requests completed before the stop; `None` if there were none."""
+    """Result of the requests that completed before the stop; `None` if none did."""
 
     def __init__(self, result: Result | None = None) -> None:
         super().__init__("the run was stopped")

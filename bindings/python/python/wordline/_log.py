@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Every request of a run, in order of completion, as an Arrow table that other libraries import without a copy:
-    ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and any other that supports the PyCapsule interface.
+    """The log of every request of a run, in order of completion. It is an Arrow table, which other libraries import
+    without a copy: ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and any library that supports the PyCapsule
+    interface.
 
-    | column | is |
+    | column | meaning |
     |---|---|
-    | ``submitted_ps``, ``latency_ps`` | picoseconds since the run began, and from there to the completion |
-    | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes``, ``compare`` |
-    | ``sector``, ``sectors`` | the first sector of 512 bytes, and how many |
-    | ``failed`` | whether it completed with an error |
+    | ``submitted_ps`` | time of submission, in picoseconds since the run began |
+    | ``latency_ps`` | time from submission to completion, in picoseconds |
+    | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes`` or ``compare`` |
+    | ``sector``, ``sectors`` | first sector, and number of sectors, of 512 bytes |
+    | ``failed`` | whether the request completed with an error |
     """
 
     __slots__ = ("_native",)
@@ -50,7 +52,7 @@ class Log:
 
     def to_arrow(self) -> Any:
         """The log as a PyArrow table."""
-        pyarrow: Any = import_module("pyarrow")  # it comes without types
+        pyarrow: Any = import_module("pyarrow")  # the package has no types
         return pyarrow.table(self)
 
     def __repr__(self) -> str:

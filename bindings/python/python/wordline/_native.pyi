@@ -9,13 +9,13 @@ from ._design import Design
 _Columns: TypeAlias = "Sequence[Any]"
 
 Designs: TypeAlias = dict[str, tuple[Design, str] | None]
-"""Designs of a study by label, each with its source; the empty label is a design of all runs. None where there is no
-design.
+"""Designs of a study by label, each with its source; ``None`` for a label without a design. The empty label is a
+design for all runs.
 """
 Task: TypeAlias = tuple[str, str, tuple[str, str, str] | None]
-"""A run of a study: its name, its text, and the trace that it replays: folder, file and hash."""
+"""A run of a study: its name, its text, and the folder, file and hash of the trace that it replays."""
 Ended: TypeAlias = tuple[str, str | None, str | None, str | None]
-"""Outcome of a run: its name, record and windows; or the error of one without a record."""
+"""Outcome of a run: its name, its record, its windows, and its error. A run with an error has no record."""
 Place: TypeAlias = Callable[[list[Task]], Iterable[Ended]]
 """An executor of runs other than this machine."""
 
@@ -100,11 +100,11 @@ class Kind:
     ) -> Self: ...
 
 class Block:
-    """A block that GC could collect, or whose data may move."""
+    """A block that GC could collect, or whose data could move."""
 
     @property
     def number(self) -> int:
-        """Number in the device."""
+        """Number of the block in the device."""
     @property
     def valid(self) -> int:
         """Valid logical pages."""
@@ -113,104 +113,106 @@ class Block:
         """Erase count."""
     @property
     def age(self) -> int:
-        """Number of blocks of the device opened since this one was."""
+        """Number of blocks that the device has opened since this one."""
 
 class View:
-    """The device as seen by a design that selects a victim."""
+    """The device at the time at which a design selects a victim."""
 
     @property
     def pages(self) -> int:
         """Logical pages per block."""
     @property
     def row(self) -> int:
-        """Plane group in which a block is to be collected."""
+        """Number of the plane group in which GC needs a victim."""
     @property
     def free_blocks(self) -> int:
         """Free blocks of the plane group."""
     @property
     def now_ps(self) -> int:
-        """Time, in picoseconds."""
+        """Simulated time, in picoseconds."""
     def oldest(self, count: int) -> list[Block]:
-        """Blocks that were closed first, oldest first; there may be fewer."""
+        """The ``count`` blocks that were closed first, the oldest first. There may be fewer."""
     def fewest(self, count: int) -> list[Block]:
-        """Blocks with the fewest valid pages, fewest first; there may be fewer."""
+        """The ``count`` blocks with the fewest valid pages, the fewest first. There may be fewer."""
 
 class Wearing:
-    """A plane group when a design selects one of its blocks with cold data."""
+    """A plane group at the time at which a design can select one of its blocks with cold data."""
 
     @property
     def row(self) -> int:
         """Number of the plane group."""
     @property
     def blocks(self) -> int:
-        """Number of its blocks."""
+        """Number of blocks of the plane group."""
     @property
     def first(self) -> int:
-        """Number of its first block in the device."""
+        """Number, in the device, of the first block of the plane group."""
     @property
     def free_blocks(self) -> int:
-        """Free blocks."""
+        """Free blocks of the plane group."""
     @property
     def pages(self) -> int:
         """Logical pages per block."""
     @property
     def erases(self) -> int:
-        """Total erases of its blocks."""
+        """Sum of the erase counts of all blocks."""
     @property
     def most_erases(self) -> int:
-        """Greatest erase count of a block."""
+        """Greatest erase count of all blocks."""
     @property
     def erased(self) -> list[int]:
-        """Numbers of the blocks erased since the design was last consulted about the plane group, in order."""
+        """Numbers of the blocks that were erased since the last call for this plane group, in order."""
     def block(self, number: int) -> Block | None:
-        """The block with a number in the device; ``None`` if its data may not move now: it is free or being written,
-        or in another plane group.
+        """The block with this number in the device. ``None`` if its data cannot move now, because it is free, being
+        written, or in another plane group.
         """
     def least_erased(self, count: int) -> list[Block]:
-        """Blocks with the lowest erase counts, of those whose data may move; the lowest number wins a tie. There may
-        be fewer.
+        """The ``count`` blocks with the lowest erase counts among those whose data can move now. Among equal counts
+        the lower number comes first. There may be fewer.
         """
     def oldest(self, count: int) -> list[Block]:
-        """Blocks that were opened first, of those whose data may move, oldest first; there may be fewer."""
+        """The ``count`` blocks that were opened first among those whose data can move now, the oldest first. There
+        may be fewer.
+        """
 
 class Arriving:
-    """A page written by the host, on arrival at the write buffer."""
+    """A page that the host writes, when it arrives at the write buffer."""
 
     @property
     def logical(self) -> int:
         """Logical page number."""
     @property
     def now_ps(self) -> int:
-        """Time, in picoseconds."""
+        """Simulated time, in picoseconds."""
 
 class Moved:
-    """A valid page of a block being collected."""
+    """A valid page of a victim of GC."""
 
     @property
     def logical(self) -> int:
         """Logical page number."""
     @property
     def moved_by(self) -> int | None:
-        """GC stream that wrote its block; none if the host did."""
+        """GC stream that wrote the block of the page; ``None`` if the block was written for the host."""
 
 class Written:
-    """A page being destaged."""
+    """A page that is being destaged."""
 
     @property
     def logical(self) -> int:
         """Logical page number."""
     @property
     def tag(self) -> int:
-        """Stream tag of the last host write of the page; 0 for none."""
+        """Stream number of the last host write to the page; 0 for none."""
     @property
     def sectors(self) -> int:
-        """Sectors of it that the host wrote."""
+        """Number of sectors of the page that the host wrote."""
     @property
     def request_sectors(self) -> int:
-        """Sectors of the whole write that last wrote to it."""
+        """Number of sectors of the whole request that wrote to the page last."""
     @property
     def request_sector(self) -> int:
-        """First sector of that write."""
+        """First sector of the whole request that wrote to the page last."""
 
 class Resting:
     """A plane group while the host is idle."""
@@ -220,40 +222,40 @@ class Resting:
         """Number of the plane group."""
     @property
     def free_blocks(self) -> int:
-        """Free blocks."""
+        """Free blocks of the plane group."""
     @property
     def good_blocks(self) -> int:
-        """Blocks in use: all but the bad ones."""
+        """Blocks of the plane group that are not bad."""
     @property
     def full_blocks(self) -> int:
-        """Blocks that the valid pages would fill: the others are spare."""
+        """Number of blocks that the valid pages would fill. The other good blocks are spare."""
     @property
     def cached_blocks(self) -> int:
-        """Blocks in SLC mode, if there is a cache."""
+        """Blocks in SLC mode, if the device has an SLC cache."""
 
 class Failure:
     """An operation that failed in a block."""
 
     @property
     def failed(self) -> Literal["program", "erase", "read", "refused"]:
-        """The operation; ``refused`` is a program that a design did not accept."""
+        """The operation that failed. ``refused`` is a program that a design did not accept."""
     @property
     def block(self) -> int:
         """Number of the block in the device."""
     @property
     def times(self) -> int:
-        """Number of failures of this operation in it, including this one."""
+        """Number of failures of this operation in this block, including this one."""
     @property
     def erases(self) -> int:
         """Erase count."""
 
 class Random:
-    """Random stream of the design: equal seeds give equal numbers."""
+    """Random stream of a design. Equal seeds give equal numbers."""
 
     def below(self, bound: int) -> int:
-        """A uniform integer from 0 to below the bound."""
+        """A uniform integer of at least 0 and less than ``bound``."""
     def random(self) -> float:
-        """A uniform number from 0 to below 1."""
+        """A uniform number of at least 0 and less than 1."""
 
 class Stop:
     def __new__(cls) -> Self: ...

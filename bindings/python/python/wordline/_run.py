@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """Texts of a result that was pickled."""
+    """The texts of a pickled result."""
 
     line: str
     indented: str
@@ -42,12 +42,13 @@ class Kept:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Summary):
-    """Result of a run. Names are those of its JSON, and its text is the table of the command line."""
+    """The result of a run. Its attributes have the names of the JSON. As text, it is the table of ``wordline run``.
+    """
 
     log: Log | None = None
-    """Every request, if the run logged them."""
+    """The log of every request, if the run had ``log=True``."""
     kept: _native.Summary | Kept = field(kw_only=True)
-    """The result in the native part, or its texts if it was pickled."""
+    """The result in the native part; for a pickled result, its texts."""
 
     @classmethod
     def of(cls, native: _native.Summary | Kept, log: _native.Log | None = None) -> Result:
@@ -57,31 +58,31 @@ class Result(Summary):
 
     @property
     def native(self) -> _native.Summary:
-        """The result in the native part."""
+        """The result in the native part, which a pickled result does not have."""
         if isinstance(self.kept, Kept):
             raise Error("a result that was pickled: found its numbers and its table alone, wanted the one that was run, for charts and reports")
         return self.kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles its numbers and its table, but not its log, charts and report."""
+        """Pickles the numbers and the table. Log, charts and report are lost."""
         return Result.of, (Kept(self.kept.json(), self.kept.json_indented(), self.kept.table(100)),)
 
     def json(self) -> str:
-        """The result as JSON, as written by the command line."""
+        """The result as JSON, in the form of the command line."""
         return self.kept.json_indented()
 
     def table(self, columns: int = 100) -> str:
-        """The table of the command line, for this many columns of text."""
+        """The table of ``wordline run``, for a terminal with this many columns of text."""
         return self.kept.table(whole("columns", columns, 1, 65_535))
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
-        """Returns a chart of this result alone; see `Comparison.chart`."""
+        """Returns a chart of this result; see `Comparison.chart`."""
         from ._compare import compare
 
         return compare(self).chart(name, width=width, height=height)
 
     def report(self, folder: str | PathLike[str]) -> None:
-        """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
+        """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""
         _native.report([self.native], path("folder", folder))
 
     def __eq__(self, other: object) -> bool:
@@ -91,7 +92,7 @@ class Result(Summary):
         return hash(self._identity())
 
     def _identity(self) -> tuple[object, ...]:
-        """The parts that distinguish results: repetitions of a run differ only in wall-clock times."""
+        """The values that distinguish results. Repetitions of a run differ only in wall-clock times."""
         return self.configuration, self.workload, self.seed, self.outcome, self.digest, self.host.requests
 
     def __str__(self) -> str:
@@ -103,37 +104,37 @@ class Result(Summary):
 
 
 class Start(TypedDict, total=False):
-    """Precondition, and other settings of a run or a session."""
+    """Options of a run or a session: preparation of the device, warm-up, end, snapshots and power cuts."""
 
     precondition: str | float
-    """``"empty"``, ``"filled"``, ``"steady-state"`` (of uniform writes), ``"steady-state:0.5"`` over a part,
-    ``"workload"`` (aged with the workload itself), ``"workload:3"`` with this many drive writes, or the fraction to
-    fill; the workload's own if not given.
+    """Initial state of the device: ``"empty"``, ``"filled"``, a fraction to fill, ``"steady-state"`` (of uniform
+    writes), ``"steady-state:0.5"`` (over this fraction of the logical pages), ``"workload"`` (aged by the workload
+    itself), or ``"workload:3"`` (aged by this many drive writes). Default: the state that the workload asks for.
     """
     warm_up: str | int
-    """Warm-up excluded from the result: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until the load
-    is steady by MSER-5), or ``"none"``. If not given: the rule for a run of a generated workload on any device except
-    an empty one; otherwise none.
+    """Warm-up, whose requests are not measured: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until
+    the load is steady by MSER-5), or ``"none"``. Default: ``"rule"`` for a run of a generated workload, unless the
+    device is empty; otherwise ``"none"``.
     """
     until: str
-    """A column and a fraction, such as ``"p99:2%"``: the run ends when the half-width of the 95 % interval of the
-    column is this fraction of its mean.
+    """A metric and a fraction, such as ``"p99:2%"``. The run ends when the half-width of the metric's 95 % confidence
+    interval is this fraction of its mean.
     """
     from_snapshot: str | PathLike[str]
     """Snapshot from which the device is restored, instead of a precondition."""
     save_snapshot: str | PathLike[str]
-    """File to which the device is saved after the run."""
+    """File in which the device is saved after the run."""
     cut_power_after: int
-    """Cuts the power after this many requests have completed; the device recovers, and the run continues."""
+    """Number of completed requests after which the power is cut. The device recovers, and the run continues."""
     cut_power_at: str
-    """Cuts the power at this time of the run, such as ``"20ms"``."""
+    """Time of the run at which the power is cut, such as ``"20ms"``."""
 
 
 _START = frozenset(Start.__annotations__)
 
 
 def settings(seed: int, given: Start) -> dict[str, object]:
-    """Settings of a run for the native part."""
+    """Checks the options of a run, and returns them for the native part."""
     for key, value in given.items():
         if key not in _START:
             raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
@@ -154,12 +155,13 @@ def run(
     **start: Unpack[Start],
 ) -> Result:
     """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
-    With neither it replays the embedded recorded trace; a workload alone runs on its default device, as on the
-    command line.
 
-    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads continue
-    meanwhile. A ``design`` in Python makes decisions in place of the designs that the device names. Ctrl-C ends the
-    run with `Interrupted`, which has the result of the requests completed by then.
+    The default workload is the embedded recorded trace. The default device depends on the workload, as on the command
+    line.
+
+    ``log=True`` keeps every request in `Result.log`. With a path, the log is written to a Parquet file. A ``design``
+    in Python takes decisions in place of the designs that the device names. Other threads continue during the run.
+    Ctrl-C ends the run with `Interrupted`, which has the result of the requests completed so far.
     """
     return result_of(*_ready(device, workload, seed, log, design, start)(None))
 
@@ -173,8 +175,8 @@ async def run_async(
     design: Design | None = None,
     **start: Unpack[Start],
 ) -> Result:
-    """Does what `run` does in a thread of its own, while other asyncio tasks continue. If its task is cancelled the
-    run stops, within some thousands of requests, and its thread ends before the cancellation completes.
+    """Runs a workload as `run` does, in a thread of its own, while other asyncio tasks continue. If the task is
+    cancelled, the run stops within a few thousand requests. Its thread ends before the cancellation completes.
     """
     from ._async import in_thread
 
@@ -192,7 +194,7 @@ def _ready(
     design: Design | None,
     start: Start,
 ) -> Callable[[_native.Stop | None], Ran]:
-    """Returns a run with checked arguments, which a stop flag can end."""
+    """Checks the arguments, and returns a function that makes the run. A stop flag can end it."""
     given = settings(seed, start)
     if design is not None:
         given["design"] = checked("design", design)

@@ -14,29 +14,32 @@ from ._arguments import path, refuse, texts, whole
 from ._compare import Figure, for_a_page
 
 Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
-"""Runs combinations, given by the indices of their values: returns the means of these columns, or why there are none.
+"""Runs combinations of values and returns a dict for each: the means of the columns, or the reason why there are
+none. Arguments: the columns, and the indices of the values of each combination.
 """
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A combination of the varied keys that was tried."""
+    """A combination of the varied keys that a search tried."""
 
     number: int
-    """Number, from 0."""
+    """Number of the trial, from 0."""
     at: Mapping[str, Any]
-    """Varied keys with their values."""
+    """Values of the varied keys."""
     values: Mapping[str, float]
-    """Objective columns, means over the seeds; empty unless done."""
+    """Objective columns: means over the seeds. Empty unless ``state`` is ``done``."""
     state: Literal["done", "impossible", "failed"]
-    """Whether it has values, is invalid, or has failed runs."""
+    """``done`` if it has values, ``impossible`` if the combination is invalid, ``failed`` if a run failed."""
     error: str
-    """Reason why it has no values; empty if it has some."""
+    """Reason why there are no values; empty for ``done``."""
 
 
 class Search:
-    """Trials of a search. ``front`` is the Pareto front: the trials that no other one beats in one column without
-    losing in another.
+    """The trials of a search.
+
+    ``front`` is the Pareto front: the trials for which no other trial is at least as good in all objective columns
+    and better in one.
     """
 
     __slots__ = ("_again", "front", "maximise", "minimise", "title", "trials")
@@ -60,12 +63,12 @@ class Search:
         return (*self.minimise, *self.maximise)
 
     def _costs(self, trial: Trial) -> tuple[float, ...]:
-        """Its values as costs: less is better."""
+        """The objective values of a trial as costs, of which less is better."""
         return (*(trial.values[column] for column in self.minimise), *(-trial.values[column] for column in self.maximise))
 
     def _front(self) -> list[Trial]:
         done = [trial for trial in self.trials if trial.state == "done"]
-        costs = {self._costs(trial): trial for trial in reversed(done)}  # of equal ones the first
+        costs = {self._costs(trial): trial for trial in reversed(done)}  # of equal trials, the first is kept
 
         def is_beaten(own: tuple[float, ...]) -> bool:
             return any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in costs)
@@ -79,7 +82,7 @@ class Search:
         return len(self.trials)
 
     def _table(self, trials: Sequence[Trial]) -> tuple[list[str], list[list[str]]]:
-        """Headings and cells of a table of trials."""
+        """Titles and cells of a table of trials."""
         keys = list(self.trials[0].at) if self.trials else []
 
         def cells(trial: Trial) -> list[str]:
@@ -104,8 +107,9 @@ class Search:
         return f"{', '.join([f'{len(self)} trials', *others])}: {found} ({', '.join(goals)})"
 
     def chart(self, *, width: float | None = None, height: float | None = None) -> Figure:
-        """Chart of the trials with the Pareto front: two columns against each other, or one over the trials. With a
-        ``width`` in points it is made for a page, as in `Comparison.chart`.
+        """Chart of the trials, with the Pareto front. For two or more columns it shows the first two against each
+        other, for one column its values over the trials. With a ``width`` in points it is made for a page, as in
+        `Comparison.chart`.
         """
         across, up = ("number", self.columns[0]) if len(self.columns) == 1 else self.columns[:2]
         best = {trial.number for trial in self.front}
@@ -139,8 +143,8 @@ class Search:
         return Figure("front", self.title, caption, for_a_page(spec, width, height))
 
     def report(self, folder: str | PathLike[str]) -> None:
-        """Writes ``report.html`` into a folder, a page that needs no network, and its chart: what was found, the
-        chart, all trials, and how to reproduce it.
+        """Writes a report to a folder: ``report.html``, which needs no network, and its chart. The page has the best
+        trials, the chart, all trials, and how to reproduce the search.
         """
         charts = [self.chart()] if any(trial.state == "done" for trial in self.trials) else []
         told = [{"name": one.name, "title": one.title, "caption": one.caption, "spec": one.spec} for one in charts]
@@ -165,12 +169,12 @@ def search(
     seed: int,
     again: tuple[str, int, str],
 ) -> Search:
-    """Tries combinations, each chosen from the results of the previous ones."""
+    """Tries combinations. Each is chosen from the results of the previous ones."""
     columns = [*minimise, *maximise]
     optuna: Any = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
-    # In memory: the store has the runs, and SQLite takes 43 ms per trial.
+    # Optuna's study is in memory: the store already keeps the runs, and SQLite takes 43 ms per trial.
     study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
     states = optuna.trial.TrialState
     done: list[Trial] = []
@@ -194,7 +198,9 @@ def search(
 
 
 def _choose(trial: Any, key: str, values: list[Any]) -> int:
-    """Chooses the index of a value: ordered numbers as an integer range, other values as categories."""
+    """Chooses the index of a value. Ordered numbers are a range of integers for the sampler, other values are
+    categories.
+    """
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == len(values) > 2 and numbers in (sorted(numbers), sorted(numbers, reverse=True)):
         place: int = trial.suggest_int(key, 0, len(values) - 1)
@@ -215,8 +221,8 @@ def check(
         refuse("search", f"{twice[0]} twice", "each column once")
     if not axes:
         refuse("search", "a study that varies nothing", "varied keys")
-    # Chosen: as many runs as a study may have.
+    # Chosen: the number of runs that a study may have.
     whole("trials", trials, 1, 1_000_000)
     whole("at_once", at_once, 1, 1_000_000)
-    # The sampler of Optuna takes the seed of NumPy's `RandomState`, of 32 bits.
+    # Optuna's sampler passes the seed to NumPy's `RandomState`, which takes 32 bits.
     whole("seed", seed, 0, 2**32 - 1)

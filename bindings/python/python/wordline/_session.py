@@ -1,4 +1,6 @@
-"""Sessions: runs that advance step by step, for hosts that react to completions, and for other simulators."""
+"""Sessions: runs that advance step by step, for hosts that react to completions, and for coupling with other
+simulators.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,27 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """State of a session."""
+    """The state of a session."""
 
     now_ps: int
     """Current time, in picoseconds since the session began."""
     waiting: int
-    """Requests submitted that the device has not yet taken."""
+    """Number of requests that were submitted and that the device has not accepted yet."""
     submitted: int
-    """Requests that the device has taken."""
+    """Number of requests that the device has accepted."""
     completed: int
-    """Completed requests."""
+    """Number of completed requests."""
     outstanding: int
-    """Requests that the device has taken and that may still complete."""
+    """Number of requests that the device has accepted and that can still complete."""
     lost: int
-    """Requests lost in a power cut."""
+    """Number of requests lost in power cuts."""
     recovers: bool
-    """Whether the device recovers from a power cut, and takes no requests."""
+    """Whether the device is recovering from a power cut and accepts no requests."""
 
 
 class Session:
-    """A device in operation, which takes requests and advances as far as its caller wants. Equal requests give an equal digest,
-    whatever the steps.
+    """A device that receives requests and that the caller advances in steps. The steps do not affect the result:
+    equal requests give an equal digest.
 
     >>> dev = Session("tiny", seed=1)
     >>> dev.submit([0, 1_000_000], "read", [0, 8], 8)      # picoseconds, operations, first sectors, numbers of sectors
@@ -52,7 +54,9 @@ class Session:
     >>> dev.finish().host.reads
     2
 
-    Times are in picoseconds since the session began, and sectors have 512 bytes. With a ``workload`` it generates its own requests.
+    Times are in picoseconds since the session began. Sectors have 512 bytes. Without a ``workload`` the caller
+    submits the requests; ``pace`` sets their number and pace. With a ``workload`` the session generates its own
+    requests.
     """
 
     __slots__ = ("_native",)
@@ -75,14 +79,15 @@ class Session:
         self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
 
     def submit(self, times: Column, ops: Operations, sectors: Column, lengths: Column) -> int:
-        """Submits requests, which the device takes at their times; an array each, or one value for all. Nothing is
-        simulated before the session advances. Returns the number of the first one, counted from 0 in order of
-        submission, which identifies its completion.
+        """Submits requests. Each argument is an array, or one value for all requests. The device accepts a request at
+        its time. Nothing is simulated before the session advances.
 
-        If a request is rejected the previous ones stay submitted; the exception gives their number.
+        Returns the number of the first request. Requests are numbered from 0 in order of submission, and a completion
+        has the number of its request. If a request is rejected, the requests before it remain submitted. A note of
+        the exception has their number.
         """
         if type(times) is int and type(ops) is int and type(sectors) is int and type(lengths) is int:
-            with contextlib.suppress(OverflowError):  # a number that no column takes either
+            with contextlib.suppress(OverflowError):  # a number that is too large for a column, too
                 return self._native.submit_one(times, ops, sectors, lengths)
         from ._columns import columns
 
@@ -94,20 +99,24 @@ class Session:
         return standing[1] + standing[2]
 
     def advance(self, until: int | None = None, *, completions: int | None = None, taken: bool = False) -> bool:
-        """Advances to the time ``until``, in picoseconds: everything due up to and including that instant has
-        happened. Or until this many more completions (``completions``); with ``completions=1`` no further than ``until``. Or
-        until the device has ``taken`` every request. With no argument, until every request has completed. Returns
-        false if the device became idle before that.
+        """Advances the session, in one of these ways:
 
-        Other threads continue meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can continue from
-        there.
+        - ``until``: to this time in picoseconds. Everything due up to and including this time has then happened.
+        - ``completions``: until this many more requests complete. With ``completions=1``, ``until`` is a time limit.
+        - ``taken``: until the device has accepted every request.
+        - Without an argument: until every request has completed.
+
+        Returns false if the device became idle before that point.
+
+        Other threads continue meanwhile. Ctrl-C raises ``KeyboardInterrupt``; the session can be advanced further
+        afterwards.
         """
         return self._native.advance(*_end(until, completions, taken), None)
 
     async def advance_async(self, until: int | None = None, *, completions: int | None = None, taken: bool = False) -> bool:
-        """Does what `advance` does in a thread of its own, while other asyncio tasks continue. If its task is
-        cancelled the session stops, within some thousands of requests, before the cancellation completes; it can
-        continue from there.
+        """Advances the session as `advance` does, in a thread of its own, while other asyncio tasks continue. If the
+        task is cancelled, the session stops within a few thousand requests, before the cancellation completes. It can
+        be advanced further afterwards.
         """
         from ._async import in_thread
 
@@ -115,8 +124,9 @@ class Session:
         return await in_thread(lambda stop: self._native.advance(*end, stop))
 
     def completions(self) -> NDArray[Any]:
-        """Completions since the last call, in order: an array of records with the fields ``time_ps``, ``latency_ps``,
-        ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``.
+        """The requests that completed since the last call, in order of completion. The array has records with the
+        fields ``time_ps``, ``latency_ps``, ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``; see
+        `ANSWER`.
         """
         from ._columns import completions_of
 
@@ -129,16 +139,16 @@ class Session:
 
     @property
     def standing(self) -> Standing:
-        """State: its time, and the numbers of waiting, outstanding and completed requests."""
+        """The state: the time, and the numbers of waiting, outstanding and completed requests."""
         return Standing(*self._native.standing)
 
     def result(self) -> Result:
-        """Result so far."""
+        """The result so far."""
         return result_of(self._native.summary())
 
     def cut_power(self) -> None:
-        """Cuts the power now, and switches it on again: outstanding requests are lost, and the device recovers as the
-        session advances.
+        """Cuts the power now, and restores it. Outstanding requests are lost. The device recovers while the session
+        advances.
         """
         self._native.cut_power()
 
@@ -147,15 +157,15 @@ class Session:
         self._native.save(arguments.path("path", path))
 
     def finish(self) -> Result:
-        """Advances until every request has completed, and ends the session. Returns the result, equal to that of a
-        run.
+        """Advances until every request has completed, and ends the session. Returns the result, which equals the
+        result of a run with the same requests.
         """
         native, raised = self._native.finish()
         return result_of(native, None, raised)
 
 
 def _end(until: int | None, completions: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
-    """Checks the end condition of a step."""
+    """Checks the arguments that determine the end of a step."""
     time = None if until is None else arguments.whole("until", until, 0)
     count = None if completions is None else arguments.whole("completions", completions, 1)
     return time, count, arguments.flag("taken", taken)

@@ -1,4 +1,4 @@
-"""Source of a design: what the result of a run with it depends on."""
+"""Source text of a design, on which the result of a run with the design depends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ._state import digest_of, is_array
 
 
 def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
-    """Returns the text of a class and its bases, up to ``base``; then functions, classes and plain values of its
-    module that its methods use, and what these use. Other modules are represented by their names only.
+    """Returns the source text on which a design depends. It contains the class and its bases up to ``base``. It also
+    contains the functions, classes and plain values of their module that the methods use, directly or through one
+    another. Other modules are represented by names only.
 
-    Raises `ConfigError` if a text cannot be read, or a method uses variables of an enclosing scope: equal texts may
-    behave differently then.
+    Raises `ConfigError` if a text cannot be read. Also raises it if a method uses variables of an enclosing scope,
+    because equal texts may then behave differently.
     """
     wanted: list[Any] = [one for one in cls.__mro__ if one not in base.__mro__]
     texts: list[str] = []
@@ -46,7 +47,7 @@ def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
 
 
 def _value(cls: type, name: str, value: Any) -> list[str]:
-    """Text of a plain value, or of an array; empty for others."""
+    """Text of a plain value or of an array. Empty for other values."""
     if is_array(value):
         return [f"{name} = array, SHA-256 {digest_of(name, value)}"]
     if not _is_plain(value):
@@ -70,7 +71,7 @@ def _functions(one: Any) -> list[FunctionType]:
 
 
 def _names(code: Any) -> set[str]:
-    """Global names used by a function, and by its nested functions."""
+    """Global names that a function and its nested functions use."""
     inner = (constant for constant in code.co_consts if hasattr(constant, "co_names"))
     return set(code.co_names).union(*(_names(one) for one in inner))
 

@@ -1,12 +1,12 @@
-"""State of a design: plain data, of which each device has copies, and which snapshots, pickles and names of runs
-contain in full.
+"""The state of a design, which is plain data. Each device has its own copy. Snapshots, pickles and the names of runs
+contain all of it.
 
-A state is written as JSON in canonical form: each value has one text. JSON values are written as they are; a tuple, a
-dict, bytes, and a NumPy array or number are objects with one key, which names the type.
+A state is written as JSON in canonical form, so that each value has exactly one text. JSON values are written as they
+are. A tuple, a dict, bytes, and a NumPy array or number are written as an object with one key, which names the type.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# Accepts values of any type, and distinguishes them.
+# This module accepts values of any type, and tells them apart.
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from ._arguments import kind_of, refuse, shown
 from ._errors import ConfigError
 
 MOST_DEEP = 80
-"""Maximum nesting of lists, tuples and dicts: as in a configuration."""
+"""Maximum nesting of lists, tuples and dicts, as in a configuration."""
 
 _MOST_BITS = 8_192
-# Chosen: Python converts integers of up to 4,300 digits to text, 14,284 bits.
+# Chosen: Python converts integers of up to 4,300 digits (14,284 bits) to text.
 
 _SHOWN = 60
-"""Characters of a list, a dict or an array in the text of a design, which is a cell in tables of studies. Chosen; a
-longer one is represented by its digest.
+"""Maximum length of a list, a dict or an array in the text of a design. A longer one is represented by its digest.
+Chosen: the text is a cell in tables of studies.
 """
 
 _PARTS_SHOWN = 4
-# Parts of a path shown in messages. Chosen: enough to locate the value.
+# Number of parts of a path that messages show. Chosen: enough to locate the value.
 
 _WANTED = "None, True or False, a number, text, bytes, a list, a tuple, a dict or a NumPy array"
 
 
 def written(place: str, state: dict[str, Any]) -> str:
-    """Text of a state. Raises `ConfigError` for anything that is not plain data, with the field and its type."""
+    """Text of a state. Raises `ConfigError` for anything that is not plain data, with the field and the type."""
     walk = _Walk()
     return json.dumps({key: walk.coded(f"{place}.{key}", value) for key, value in state.items()}, separators=(",", ":"))
 
 
 def read(text: str) -> dict[str, Any]:
-    """Restores a state from its text, as new objects."""
+    """Restores a state from its text. All objects are new."""
     state: dict[str, Any] = json.loads(text)
     return {key: _decoded(value) for key, value in state.items()}
 
@@ -57,12 +57,12 @@ def copied(place: str, value: Any) -> Any:
 
 
 def told(value: Any) -> str:
-    """Formats a value in the text of a design: as Python writes it, or its type, size and digest."""
+    """Formats a value for the text of a design: as Python writes it, or as type, size and digest."""
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     try:
         digest = digest_of("", value)[:8]
-    except ConfigError:  # what is no plain data is refused where it is used
+    except ConfigError:  # a value that is not plain data is rejected where it is used
         return shown(value)
     text = repr(value)
     if not is_array(value) and len(text) <= _SHOWN:
@@ -77,8 +77,8 @@ def digest_of(place: str, value: Any) -> str:
 
 
 def is_like(value: Any, usual: Any) -> bool:
-    """Whether a value can replace another one: it has its type, and an array its kind of numbers and number of
-    dimensions.
+    """Whether a value can replace `usual`. It must have the same type; an array must have the same kind of numbers
+    and the same number of dimensions.
     """
     if type(value) is not type(usual):
         return False
@@ -89,8 +89,8 @@ _CONSTANTS: tuple[type, ...] = (bool, int, float, complex, str, bytes, range, En
 
 
 def is_constant(value: Any) -> bool:
-    """Whether a value is immutable, so that all devices may share it: plain data without lists, dicts and arrays;
-    definitions of a module; and what Python binds to an object, such as functions and properties.
+    """Whether a value is immutable, so that all devices can share it. Immutable values are plain data without lists,
+    dicts and arrays, definitions of a module, and objects that Python binds, such as functions and properties.
     """
     if isinstance(value, tuple | frozenset):
         return all(is_constant(one) for one in value)
@@ -100,18 +100,18 @@ def is_constant(value: Any) -> bool:
 
 
 def is_shared(value: Any) -> bool:
-    """Whether a value is mutable, and a change would affect all that hold it."""
+    """Whether a value is mutable, so that a change would affect all objects that share it."""
     return isinstance(value, list | dict | set | bytearray) or is_array(value)
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a NumPy array (NumPy is then imported)."""
+    """Whether a value is a NumPy array. If NumPy is not imported, it is not."""
     numpy: Any = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 class _Walk:
-    """Traversal of a state, which meets each mutable object once."""
+    """Traversal of a state. Each mutable object must occur only once."""
 
     def __init__(self) -> None:
         self.met: dict[int, str] = {}
@@ -158,7 +158,7 @@ class _Walk:
         return {"tuple": made} if kind is tuple else made
 
     def below(self, place: str, part: str) -> str:
-        """Path of a nested value; messages show the first parts."""
+        """Path of a nested value. Messages show only its first parts."""
         if len(self.around) <= _PARTS_SHOWN:
             return f"{place}[{part}]"
         return place if place.endswith(" ...") else f"{place} ..."
@@ -201,7 +201,7 @@ def _decoded(value: Any) -> Any:
 def _of_numpy(descr: Any, *content: Any) -> Any:
     import numpy as np
 
-    # JSON has lists where the description of a record has tuples.
+    # JSON has lists where the description of a record type has tuples.
     fields = [tuple(field) for field in descr] if isinstance(descr, list) else descr
     dtype, memory = np.lib.format.descr_to_dtype(fields), base64.b64decode(content[-1])
     if len(content) == 1:

@@ -1,4 +1,4 @@
-"""Studies: runs of a device and a workload over varied keys, each combination with several seeds."""
+"""Studies: runs of a device and a workload over varied keys. Each combination runs with several seeds."""
 
 from __future__ import annotations
 
@@ -25,37 +25,38 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """Work of a study."""
+    """The work of a study."""
 
     runs: int
-    """Runs known to be needed, finished ones included: of the first seeds, and of further seeds as far as the results
-    so far decide.
+    """Number of runs that are known to be needed, including finished ones: runs of the first seeds, and of further
+    seeds as far as the present results require them.
     """
     done: int
-    """Finished runs."""
+    """Number of finished runs."""
     failed: int
-    """Failed runs among the finished ones."""
+    """Number of failed runs; they count as finished."""
     seconds_left: float | None
-    """Estimated time of the remaining runs on one core, from the mean of the finished ones; none if none is finished.
+    """Estimated time of the remaining runs on one core in seconds, from the mean time of the finished runs. ``None``
+    if no run is finished.
     """
     memory: int
-    """Memory of the largest run, in bytes."""
+    """Memory of the largest run in bytes."""
     at_once: int | None
-    """Concurrent runs of that size within the budget; none if the study has none."""
+    """Number of runs of that size that fit into the memory budget. ``None`` if the study has no budget."""
     further: int
-    """Most runs that `repeat.until` may add."""
+    """Maximum number of runs that `repeat.until` may add."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of a combination over the seeds."""
+    """A column of a combination, over its seeds."""
 
     mean: float | None
-    """Mean; none if no run has a value."""
+    """Mean over the seeds; ``None`` if no run has a value."""
     half: float | None
-    """Half-width of the 95 % interval of the mean; none with a single seed."""
+    """Half-width of the 95 % confidence interval of the mean; ``None`` with a single seed."""
     values: tuple[float, ...]
-    """Values by seed."""
+    """The value of each seed."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,22 @@ class Row:
     """A combination of the varied keys."""
 
     at: Mapping[str, Any]
-    """Varied keys with their values."""
+    """Values of the varied keys."""
     columns: Mapping[str, Cell]
-    """Columns of the study."""
+    """The columns of the study."""
     differences: Mapping[str, Cell]
-    """Differences to the baseline row of the study, seed by seed; empty without one."""
+    """Differences to the baseline row of the study, seed by seed. Empty if the study has no baseline."""
     seeds: int
     """Number of finished runs."""
     errors: tuple[str, ...]
-    """Errors of the failed runs."""
+    """Error messages of the failed runs."""
     unknown: tuple[Unknown, ...] = ()
-    """Columns without a value in some of its runs, with the reasons; their cells have no mean."""
+    """Columns that have no value in some of the runs, with reasons. Their cells have no mean."""
 
 
 class StudyTable:
-    """Finished runs of a study: a row for each combination. Its text is the table of the command line."""
+    """The finished runs of a study, with a row for each combination. As text, it is the table of ``wordline sweep``.
+    """
 
     __slots__ = ("_native", "axes", "missing", "notes", "rows", "title")
 
@@ -87,9 +89,9 @@ class StudyTable:
         self.title: str = whole["title"]
         self.axes: tuple[str, ...] = tuple(whole["axes"])
         self.missing: int = whole["missing"]
-        """Runs that are not finished."""
+        """Number of runs that are not finished."""
         self.notes: tuple[tuple[str, int], ...] = tuple((note["text"], note["runs"]) for note in whole["notes"])
-        """Notes of the runs, each kind once, with the number of runs that have it."""
+        """Notes of the runs. Each kind of note appears once, with the number of runs that have it."""
         self.rows: tuple[Row, ...] = tuple(_row(row) for row in whole["rows"])
 
     def __iter__(self) -> Iterator[Row]:
@@ -99,11 +101,11 @@ class StudyTable:
         return len(self.rows)
 
     def write_runs(self, path: str | PathLike[str]) -> None:
-        """Writes a row for each run with all of its numbers: as CSV or Parquet, by the file extension."""
+        """Writes a file with a row for each run and all of its numbers. The file extension selects CSV or Parquet."""
         self._native.write_runs(arguments.path("path", path))
 
     def table(self, columns: int = 100) -> str:
-        """The table of the command line, for this many columns of text."""
+        """The table of ``wordline sweep``, for a terminal with this many columns of text."""
         return self._native.table(arguments.whole("columns", columns, 1, 65_535))
 
     def __str__(self) -> str:
@@ -124,8 +126,9 @@ def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
 
 
 class Study:
-    """Many runs over varied keys, in the format of ``wordline sweep`` (docs/studies.md): a TOML file, or a dict of its keys. A
-    ``design`` is used in all runs; in a dict the key ``design`` may be varied, over designs and ``None``.
+    """Many runs over varied keys. A study is a TOML file of ``wordline sweep`` (docs/studies.md), or a dict of its
+    keys. A ``design`` in Python is used in all runs. In a dict, the key ``design`` can be varied over several designs
+    and ``None``.
 
     >>> study = wl.Study({
     ...     "preset": "tiny",
@@ -160,7 +163,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        """Title."""
+        """Title of the study."""
         return self._native.title
 
     def plan(
@@ -183,11 +186,14 @@ class Study:
         again: bool = False,
         traces: str | PathLike[str] | None = None,
     ) -> StudyTable:
-        """Executes the runs missing in ``store``, a folder, in parallel on all cores or ``threads`` of them; without
-        a store all runs. A failed run is kept with its error and does not stop the study; ``again`` repeats failed
-        runs. Ctrl-C ends the study with `KeyboardInterrupt`; runs finished by then are in the store.
+        """Executes the runs that are missing in the folder ``store``, or all runs without a store. Runs are parallel
+        on ``threads`` threads; 0 uses all cores.
 
-        With a Dask ``client`` (``distributed.Client``) its workers execute the runs; the store is local.
+        A failed run is stored with its error and does not stop the study. ``again`` repeats failed runs. Ctrl-C ends
+        the study with `KeyboardInterrupt`; the runs finished so far are in the store.
+
+        With a Dask ``client`` (``distributed.Client``), its workers execute the runs. The store stays on this
+        machine.
         """
         given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
         self._try_designs()
@@ -203,9 +209,9 @@ class Study:
         again: bool = False,
         traces: str | PathLike[str] | None = None,
     ) -> StudyTable:
-        """Does what `run` does in a thread of its own, while other asyncio tasks continue. If its task is cancelled
-        the study stops, each of its runs within some thousands of requests, before the cancellation completes; runs
-        finished by then are in the store.
+        """Executes the study as `run` does, in a thread of its own, while other asyncio tasks continue. If the task
+        is cancelled, the study stops before the cancellation completes: each run stops within a few thousand
+        requests. The runs finished so far are in the store.
         """
         from ._async import in_thread
 
@@ -218,8 +224,8 @@ class Study:
         return _table_of(await in_thread(work))
 
     def _try_designs(self) -> None:
-        """Tests each design once, before it runs: one that changes in a snapshot would give other results on other
-        machines.
+        """Tests each design once before it runs. A design that changes in a snapshot would give different results on
+        other machines.
         """
         for given in () if self._is_tried else self._designs.values():
             if given is not None:
@@ -240,9 +246,10 @@ class Study:
         threads: int = 0,
         traces: str | PathLike[str] | None = None,
     ) -> Search:
-        """Searches for the values of the varied keys that are best in these columns, with Optuna (the extra ``search``):
-        ``trials`` combinations in all, ``at_once`` of them in parallel, each chosen from the results of the previous ones. Runs are
-        stored and reused as those of `run`. An invalid combination is pruned. Equal ``seed`` and ``at_once`` give equal trials.
+        """Searches for values of the varied keys that are best in the given columns. It uses Optuna (the extra
+        ``search``) and tries ``trials`` combinations, ``at_once`` of them in parallel. Each is chosen from the
+        results of the previous ones. An invalid combination is pruned. Runs are stored and reused as by `run`. Equal
+        ``seed`` and ``at_once`` give equal trials.
 
         >>> found = study.search(minimise=["host.read_latency_us.p99"], maximise=["wear.terabytes_expected"], trials=40)
         >>> for trial in found.front:
@@ -256,7 +263,7 @@ class Study:
         given: dict[str, object] = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST)}
         self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:
-            # Without a store of the user's the trials share a temporary one.
+            # If the user gives no store, the trials share a temporary one.
             given["store"] = given["store"] or os.path.join(passing, "runs")
 
             def run(columns: Sequence[str], places: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
@@ -270,18 +277,18 @@ class Study:
 
             asked: dict[str, object] = {"minimise": list(minimise), "maximise": list(maximise), "trials": trials, "at_once": at_once, "seed": seed}
             told = ", ".join(f"{key}={value!r}" for key, value in {**asked, "seeds": seeds}.items() if value not in ([], None))
-            # The configuration of a study from a dict is shown as a file.
+            # The configuration of a study that was made from a dict is shown as a file.
             file = self._made[0] if isinstance(self._made[1], str) else "study.toml"
             again = f"wl.Study({file!r}).search({told})", seed, self._native.text
             return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again)
 
 
 _MOST = 2**32 - 1
-# The native part has 32-bit numbers of seeds and threads.
+# Limit of the native part, which has 32-bit numbers of seeds and threads.
 
 
 def _settings(store: object, seeds: object, traces: object) -> dict[str, object]:
-    """Settings of a study for the native part."""
+    """Checks the options of a study, and returns them for the native part."""
     return {
         "store": None if store is None else arguments.path("store", store),
         "seeds": None if seeds is None else arguments.whole("seeds", seeds, 1, _MOST),
@@ -310,12 +317,12 @@ def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Desi
 
 
 def _described(label: str, design: Design | None) -> _native.Designs:
-    """A design with everything that affects a run with it, by label; empty without one."""
+    """A design by label, with the text of everything on which a run with it depends. Empty without a design."""
     return {} if design is None else {label: described(design)}
 
 
 def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], _native.Designs]:
-    """Keys of a study with designs replaced by their texts, and the designs by text."""
+    """The keys of a study, with each design replaced by its label, and the designs by label."""
     keys, designs = dict(study), _described("", design)
     axes: Any = keys.get("vary", [])
     varied: list[Any] = [axis for axis in axes if _is_of_designs(axis)] if _is_list(axes) else []
@@ -360,7 +367,7 @@ def _label(design: Design | None) -> str:
 
 @contextmanager
 def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | None]:
-    """Executor on a Dask client; none for this machine."""
+    """Executor of runs on a Dask client; ``None`` without a client."""
     if client is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Tables of keys: attributes are TOML keys, checked when they are set."""
+"""Tables of keys. Attributes are TOML keys, which are checked when they are set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | tuple[Value, ...] |
 
 
 class Table:
-    """Some keys of a device. Attributes are keys; setting one checks all of them together."""
+    """A table of keys of a device. Attributes are keys. Setting a key checks all keys of the device together."""
 
     __slots__ = ("_device", "_path")
     _device: Device

@@ -18,38 +18,47 @@ PathText: TypeAlias = "str | PathLike[str]"
 
 
 class Pace(TypedDict, total=False):
-    """Number and pace of requests. Defaults depend on their source."""
+    """Number and pace of requests. Defaults depend on the source of the requests."""
 
     requests: int
-    """Number of requests: at most this many of a trace, exactly this many of a generator."""
+    """Number of requests: the maximum for a trace, the exact number for a generator."""
     fit: Literal["wrap", "scale", "refuse"]
-    """Treatment of requests beyond the device."""
+    """Treatment of requests beyond the end of the device: ``wrap`` their addresses, ``scale`` all addresses, or
+    ``refuse`` them.
+    """
     time_scale: float
-    """Factor on the times between requests; 0.5 is twice as fast."""
+    """Factor on the times between requests, in an open loop; 0.5 is twice as fast."""
     queue_depth: int
-    """Keeps this many requests outstanding in each queue; a trace is then replayed without its times."""
+    """Number of outstanding requests in each queue, which makes a closed loop. A trace is then replayed without its
+    times.
+    """
     queues: int
-    """Submission queues that the host uses: one with a queue depth, else all that the device has."""
+    """Number of submission queues that the host uses. Default: one with a queue depth, otherwise all queues of the
+    device.
+    """
     namespace: int
     """Namespace of the requests, from 1."""
     think_time: str
-    """Time between a completion and the next request of a closed loop, such as ``"100us"``."""
+    """Time between a completion and the next submission in a closed loop, such as ``"100us"``."""
     bursts: str
-    """Makes a closed loop submit requests for this time, then pause for as long, repeatedly, such as ``"10ms"``."""
+    """Length of bursts, such as ``"10ms"``. A closed loop then alternates between submitting requests and pausing,
+    each for this time.
+    """
     times_of: PathText
     """A trace whose arrival times replace those of the requests; ``"embedded"`` is the embedded trace."""
     traces: PathText
-    """A folder of recorded traces, which take precedence over profiles of the same name."""
+    """A folder with recorded traces. A trace in it replaces the profile of the same name."""
 
 
 class Workload:
-    """Requests and their pace: the arguments are those of ``wordline run``.
+    """Requests and their pace. The arguments are those of ``wordline run``.
 
     >>> load = Workload("mixed-70-30", requests=1_000_000)
     >>> replay = Workload(trace="writes.csv", queue_depth=8)
 
-    ``name`` is a named workload, the profile of a published trace (``"centaur/usr_1"``) or a workload file that ends in ``.toml``;
-    ``trace`` is a trace file, whose ``format`` is detected; with neither it is the embedded recorded trace.
+    ``name`` is a named workload, the profile of a published trace (``"centaur/usr_1"``), or a workload file that ends
+    in ``.toml``. ``trace`` is a trace file; its ``format`` is detected unless it is given. Without ``name`` and
+    ``trace`` the workload is the embedded recorded trace.
     """
 
     __slots__ = ("_described", "_made", "native")
@@ -71,7 +80,9 @@ class Workload:
 
     @classmethod
     def of(cls, described: Workload | str | None) -> Workload:
-        """Returns the workload itself, or creates it by name; the embedded trace without one."""
+        """Returns ``described`` itself if it is a workload, otherwise the workload with this name. ``None`` is the
+        embedded trace.
+        """
         if not is_of(described, Workload | str | None):
             refuse("workload", shown(described), "a Workload, or the name of one")
         return described if isinstance(described, Workload) else cls(described)
@@ -80,8 +91,8 @@ class Workload:
     def given(
         cls, times: Column, ops: Operations, sectors: Column, lengths: Column, *, name: str = "given", **pace: Unpack[Pace]
     ) -> Workload:
-        """Creates a workload of these requests: arrival in picoseconds, operation, first sector and number of sectors
-        of 512 bytes, an array each, or one value for all.
+        """Creates a workload from given requests. Each argument is an array, or one value for all requests: arrival
+        times in picoseconds, operations, first sectors, and numbers of sectors. Sectors have 512 bytes.
         """
         from ._columns import columns
 
@@ -107,7 +118,7 @@ _KEYS = frozenset(Pace.__annotations__) | {"name", "trace", "format", "trace_opt
 
 
 def known(settings: dict[str, object]) -> dict[str, object]:
-    """Checks that all settings are known, and that paths are paths."""
+    """Checks that all settings are known, and that paths are valid."""
     for key, value in settings.items():
         if key in ("trace", "traces", "times_of") and value is not None:
             path(key, value)
@@ -119,6 +130,6 @@ def known(settings: dict[str, object]) -> dict[str, object]:
 
 
 def workloads() -> list[dict[str, Any]]:
-    """All named workloads, with description and kind."""
+    """All named workloads, each with description and kind."""
     found: list[dict[str, Any]] = json.loads(_native.workloads())
     return found

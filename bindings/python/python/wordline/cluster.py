@@ -1,7 +1,8 @@
-"""Runs of studies on a Dask cluster: ``Study.run(client)``, ``wordline sweep --cluster ADDRESS``, and workers that restart.
+"""Runs of studies on a Dask cluster, for ``Study.run(client)`` and ``wordline sweep --cluster ADDRESS``. Requires the
+extra ``cluster`` of the package.
 
-The store of the study is the only record. Runs sent to the cluster that do not come back are sent again, whatever was killed: a worker,
-its machine or the scheduler. Requires the extra ``cluster`` of the package.
+The store of the study is the only record. Runs that do not come back from the cluster are sent again, even if a
+worker, its machine or the scheduler was killed.
 
 ``python -m wordline.cluster worker ADDRESS`` starts a Dask worker, and restarts it whenever it ends.
 """
@@ -32,22 +33,25 @@ if TYPE_CHECKING:
     from ._native import Designs, Ended, Task
 
 BATCH_SECONDS = 0.5
-"""Approximate total time of the runs of a batch. Chosen: a task costs Dask 4 ms, and little is lost with a worker."""
+"""Approximate total time of the runs of a batch. Chosen: a task costs Dask 4 ms, and little work is lost with a
+worker.
+"""
 
 _MOST_IN_A_BATCH = 200
-# Chosen: results of 67 KB each total 13 MB then.
+# Chosen: 200 results of 67 KB are 13 MB.
 
 _LOOK_SECONDS = 0.01
 # Interval between two polls for finished work. Chosen: workers have another batch to continue with meanwhile.
 
 _PATIENCE_SECONDS = 600.0
-# Chosen: a job queue or an administrator restarts a scheduler within that time, or nobody does.
+# Time to wait for a scheduler. Chosen: a job queue or an administrator restarts it within this time, or never.
 
 _GATHER_SECONDS = 5.0
 # Timeout for fetching a result. Chosen: 13 MB take a second on a slow network.
 
 _GATHER_AGAIN_SECONDS = 30.0
-# Dask gives up on an unresponsive worker after this time (`distributed.comm.timeouts.tcp`).
+# Time before a result is fetched again. Dask gives up on an unresponsive worker after this time
+# (`distributed.comm.timeouts.tcp`).
 
 
 class _Done(NamedTuple):
@@ -55,23 +59,23 @@ class _Done(NamedTuple):
 
     seconds: float
     files: list[tuple[str, str | None]]
-    """Record of each run, and its windows."""
+    """For each run, its record and its windows."""
 
 
 class _NoTrace(NamedTuple):
-    """A worker does not have a trace."""
+    """A worker does not have a trace that a run needs."""
 
     host: str
 
 
 class _Refused(NamedTuple):
-    """A worker has another version, or another trace."""
+    """A worker has another version of the program, or another trace."""
 
     sentence: str
 
 
 class _Wrong(NamedTuple):
-    """An unexpected error, not one of the package."""
+    """An unexpected error, which is not an `Error` of the package."""
 
     exception: str
 
@@ -81,13 +85,13 @@ _Told: TypeAlias = "_Done | _NoTrace | _Refused | _Wrong"
 
 
 def _is_here(folder: str, file: str) -> bool:
-    """Whether this machine has a trace at the study's path."""
+    """Whether this machine has a trace at the path that the study gives."""
     return Path(folder, file).exists()
 
 
 def _stage(file: str, sha256: str, content: bytes | None) -> Path | None:
-    """Returns the folder of a trace on this machine if the study's is missing: it is stored once. None if no content
-    was sent.
+    """Returns a folder on this machine that has the trace, for use in place of the study's folder. The trace is
+    stored there once. Returns None if it is not stored and no content was sent.
     """
     folder = Path(tempfile.gettempdir()) / f"wordline-traces-{os.getuid()}" / sha256
     path = folder / file
@@ -103,7 +107,7 @@ def _stage(file: str, sha256: str, content: bytes | None) -> Path | None:
 
 
 def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Designs | None = None) -> _Told:
-    """Executes the runs of a batch on a worker. Errors are return values: Dask loses an exception whose traceback
+    """Executes the runs of a batch on a worker. Errors are returned, because Dask loses an exception whose traceback
     cannot be pickled.
     """
     host = os.uname().nodename
@@ -111,7 +115,7 @@ def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Desi
         return _Refused(f"a worker on {host} with {_native.program()}, wanted {program}, that of the study")
     began, done = time.perf_counter(), list[tuple[str, "str | None"]]()
     try:
-        # A class may be sent by name only, and have another text here.
+        # A class may be sent by name only, and then have another text on this machine.
         designs = designs and {label: given and described(given[0]) for label, given in designs.items()}
         for _, text, trace in batch:
             folder = None
@@ -139,19 +143,19 @@ class Cluster:
         self._designs = designs
         self._flying: dict[Any, _Batch] = {}
         self._later: dict[Any, float] = {}
-        """Results that did not arrive, and the time of their next request."""
+        """Results that did not arrive, each with the time at which to fetch it again."""
         self._waiting: deque[Task] = deque()
         self._suspects: deque[Task] = deque()
         self._alone: Any = None
-        """The batch that has the cluster to itself."""
+        """The batch that runs while no other batch does."""
         self._contents: dict[str, Any] = {}
         self._seconds: float | None = None
-        """Time per run, from recent ones."""
+        """Mean time of a run, over recent runs."""
         self._threads, self._counted_at = 0, float("-inf")
         self._without_workers: float | None = None
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Ended]:
-        """Executes runs, and yields the outcome of each as soon as it ends."""
+        """Executes runs. Yields the outcome of each run as soon as it ends."""
         self._waiting.extend(tasks)
         try:
             while self._waiting or self._flying or self._suspects:
@@ -173,7 +177,7 @@ class Cluster:
             self._flying.clear()
 
     def close(self) -> None:
-        """Closes the connection, if it is its own."""
+        """Closes the connection, if this object opened it."""
         if self._is_own:
             self._client.close(timeout=1)
 
@@ -181,7 +185,7 @@ class Cluster:
         return bool(self._client.status == "running")
 
     def _connect(self) -> None:
-        """Waits for the scheduler. A Dask client retries for a while, and is closed then."""
+        """Waits for the scheduler. A Dask client retries for a while and then closes, so a new client is opened."""
         until = time.monotonic() + self._patience
         while not self._is_connected():
             if time.monotonic() > until:
@@ -197,7 +201,7 @@ class Cluster:
         self._counted_at = float("-inf")
 
     def _lose(self, futures: Iterable[Any]) -> None:
-        """Schedules the work of these futures again."""
+        """Puts the runs of these futures back at the head of the queue."""
         for future in list(futures):
             self._waiting.extendleft(reversed(self._flying.pop(future)))
             self._later.pop(future, None)
@@ -219,16 +223,16 @@ class Cluster:
         return self._threads
 
     def _submit(self) -> None:
-        """Gives every thread a batch to work on and one to continue with."""
+        """Gives every thread a batch to work on, and a batch to continue with."""
         threads = self._count()
         while self._waiting and len(self._flying) < 2 * threads:
-            # At the end as many batches as threads, so that none works while the others have finished.
+            # At the end there are as many batches as threads, so that all threads finish at about the same time.
             share = -(-len(self._waiting) // (2 * threads))
             fits = 1 if self._seconds is None else int(BATCH_SECONDS / max(self._seconds, 1e-6))
             size = max(1, min(fits, share, _MOST_IN_A_BATCH))
             self._fly([self._waiting.popleft() for _ in range(min(size, len(self._waiting)))])
-        # Runs that were in progress when four workers died are executed alone, one after another: this identifies the
-        # run that kills workers.
+        # Runs that were in progress when four workers died are executed one at a time, to find the run that kills
+        # workers.
         if self._suspects and threads and not self._waiting and not self._flying:
             self._alone = self._fly([self._suspects.popleft()])
 
@@ -304,7 +308,9 @@ class Cluster:
         yield from self._suspect(future, text)
 
     def _suspect(self, future: Any, error: str) -> Iterator[Ended]:
-        """Some run of a batch is faulty. It is identified if it ran alone: then it has failed."""
+        """Handles a batch that contains a faulty run. If the batch ran alone, its run has failed. Otherwise its runs
+        are suspects, which run alone later.
+        """
         batch = self._flying.pop(future)
         if future is not self._alone:
             self._suspects.extend(batch)
@@ -318,8 +324,8 @@ def _refused(found: str, wanted: str) -> Error:
 
 
 def _run(address: str) -> None:
-    """Executes the runs that ``wordline sweep --cluster`` sends on standard input, a list of them per line."""
-    # Ctrl-C reaches both processes. The requesting program ends this one.
+    """Executes the runs that ``wordline sweep --cluster`` sends on standard input. Each line is a list of runs."""
+    # Ctrl-C reaches both processes, and the other program ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = sys.stdout
     sys.stdout = sys.stderr
@@ -353,7 +359,7 @@ def _run(address: str) -> None:
 
 
 def _keep_working(address: str, arguments: list[str]) -> None:
-    """Keeps a Dask worker running: if it ends another one is started, until this program is told to stop."""
+    """Runs a Dask worker. Starts another one when it ends, until this program is stopped."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *arguments]
     while True:
         worker = subprocess.Popen(command)
@@ -361,8 +367,8 @@ def _keep_working(address: str, arguments: list[str]) -> None:
         def end(number: int, _: object, worker: subprocess.Popen[bytes] = worker) -> None:
             worker.terminate()
             try:
-                # Chosen: a worker returns its results within a second, or its scheduler is gone and it waits for
-                # that.
+                # Chosen: a worker returns its results within a second. If it does not, its scheduler is gone and it
+                # waits for it.
                 worker.wait(5)
             except subprocess.TimeoutExpired:
                 worker.kill()
@@ -371,7 +377,7 @@ def _keep_working(address: str, arguments: list[str]) -> None:
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)
         worker.wait()
-        # Chosen: a scheduler that is not yet there is tried once a second.
+        # Chosen: a scheduler that does not exist yet is tried once a second.
         time.sleep(1)
 
 
@@ -392,5 +398,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    # Workers know the functions of the module by its name.
+    # Dask workers find the functions of this module by its name.
     import_module("wordline.cluster").main(sys.argv[1:])

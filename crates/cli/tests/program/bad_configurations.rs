@@ -1,5 +1,5 @@
-//! Malformed configurations: each gives errors that name file and line or argument, the key, what was found
-//! and what was expected, and has no other effect.
+//! Tests malformed configurations. Each must give errors with file and line or argument, key, value found and
+//! value wanted, and must have no other effect.
 
 use crate::{Folder, wordline};
 
@@ -108,8 +108,7 @@ const FILES: [Case; 19] = [
     ("an unknown part", "preset = \"tiny\"\npart = \"mqsim-mcl\"\n", "2: part", &["mqsim-mcl", "mqsim-mlc"]),
 ];
 
-/// Files that are not even TOML, or incomplete, and words that the message must contain beside the file's
-/// name.
+/// Files that are not TOML or are incomplete. The message must contain the file name and these words.
 const BROKEN: [(&str, &str, &[&str]); 5] = [
     ("an open bracket", "preset = \"tiny\"\n[ftl\n", &[":2"]),
     ("a key without a value", "preset = \"tiny\"\nbuffer =\n", &[":2"]),
@@ -126,7 +125,7 @@ const BROKEN: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// Arguments `--set` on preset `tiny`.
+/// Arguments `--set` for preset `tiny`.
 const ARGUMENTS: [(&str, &[&str]); 8] = [
     (
         "ftl.over_provisioning=0.9999",
@@ -141,7 +140,7 @@ const ARGUMENTS: [(&str, &[&str]); 8] = [
     ("=1", &["--set"]),
 ];
 
-/// Arguments `--set` on preset `centaur`: its design, and settings that are incompatible with two pools.
+/// Arguments `--set` for preset `centaur`: for its design, and settings that do not fit two pools.
 const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "centaur, or another of"]),
     ("design=centaur", &["--set design", "a table with the key name"]),
@@ -162,7 +161,7 @@ const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("pools=[]", &["ftl.mapping.whole_units", "found true", "this requires [[pools]]"]),
 ];
 
-/// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must
+/// Pools of preset `centaur`, with the line and key that the message must name, and words that it must
 /// contain.
 const POOLS: [Case; 9] = [
     ("no part", "", "2: pools[0].part", &["a value for part"]),
@@ -254,7 +253,8 @@ fn each_malformed_argument_is_refused_with_its_name() {
     }
 }
 
-/// Settings that are incompatible with a preset: which of them is named, and where the other is defined.
+/// Settings that do not fit a preset: the setting that the message names, and the place where the other is
+/// defined.
 const BESIDE_A_PRESET: [(&str, &[&str], &str); 4] = [
     (
         "ressd",
@@ -286,7 +286,7 @@ fn a_setting_that_does_not_fit_its_preset_is_blamed_and_not_a_line_of_the_preset
         let refusal = wordline(&call).refusal();
         assert!(refusal.starts_with(&format!("error: {wanted}")), "{refusal}");
     }
-    // An error that occurs without the settings is not attributed to them.
+    // An error that occurs without the settings as well is not attributed to them.
     let folder = Folder::new();
     let path = folder.with("drive.toml", "preset = \"tiny\"\nbuffer.size = \"1KiB\"\n");
     let refusal =

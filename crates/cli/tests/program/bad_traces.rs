@@ -1,11 +1,11 @@
-//! Malformed traces: each gives one error that names file and line, what was found and what was expected.
+//! Tests malformed traces. Each must give one error with file and line, value found and value wanted.
 
 use crate::{Folder, wordline};
 
-/// A header and valid rows of MSR Cambridge.
+/// A header and valid rows in the format of MSR Cambridge.
 const MSR: &str = "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,usr,0,Write,1317441536,8192,1963\n";
 
-/// An invalid trace, with the line that the message must name and text that it must contain.
+/// An invalid trace, the line that the message must name, and text that it must contain.
 struct Case {
     what: &'static str,
     name: &'static str,
@@ -41,7 +41,7 @@ fn cut(mut content: Vec<u8>, keep: usize) -> Vec<u8> {
     content
 }
 
-/// Valid rows, enough that half of their compressed form holds some.
+/// Valid rows, so many that half of their compressed form contains some of them.
 fn many_rows() -> String {
     let row = |n: u64| {
         format!(
@@ -146,7 +146,7 @@ fn each_malformed_trace_gives_one_error_that_names_file_and_line() {
     }
 }
 
-/// Whether a line after the first is named.
+/// Whether the message names a line after the first.
 fn names_a_line(refusal: &str, path: &str) -> bool {
     let rest = refusal.trim_start_matches("error: ").trim_start_matches(path);
     let number = rest.trim_start_matches(':').split(':').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Chromium without a window, over its debugging pipe: pages as a reader sees them.
+//! Chromium without a window, controlled through its debugging pipe, to test pages as a reader sees them.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Names of the browser in packages of distributions.
+/// Names of the browser in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// A browser with one page.
@@ -21,7 +21,8 @@ pub struct Browser {
     _profile: TempDir,
 }
 
-/// The browser: `WORDLINE_CHROMIUM`, or the first in the path; `None`, with a message, if there is none.
+/// Path of the browser: `WORDLINE_CHROMIUM`, or the first one in the path. If there is none, returns `None`
+/// and prints a message.
 fn found() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("WORDLINE_CHROMIUM") {
         return Some(named.into());
@@ -36,13 +37,13 @@ fn found() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts it; `None` if there is none.
+    /// Starts the browser; `None` if there is none.
     pub fn start() -> Option<Self> {
         let program = found()?;
         let profile = tempfile::tempdir().expect("a temporary folder can be made");
         let mut data = OsString::from("--user-data-dir=");
         data.push(profile.path());
-        // The pipe has the numbers 3 and 4, which a shell can give to it.
+        // The pipe needs the file descriptors 3 and 4, which a shell can provide.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
             .arg(program)
@@ -108,7 +109,7 @@ impl Browser {
         assert_eq!(drawn, true, "charts of {} at {width}", page.display());
     }
 
-    /// Returns the value of an expression on the page, which may be a promise.
+    /// Evaluates an expression on the page, which may be a promise, and returns its value.
     pub fn ask(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
         let mut answer = self.call("Runtime.evaluate", asked);
@@ -119,7 +120,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends by itself when its pipe closes; this is faster.
+        // The browser also ends when its pipe closes, but this is faster.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! `wordline cells`: the flash cells of a part on their own.
+//! Tests `wordline cells`.
 
 use crate::{Folder, wordline};
 

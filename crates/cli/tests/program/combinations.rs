@@ -1,5 +1,5 @@
-//! The tables of docs/combinations.md: each belongs to the comparison above it, with a row for each of its
-//! devices. `UPDATE_DOCS=1` rewrites them.
+//! Tests the tables of docs/combinations.md. Each table belongs to the comparison above it, and has a row for
+//! each device. `UPDATE_DOCS=1` rewrites the tables.
 
 use serde_json::Value;
 use wordline_lab::report::Quantity;
@@ -7,7 +7,7 @@ use wordline_lab::report::Quantity;
 use crate::docs::{call, clone, words};
 use crate::fences::{blocks, root};
 
-/// JSON paths of the values of a column in a run, by the heading of the column.
+/// JSON paths of the columns in the result of a run, by column title.
 const COLUMNS: [(&str, &str); 6] = [
     ("requests a second", "/host/iops"),
     ("mean read (us)", "/host/read_latency_us/mean"),
@@ -35,7 +35,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// Runs of a comparison, on the devices that the page defines.
+/// The runs of a comparison. The page defines the devices.
 fn runs(command: &str) -> Vec<Value> {
     let folder = clone();
     for block in blocks(&root().join("docs/combinations.md")) {

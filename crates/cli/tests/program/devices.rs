@@ -1,4 +1,4 @@
-//! `wordline devices`, and devices other than SSDs.
+//! Tests `wordline devices`, and devices other than SSDs.
 
 use super::{Folder, wordline};
 

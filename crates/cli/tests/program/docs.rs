@@ -1,7 +1,7 @@
-//! The commands and outputs of README.md and docs: every command works with the files of a clone, and every
-//! output is what the program prints. Blocks marked as long (`sh,long`, `text,long`) are run as written if
-//! `WORDLINE_LONG` is set; otherwise their commands are scaled down like all others, and their outputs are
-//! not compared.
+//! Tests the commands and outputs of README.md and docs. Every command must work with the files of a clone,
+//! and every output must be what the program prints. Commands are scaled down. Blocks marked as long
+//! (`sh,long`, `text,long`) run as written if `WORDLINE_LONG` is set; otherwise they are scaled down too, and
+//! their outputs are not compared.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -10,18 +10,18 @@ use crate::fences::{Block, blocks, root};
 use crate::{Folder, program};
 
 impl Block {
-    /// Whether it is in a language, also if marked as long.
+    /// Whether the block is in this language, even if it is marked as long.
     fn is(&self, language: &str) -> bool {
         self.info.strip_suffix(",long").unwrap_or(&self.info) == language
     }
 
-    /// Whether it is marked as long.
+    /// Whether the block is marked as long.
     fn is_long(&self) -> bool {
         self.info.ends_with(",long")
     }
 }
 
-/// README.md and the pages of docs, including subfolders.
+/// README.md and all pages below docs.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     let mut folders = vec![root().join("docs")];
@@ -39,14 +39,14 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Complete commands: continued lines joined, comments removed.
+/// Complete commands. Continued lines are joined, and comments are removed.
 fn commands(lines: &[String]) -> Vec<String> {
     let joined = lines.join("\n").replace("\\\n", " ");
     let cut = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
     joined.lines().map(cut).filter(|line| !line.is_empty()).collect()
 }
 
-/// The words of a command as a shell parses them, and its output redirection.
+/// The words of a command as a shell parses them, and the file to which its output is redirected.
 pub fn words(command: &str) -> (Vec<String>, Option<String>) {
     let (command, to) = match command.split_once(" > ") {
         Some((command, to)) => (command, Some(to.trim().to_owned())),
@@ -62,7 +62,7 @@ pub fn words(command: &str) -> (Vec<String>, Option<String>) {
     (words, to)
 }
 
-/// Commands that take too long for a test, and the test that covers them.
+/// Commands that take too long for this test, and the test that covers each of them.
 const LONG: [(&str, &str); 2] = [
     (
         "repro centaur --quick --seeds 1",
@@ -71,7 +71,7 @@ const LONG: [(&str, &str); 2] = [
     ("repro --all --quick --seeds 1", "the same"),
 ];
 
-/// Whether long blocks are run as written.
+/// Whether long blocks run as written.
 fn is_long_run() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
 }
@@ -105,7 +105,7 @@ fn small(words: &[String]) -> Vec<String> {
     let few = (is_run || is_gen) && !names("--requests");
     let unnamed = words[0] == "run" && !names("--preset") && !names("--config") && !names("--from-snapshot");
     let is_small_study = is_study && names("tiny");
-    // If the workload asks for a steady state, few writes bring the small device there.
+    // If the workload asks for a steady state, the small device reaches it with few writes.
     if few {
         words.extend(["--requests", "300"].map(String::from));
     }
@@ -131,7 +131,7 @@ pub fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
     command.output().expect("the program was built with this test")
 }
 
-/// Creates a folder with the files of a clone that pages name.
+/// Creates a folder with those files of a clone that pages name.
 pub fn clone() -> Folder {
     let folder = Folder::new();
     for file in [
@@ -147,7 +147,7 @@ pub fn clone() -> Folder {
     folder
 }
 
-/// Runs a command of a page, scaled down unless it is to be run as written; returns what is wrong with it.
+/// Runs a command of a page, scaled down unless `as_written`. Returns its fault, if it has one.
 fn wrong(folder: &Folder, command: &str, as_written: bool) -> Option<String> {
     let (input, command) = match command.split_once(" | ") {
         Some((echo, command)) => (Some(echo.trim_start_matches("echo ").trim_matches('\'')), command),
@@ -179,7 +179,7 @@ fn every_command_of_the_pages_works_on_a_clone() {
         }
         for block in blocks.iter().filter(|block| block.is("sh")) {
             let as_written = block.is_long() && is_long_run();
-            // The scaled-down experiment is the smallest one.
+            // The scaled-down experiment is already the smallest one.
             let is_run = |line: &&String| {
                 line.contains("wordline ")
                     && (as_written || !block.is_long() || !line.contains("wordline repro "))
@@ -196,7 +196,7 @@ fn every_command_of_the_pages_works_on_a_clone() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// First words of commands of the pages that are not the program, and what tests them.
+/// First words of commands that are not the program, and the test that covers them.
 const OTHERS: [(&str, &str); 7] = [
     ("cargo install --path crates/cli", "the build of these tests"),
     ("cargo run --release", "the tests of the examples, and those of the program without a command"),
@@ -207,7 +207,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("pip install './bindings/python", "`make python`"),
 ];
 
-/// Whether a command is `make` with existing targets.
+/// Whether a command is `make` with targets that exist.
 fn is_make(command: &str, makefile: &str) -> bool {
     let is_target = |word: &str| makefile.lines().any(|line| line.starts_with(&format!("{word}: ")));
     command.strip_prefix("make ").is_some_and(|targets| targets.split_whitespace().all(is_target))
@@ -233,7 +233,7 @@ fn every_other_command_of_the_pages_is_tried_elsewhere() {
     assert!(is_make("make test book", &makefile) && !is_make("make nothing", &makefile));
 }
 
-/// Scripts are files of the pages as well.
+/// Scripts in the pages are files, too.
 #[test]
 fn every_script_of_the_pages_does_what_it_expects() {
     for page in pages() {
@@ -251,7 +251,7 @@ fn every_script_of_the_pages_does_what_it_expects() {
     }
 }
 
-/// A line without wall-clock times, which differ from run to run, and without trailing spaces.
+/// A line without trailing spaces and without wall-clock times, which differ between runs.
 fn without_wall_clock(line: &str) -> String {
     match line.split_once(" simulated in ") {
         Some((before, _)) => format!("{before} simulated"),

@@ -1,4 +1,4 @@
-//! `wordline doctor`, as a user calls it.
+//! Tests `wordline doctor`.
 
 use crate::wordline;
 

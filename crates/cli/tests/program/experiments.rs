@@ -1,4 +1,4 @@
-//! `wordline repro`.
+//! Tests `wordline repro`.
 
 use crate::{Folder, wordline};
 
@@ -58,7 +58,7 @@ fn rows_come_as_a_markdown_table_and_several_experiments_end_with_a_sum_by_paper
         last.iter().filter(of_it).count()
     });
     assert_eq!(lines, [1, 1], "a line for each class: {two}");
-    // The headings take more than one line on a narrow terminal.
+    // On a narrow terminal the titles take more than one line.
     assert!(last.iter().any(|line| line.trim_start().starts_with("paper")), "{two}");
 }
 
@@ -70,7 +70,7 @@ fn an_unknown_experiment_is_answered_with_the_known_ones() {
     assert_eq!(wordline(&["repro", "--quick"]).code, Some(2));
 }
 
-/// Exit code and last line for the table of NANDFlashSim, with the band `within`.
+/// Exit code and last line for the table of NANDFlashSim with this band.
 fn nandflashsim(within: &str) -> (Option<i32>, String) {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("mine/strict")).expect("a temporary folder can be written");
@@ -94,8 +94,8 @@ fn only_a_number_that_its_paper_does_not_contradict_fails_an_experiment() {
     assert!(last.contains(" no reason shown)"), "{last}");
 }
 
-/// Exit code and text for a read of 10 us that is expected to take 20, with `more` keys, and with a list of
-/// rows outside.
+/// Exit code and text for a read that takes 10 us and is expected to take 20 us. `more` are further keys,
+/// `list` is a list of rows outside.
 fn expected_of_a_read(more: &str, list: Option<&str>) -> (Option<i32>, String) {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("mine/read")).expect("a temporary folder can be written");

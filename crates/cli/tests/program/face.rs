@@ -1,10 +1,10 @@
-//! The features common to all commands: help, exit codes, streams.
+//! Tests the features that all commands share: help, exit codes, streams.
 
 use std::process::Stdio;
 
 use crate::{program, wordline};
 
-/// Every command that has an effect.
+/// Every command that does something.
 const COMMANDS: [&[&str]; 36] = [
     &["config", "import"],
     &["workloads", "import"],
@@ -131,7 +131,7 @@ fn a_number_that_is_none_is_answered_with_what_was_wanted() {
     }
 }
 
-/// As in `wordline config schema | head -1`: the reader closes the pipe while there is more to write.
+/// As in `wordline config schema | head -1`, the reader closes the pipe before all output is written.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = program(&["config", "schema"])
@@ -145,7 +145,7 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-/// Commands whose output is tables.
+/// Commands that print tables.
 const TABLES: [&[&str]; 14] = [
     &["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "300"],
     &["run", "--preset", "centaur", "--workload", "mixed-70-30", "--requests", "300"],

@@ -1,10 +1,10 @@
-//! The fenced blocks of a page of docs. The tests of the examples use this file, too.
+//! The fenced blocks of a page of docs. The tests of the examples use this file too.
 
 use std::path::{Path, PathBuf};
 
 /// A fenced block of a page.
 pub struct Block {
-    /// The text behind the fence: the language, and a file name where the block is that file.
+    /// The text after the fence: the language, and a file name if the block is that file.
     pub info: String,
     pub lines: Vec<String>,
 }

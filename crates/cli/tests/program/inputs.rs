@@ -1,12 +1,12 @@
-//! Hundreds of command lines, valid and invalid: each ends with 0 or 2, names the mistake in the program's
-//! own words, and prints nothing that a terminal would interpret as a command.
+//! Tests hundreds of valid and invalid command lines. Each must end with exit code 0 or 2. An error must name
+//! the fault in the program's own words. Nothing may be printed that a terminal would interpret as a command.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{Folder, program};
 
-/// A command line, with `@name` for a file of the folder, and text that its error must contain; empty for a
-/// valid one.
+/// A command line, and text that its error must contain; the text is empty for a valid command line. `@name`
+/// is a file of the test folder.
 struct Input {
     line: String,
     named: Option<String>,
@@ -20,7 +20,7 @@ fn bad(line: impl Into<String>, named: &str) -> Input {
     Input { line: line.into(), named: Some(named.into()) }
 }
 
-/// Files of the table.
+/// A folder with the files of the tables.
 fn folder() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("folder")).expect("a temporary folder can be written");
@@ -105,7 +105,7 @@ const GOOD: [&str; 41] = [
     "man trace convert",
 ];
 
-/// Invalid inputs, and a part of the message for each.
+/// Invalid inputs, each with a part of its message.
 const BAD: [(&str, &str); 114] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
@@ -241,7 +241,7 @@ const BAD: [(&str, &str); 114] = [
     ("completions bsh", "bash"),
 ];
 
-/// Options that take an integer, and invalid values.
+/// Options that take an integer, with invalid values.
 const WHOLE: [&str; 11] = [
     "run --preset tiny --requests",
     "run --preset tiny --queue-depth",
@@ -258,7 +258,7 @@ const WHOLE: [&str; 11] = [
 const NOT_WHOLE: [&str; 10] =
     ["-1", "1.5", "nan", "many", "''", "99999999999999999999999", "1e3", "0x10", "\u{ff11}", "\u{1b}[31m1"];
 
-/// Keys of preset `tiny` by type, and values that they reject.
+/// Keys of preset `tiny` by type, with values that they reject.
 const KEYS: [(&[&str], &[&str]); 5] = [
     (
         &[
@@ -332,12 +332,12 @@ fn table() -> Vec<Input> {
     all
 }
 
-/// A word of a command line that may have spaces.
+/// A word of a command line, quoted if it has spaces.
 fn quoted(word: &str) -> String {
     if word == "''" { word.to_owned() } else { format!("\"{word}\"") }
 }
 
-/// The words of a line: in double quotes with spaces, `''` for an empty one.
+/// The words of a line. Words with spaces are in double quotes; `''` is an empty word.
 fn words(line: &str, folder: &Folder) -> Vec<String> {
     let mut words = Vec::new();
     for (n, piece) in line.split('"').enumerate() {
@@ -355,7 +355,7 @@ fn words(line: &str, folder: &Folder) -> Vec<String> {
     words.into_iter().map(file).collect()
 }
 
-/// Words that no message may contain: texts of serde and the standard library, and escape sequences.
+/// Words that no message may contain: texts of serde and of the standard library, and escape sequences.
 const NEVER: [&str; 12] = [
     "panicked",
     "please report it",
@@ -371,7 +371,7 @@ const NEVER: [&str; 12] = [
     "\u{9b}",
 ];
 
-/// The fault in the response to an input.
+/// The fault in the reaction to an input, if there is one.
 fn wrong(input: &Input, folder: &Folder) -> Option<String> {
     let words = words(&input.line, folder);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Files of users: fio job files, and MQSim files.
+//! Tests files of users: fio job files and MQSim files.
 
 use crate::{Folder, wordline};
 
@@ -13,7 +13,7 @@ fn the_jobs_of_a_file_run_at_once_wherever_a_workload_may_be_given() {
     let run = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
     assert_eq!((&run["host"]["reads"], &run["host"]["writes"]), (&400.into(), &40.into()), "{run}");
     assert_eq!(run["workload"]["name"], *job);
-    // Forty writes, one every 200 us, take at least this long.
+    // Forty writes at intervals of 200 us take at least this long.
     let seconds = run["simulated_seconds"].as_f64().expect("a time");
     assert!((0.0078..0.05).contains(&seconds), "{seconds}");
     let again = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();

@@ -1,5 +1,4 @@
-//! The built program, as a user calls it: exit codes, use of the output streams, and messages about bad
-//! input.
+//! Tests of the built program as a user calls it: exit codes, output streams, and messages about bad input.
 
 mod bad_configurations;
 mod bad_traces;
@@ -44,7 +43,7 @@ struct Finished {
     err: String,
 }
 
-/// Returns the program with `arguments`.
+/// The program with `arguments`, ready to be started.
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordline"));
     command.args(arguments).stdin(Stdio::null());
@@ -55,14 +54,14 @@ fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Calls the program with `input` on its standard input and waits for its end.
+/// Calls the program with `input` on its standard input, and waits for its end.
 #[track_caller]
 fn fed(arguments: &[&str], input: &[u8]) -> Finished {
     let mut command = program(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program was built with this test");
     let (mut pipe, input) = (child.stdin.take().expect("it was asked for"), input.to_vec());
-    // The program may leave some of it unread.
+    // The program may leave a part of the input unread.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
     let output = child.wait_with_output().expect("the program ends");
     writer.join().expect("the writer ends");
@@ -82,20 +81,20 @@ impl Finished {
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// Standard output of a call that must succeed.
+    /// The standard output of a call that must succeed.
     #[track_caller]
     fn success(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.err);
         self.out
     }
 
-    /// Standard output, as JSON, of a call that must succeed.
+    /// The standard output, parsed as JSON, of a call that must succeed.
     #[track_caller]
     fn json(self) -> Value {
         serde_json::from_str(&self.success()).expect("standard output is JSON")
     }
 
-    /// Complaints of a call that must fail on bad input.
+    /// The complaints of a call that must fail on bad input.
     #[track_caller]
     fn refusal(self) -> String {
         assert_eq!(self.code, Some(2), "{}{}", self.out, self.err);
@@ -105,7 +104,7 @@ impl Finished {
     }
 }
 
-/// A temporary folder of the test.
+/// A temporary folder of a test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -117,7 +116,7 @@ impl Folder {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Creates a file there, with the folders in its name; returns its path.
+    /// Creates a file in the folder, with the folders in its name. Returns its path.
     fn with(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.path().join(name);
         std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
@@ -125,7 +124,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// Names of the files there.
+    /// Names of the files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("a temporary folder can be listed");
         let mut names: Vec<String> = entries
@@ -136,7 +135,8 @@ impl Folder {
     }
 }
 
-/// A recorded trace from the folder beside the repository; `None`, with a message, if it is missing.
+/// A recorded trace from the folder beside the repository. If it is missing, returns `None` and prints a
+/// message.
 fn recorded(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces").join(name);
     if path.exists() {

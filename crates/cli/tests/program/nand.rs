@@ -1,4 +1,4 @@
-//! `wordline nand`: NAND chips on their own.
+//! Tests `wordline nand`.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ fn the_operations_of_a_part_are_a_table_and_json() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     let ops = wordline(&["nand", "ops", "--part", "mqsim-mlc", "--dies", "4", "--json"]).json();
     let rows = ops["rows"].as_array().expect("a list");
-    // Six operations, with one plane and two, on one die and four.
+    // Six operations, each with one plane and with two planes, on one die and on four dies.
     assert_eq!(rows.len(), 24);
     for row in rows {
         let shares = row["stage_shares"].as_object().expect("shares by stage");

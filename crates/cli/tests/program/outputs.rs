@@ -1,4 +1,5 @@
-//! Destinations of results: files, pipes, devices, standard output, report folders; and standard input.
+//! Tests the destinations of results: files, pipes, devices, standard output and report folders. Also tests
+//! standard input.
 
 use std::fs;
 
@@ -139,7 +140,7 @@ mod special {
 
     use super::*;
 
-    /// Calls the program with a pipe as an output; returns what came through it, and whether it still is a
+    /// Calls the program with a pipe as an output. Returns the bytes from the pipe, and whether it is still a
     /// pipe.
     #[track_caller]
     fn through_a_pipe(arguments: &dyn Fn(&str) -> Vec<String>) -> Vec<u8> {
@@ -201,7 +202,7 @@ mod special {
         assert!(refusal.contains("the file is read-only"), "{refusal}");
     }
 
-    /// A run may have taken hours. The device, behind a symbolic link, fails on every write.
+    /// A run may have taken hours. The output is a symbolic link to a device on which every write fails.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_result_that_cannot_be_written_is_printed_all_the_same() {
@@ -217,7 +218,7 @@ mod special {
     }
 }
 
-/// The version, and the commit in brackets if known.
+/// The output is the version, followed by the commit in brackets if it is known.
 #[test]
 fn results_say_which_program_made_them_of_what() {
     let version = wordline(&["--version"]).success();

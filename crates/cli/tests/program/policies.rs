@@ -1,4 +1,4 @@
-//! `wordline policies`.
+//! Tests `wordline policies`.
 
 use serde_json::json;
 

@@ -1,8 +1,8 @@
-//! A RAID-5 of SSDs in the program.
+//! Tests RAID-5 arrays of SSDs in the program.
 
 use super::{Folder, wordline};
 
-/// Members fail from the first request on.
+/// The members of this array fail from the first request on.
 const WORK: [&str; 8] =
     ["--preset", "raid5-tiny", "--workload", "mixed-70-30", "--requests", "1500", "--warm-up", "none"];
 

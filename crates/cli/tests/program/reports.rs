@@ -1,4 +1,4 @@
-//! The pages of reports in a browser: at all widths, light and dark, their charts and their tables.
+//! Tests report pages in a browser, at all widths, light and dark, with their charts and tables.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::browser::Browser;
 use super::{Folder, wordline};
 
-/// A page of each kind, created once.
+/// A page of each kind. They are created once.
 static PAGES: LazyLock<(Folder, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = Folder::new();
     let runs: [&[&str]; 4] = [
@@ -41,11 +41,12 @@ static PAGES: LazyLock<(Folder, Vec<PathBuf>)> = LazyLock::new(|| {
     (folder, pages)
 });
 
-/// Widths at which faults were found before: a telephone, half a screen, where the columns of tables are
-/// narrowest, and a large screen.
+/// Widths at which faults were found: a telephone, half a screen, the width with the narrowest table columns,
+/// and a large screen.
 const WIDTHS: [u32; 4] = [400, 1_280, 1_345, 2_560];
 
-/// Takes seconds: a page is laid out again at each width. The middle ones are for the tables of runs.
+/// The test takes seconds, because a page is laid out again at each width. The middle widths are for pages
+/// with tables of runs.
 #[test]
 fn pages_fit_all_widths_light_and_dark_and_load_nothing() {
     let Some(mut browser) = Browser::start() else { return };
@@ -68,7 +69,7 @@ fn pages_fit_all_widths_light_and_dark_and_load_nothing() {
     }
 }
 
-/// Numbers in more than two lines: a number, and its ratio to the first run.
+/// Cells with more than two lines, which is the height of a number and its ratio to the first run.
 const TALL: &str =
     "[...document.querySelectorAll('section table td[data-value]:not(.number):not(.numbers td)')]
     .filter(cell => {
@@ -90,14 +91,14 @@ const COLLIDED: &str = "[...document.querySelectorAll('.chart svg .role-axis-lab
     });
 })";
 
-/// Legend entries that look like another one.
+/// Legend entries that look like another entry.
 const ALIKE: &str = "[...document.querySelectorAll('.chart svg .role-legend')].flatMap(legend => {
     const looks = [...legend.querySelectorAll('.role-legend-symbol path')].map(path =>
         ['fill', 'stroke', 'd', 'stroke-dasharray'].map(name => path.getAttribute(name)).join(' '));
     return looks.filter((one, n) => looks.indexOf(one) !== n);
 })";
 
-/// Texts of charts that are cut off: those shortened in the data are complete.
+/// Chart texts that are cut off. Texts that are shortened in the data are complete.
 const CUT: &str = "(() => {
     const data = document.getElementById('charts-data').textContent;
     const lines = [...document.querySelectorAll('.chart svg text')].flatMap(text => {
@@ -187,8 +188,8 @@ fn every_report_has_the_four_parts() {
     }
 }
 
-/// Folders for PATH in which `python3` has the package that draws charts; `None`, with a message, without
-/// such a Python. That of `make python` is considered too.
+/// Folders for PATH in which `python3` has the package that draws charts. The Python of `make python` is
+/// considered too. Without such a Python, returns `None` and prints a message.
 fn path_with_package() -> Option<String> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -229,7 +230,7 @@ fn charts_are_files_as_wide_as_a_column_or_a_page() {
             let points = match kind {
                 "svg" => after(&file, "width=\""),
                 "pdf" => after(&file, "/MediaBox [0 0 "),
-                // Pixels of the header, at 300 per inch.
+                // Pixels in the header of the file, at 300 per inch.
                 _ => {
                     f64::from(u32::from_be_bytes(file[16..20].try_into().expect("four bytes"))) / 300.0 * 72.0
                 }
@@ -241,7 +242,7 @@ fn charts_are_files_as_wide_as_a_column_or_a_page() {
     }
 }
 
-/// The number after some words in a file.
+/// The number after these words in a file.
 fn after(file: &[u8], words: &str) -> f64 {
     let text = String::from_utf8_lossy(file);
     let rest = text.split(words).nth(1).unwrap_or_else(|| panic!("no {words}"));
@@ -271,7 +272,7 @@ fn charts_of_all_reports_stand_beside_their_specifications() {
         "workload.named.queue_depth=1,8",
     ];
     let repro = ["repro", "nandflashsim/fig12", "--seeds", "1", "--quick", "--no-progress"];
-    // Twice: a folder with charts still counts as that of a report.
+    // The second time checks that a folder with charts still counts as the folder of a report.
     for _ in 0..2 {
         for (arguments, inside, chart) in
             [(&sweep[..], "", "host-iops"), (&repro[..], "nandflashsim/fig12/", "paper-and-ours")]
@@ -325,7 +326,7 @@ fn charts_without_the_package_are_refused_before_anything_is_run() {
     let told = super::Finished::of(tried).refusal();
     assert!(told.contains("found python3 without the package vl-convert-python"), "{told}");
 
-    // One that has the package and fails to draw: the specifications are written.
+    // A Python that has the package and fails to draw. The specifications must still be written.
     folder.with("bin/python3", "#!/bin/sh\ncase \"$2\" in 'import vl_convert') exit 0;; esac\ncat >/dev/null\necho 'no font' >&2\nexit 1\n");
     let tried = super::program(&arguments).env("PATH", &bin).output().expect("it was built");
     assert_eq!(tried.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! `wordline run` and `wordline compare`.
+//! Tests `wordline run` and `wordline compare`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::{Folder, program, wordline};
 
 const SMALL: [&str; 7] = ["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "5000"];
 
-/// Arguments of a short run, and further ones.
+/// Arguments of a short run, followed by further arguments.
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL[..], more].concat()
 }
@@ -39,7 +39,7 @@ fn the_json_of_a_run_has_every_documented_number() {
     for latency in ["read_latency_us", "write_latency_us"] {
         let of = |key: &str| run["host"][latency][key].as_f64().expect(key);
         assert!(of("p50") <= of("p99") && of("p99") <= of("max") && of("mean") <= of("max"), "{latency}");
-        // Fewer than ten of 5,000 requests are beyond it.
+        // Fewer than ten of 5,000 requests lie beyond p99.9.
         assert!(run["host"][latency]["p999"].is_null(), "{latency}");
         let named = format!("host.{latency}.p999");
         let unknown = run["unknown"].as_array().expect("a list");
@@ -52,7 +52,7 @@ fn the_json_of_a_run_has_every_documented_number() {
     assert_eq!(run["digest"].as_str().map(str::len), Some(16));
 }
 
-/// Equal in two processes; another seed gives another run.
+/// Two processes must give equal results, and another seed a different result.
 #[test]
 fn the_digest_depends_on_configuration_and_seed() {
     let digest = |more: &[&str]| wordline(&small(&[&["--json"], more].concat())).json()["digest"].clone();
@@ -188,7 +188,7 @@ fn a_closed_loop_in_bursts_takes_about_twice_as_long_and_recorded_times_are_thos
         wordline(&[&base[..], more].concat()).json()["simulated_seconds"].as_f64().expect("a number")
     };
     let (closed, bursts) = (seconds(&[]), seconds(&["--bursts", "100ms"]));
-    // Requests in flight when a pause begins complete during it.
+    // Requests that are in progress when a pause begins complete during the pause.
     assert!((1.3..2.2).contains(&(bursts / closed)), "{bursts} s with pauses, {closed} s without");
     let recorded = seconds(&["--times-of", "embedded"]);
     assert!(recorded > closed, "{recorded} s at the times of the trace, {closed} s without");
@@ -204,7 +204,7 @@ fn a_device_that_is_run_to_death_says_how_much_it_took() {
     let wear = &run["wear"];
     let written = of(&run["host"]["written_bytes"]);
     assert_eq!(of(&wear["terabytes_written"]), written / 1e12);
-    // 16 MiB that endure 20 erases, divided by the write amplification; some blocks have erases left.
+    // 16 MiB that endure 20 erases, divided by the write amplification. Some blocks have erases left.
     let most = 16.0 * 1_048_576.0 * 20.0 / of(&run["write_amplification"]);
     assert!((0.85..1.05).contains(&(written / most)), "{written} of {most} bytes");
     assert!(of(&wear["bad_blocks"]) > 0.0 && of(&wear["variation"]) < 0.2, "{wear}");

@@ -1,11 +1,11 @@
-//! `wordline nand exec`: scripts of bus cycles.
+//! Tests `wordline nand exec`.
 
 use std::io::Write;
 use std::process::Stdio;
 
 use crate::{Folder, program, wordline};
 
-/// A program and a read, with the data that the read should return.
+/// A script with a program and a read. The read must return the data that follow.
 fn script(byte: &str) -> String {
     format!("part mqsim-mlc\nprogram block=5 fill 4 A5\nread block=5\nout 4 expect fill {byte}\n")
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM at any moment: the program ends at once with exit code 130, prints partial results in
-//! their usual form, and leaves no incomplete files.
+//! Tests Ctrl-C and SIGTERM. The program must end at once with exit code 130, print partial results in their
+//! usual form, and leave no incomplete files.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::{Finished, Folder, program};
 
-/// Longest time that the program may take to end. It takes less than a second; other work on the machine may
-/// slow it down, and the work that is interrupted would take far longer than this.
+/// Longest time that the program may take to end. It usually takes less than a second, but other work may
+/// slow the machine down. The interrupted work would take much longer than this.
 const SOON: Duration = Duration::from_secs(6);
 
-/// Calls the program, sends it a signal after a while, and waits for its end. Its standard input stays open
-/// and empty.
+/// Calls the program, sends it a signal after a while, and waits for its end. Its standard input is open and
+/// empty.
 #[track_caller]
 fn signalled(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     let mut command = program(arguments);
@@ -29,7 +29,7 @@ fn signalled(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     finished
 }
 
-/// Sends a signal, as above, to work that takes longer than `SOON`.
+/// Calls the program with work that takes longer than `SOON`, and sends it a signal after a while.
 #[track_caller]
 fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     let finished = signalled(arguments, after, signal);
@@ -37,7 +37,8 @@ fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     finished
 }
 
-/// Repeats with later signals until `wanted` holds: the speed of the machine is unknown.
+/// Repeats a call with later and later signals until `wanted` is true, because the speed of the machine is
+/// unknown.
 #[track_caller]
 fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> bool) -> Finished {
     for after in [150, 300, 450, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 16_000] {
@@ -50,10 +51,10 @@ fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> 
 }
 
 const NONE: &str = "stopped: there is no result yet\n";
-/// A time far shorter than the program's work before the signal.
+/// A time that is much shorter than the program's work before the signal.
 const MOMENT: Duration = Duration::from_millis(700);
 
-/// Far more requests than can complete before the signal.
+/// The run has far more requests than can complete before the signal.
 #[test]
 fn a_run_prints_what_was_reached() {
     let folder = Folder::new();

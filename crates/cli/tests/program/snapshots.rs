@@ -1,4 +1,4 @@
-//! Devices that are saved and restored.
+//! Tests devices that are saved and restored.
 
 use super::{Folder, wordline};
 

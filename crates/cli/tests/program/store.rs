@@ -1,10 +1,10 @@
-//! `wordline store`: its output about a store, and its exit codes.
+//! Tests `wordline store`: its output about a store, and its exit codes.
 
 use serde_json::Value;
 
 use crate::{Folder, wordline};
 
-/// Creates a store of two runs in `folder`, and returns the files of its runs.
+/// Creates a store of two runs in `folder`. Returns its path and the files of its runs.
 fn filled(folder: &Folder) -> (String, Vec<String>) {
     let store = folder.path("runs");
     let sweep = ["sweep", "--preset", "tiny", "--workload", "randwrite-4k", "--requests", "200"];

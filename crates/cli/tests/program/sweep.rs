@@ -1,4 +1,4 @@
-//! `wordline sweep`, as a user calls it.
+//! Tests `wordline sweep`.
 
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ fn what_is_wrong_is_told_with_the_key() {
     with(&["--store", &folder.path("")], "a folder with other files");
 }
 
-/// A program in place of Python that prints these lines.
+/// A program in place of Python, which prints these lines.
 #[cfg(unix)]
 fn saying(folder: &Folder, lines: &[&str]) -> String {
     use std::os::unix::fs::PermissionsExt;
@@ -153,7 +153,7 @@ fn a_run_that_ends_its_workers_is_a_failed_run() {
     let version = wordline(&["--version"]).success();
     let own = format!("{{\"program\": \"{}\"}}", version.trim());
     let store = folder.path("runs");
-    // It reads its requests, and reports that all of them failed.
+    // The program reads its requests, and reports that all of them failed.
     let python = saying(&folder, &[&own]);
     let script = std::fs::read_to_string(&python).expect("it was just written")
         + "echo \"$all\" | grep -o '\"name\":\"[0-9a-f]*\"' | while read run; do\n\
@@ -165,7 +165,7 @@ fn a_run_that_ends_its_workers_is_a_failed_run() {
     assert!(out.out.contains("3 runs, 3 failed") && out.out.contains("four workers"), "{}", out.out);
 }
 
-/// Files of a store by name, without wall-clock times.
+/// The files of a store by name, without wall-clock times.
 #[cfg(unix)]
 fn files_of(store: &str) -> std::collections::BTreeMap<String, Value> {
     let mut all = std::collections::BTreeMap::new();
@@ -173,13 +173,13 @@ fn files_of(store: &str) -> std::collections::BTreeMap<String, Value> {
         let entries = std::fs::read_dir(std::path::Path::new(store).join(folder)).expect("it is a store");
         for entry in entries.map(|entry| entry.expect("an entry")) {
             let name = format!("{folder}/{}", entry.file_name().display());
-            // A run killed while writing leaves a file that does not belong to the store.
+            // A run that was killed during a write leaves a file that does not belong to the store.
             if name.contains(".unfinished-") {
                 continue;
             }
             let text = std::fs::read_to_string(entry.path()).expect("it can be read");
             let mut value: Value = serde_json::from_str(&text).expect("each file is whole");
-            // The digest covers those times, too.
+            // The digest is left out, because it covers wall-clock times.
             value.as_object_mut().and_then(|members| members.remove("digest"));
             if let Some(summary) = value.get_mut("summary").and_then(Value::as_object_mut) {
                 summary.remove("simulator");
@@ -190,7 +190,8 @@ fn files_of(store: &str) -> std::collections::BTreeMap<String, Value> {
     all
 }
 
-/// Kills a study of sixty runs three times; with `WORDLINE_LONG` a study of a thousand runs ten times.
+/// Kills a study of sixty runs three times. With `WORDLINE_LONG` it kills a study of a thousand runs ten
+/// times.
 #[cfg(unix)]
 #[test]
 fn a_study_that_was_killed_goes_on_as_if_it_had_not_been() {
@@ -206,7 +207,7 @@ fn a_study_that_was_killed_goes_on_as_if_it_had_not_been() {
     let expected = wordline(&in_store(&whole).iter().map(String::as_str).collect::<Vec<_>>()).success();
     println!("{} runs took {:?}", 2 * seeds.parse::<u32>().expect("a number"), began.elapsed());
     let all = count(&whole);
-    // Knuth's generator, so that the kills come at the same counts each time; the moments differ.
+    // Knuth's generator makes each kill happen at the same number of runs. The exact moments differ.
     let mut random: u64 = 1;
     for kill in 1..=kills {
         let arguments = in_store(&killed);

@@ -1,4 +1,4 @@
-//! `wordline trace` and `wordline workloads`.
+//! Tests `wordline trace` and `wordline workloads`.
 
 use serde_json::Value;
 
@@ -53,8 +53,7 @@ fn a_generated_trace_depends_on_its_seed_alone() {
     assert_ne!(first, make("c.csv", "8"));
 }
 
-/// The program with this many KiB of address space, on a file that a shell writes to its standard input or to
-/// `to`.
+/// Runs a shell command with this many KiB of address space. `$WORDLINE` is the program.
 #[cfg(target_os = "linux")]
 fn within(kib: u64, command: &str) -> std::process::Output {
     let script = format!("ulimit -v {kib}; {command}");
@@ -68,7 +67,7 @@ fn within(kib: u64, command: &str) -> std::process::Output {
 fn a_trace_longer_than_the_memory_is_made_and_read() {
     let folder = Folder::new();
     let path = folder.path("long.csv.zst");
-    // Held in memory, three million requests took 170 MB as requests and 190 MB as rows.
+    // In memory, three million requests would take 170 MB as requests and 190 MB as rows.
     for command in [
         format!("$WORDLINE trace gen randwrite-4k {path} --requests 3000000 --preset tiny"),
         format!("$WORDLINE trace info {path}"),

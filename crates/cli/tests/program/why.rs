@@ -1,4 +1,4 @@
-//! `wordline why`: the table, the JSON, and errors.
+//! Tests `wordline why`: the table, the JSON, and errors.
 
 use crate::wordline;
 

@@ -1,4 +1,4 @@
-//! Zoned namespaces in the program: each key has an effect, and an invalid one is an error.
+//! Tests zoned namespaces in the program. Each key must have an effect, and an invalid key must be an error.
 
 use super::wordline;
 
@@ -17,7 +17,7 @@ fn settings<'a>(set: &[&'a str]) -> Vec<&'a str> {
     all.chain(SMALL.iter().chain(set).flat_map(|set| ["--set", *set])).collect()
 }
 
-/// Results of a run with these settings, those that a key may change.
+/// The results of a run with these settings that a key may change.
 fn run(set: &[&str]) -> serde_json::Value {
     let work = ["--workload", "randwrite-4k", "--requests", "6000", "--precondition", "filled"];
     let mut run = wordline(&[&["run", "--json"][..], &work, &settings(set)].concat()).json();

@@ -1,5 +1,5 @@
-//! Changes of the model that must move the rows that name them outside: a band that nothing fails proves
-//! nothing.
+//! Changes of the model. Each row names a change under which it must be outside its band. A band that no
+//! change of the model leaves would prove nothing.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::printed;
 use crate::sweep::axes::Points;
 use wordline_lab::error::Result;
 
-/// Changes of an experiment, in raw form.
+/// Changes of an experiment as its file has them.
 pub(crate) type Changes = BTreeMap<Spanned<String>, toml::Table>;
 
-/// Rejects judged rows of the experiment `id` without a change, unknown changes, unused changes, and changes
-/// that would explain a miss by a value other than the printed one.
+/// Rejects judged rows of the experiment `id` that name no change, and unknown and unused changes. Also
+/// rejects changes that would explain a miss by another value of a printed parameter.
 pub(crate) fn check(
     id: &str,
     changes: &Changes,
@@ -38,7 +38,7 @@ pub(crate) fn check(
         if expect.explained_until.is_some() && expect.explained.is_empty() {
             wrong.add(*at, key, "a change without a reason that it takes away", "`explained` beside it");
         }
-        // A value derived here is not the paper's: any change may show why it is missed.
+        // A value that was derived here is not printed by the paper, so any change can show why it is missed.
         let until = expect.explained_until.as_ref().filter(|_| expect.class() != Class::ClosedForm);
         let change = until.and_then(|until| changes.iter().find(|(name, _)| name.get_ref() == until));
         if let Some(broken) = change.and_then(|(_, keys)| printed::printed_parameter_changed_by(paper, keys))
@@ -80,17 +80,18 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Experiment {
-    /// Lists the available changes for a message.
+    /// Lists the changes of the experiment for a message.
     pub(crate) fn names_of_changes(&self) -> String {
         names(self.changes.keys().map(String::as_str))
     }
 
-    /// Whether a point is run: under a change of the model, only if it is compared.
+    /// Whether a point is run. Under a change of the model only points that an expected value compares are
+    /// run.
     pub(crate) fn is_needed(&self, settings: &toml::Table, options: &Options) -> bool {
         options.change.is_empty() || self.expect.iter().any(|expect| expect.needs(settings))
     }
 
-    /// Creates every device that it runs under a change of the model.
+    /// Creates every device of the experiment under each change of the model, to validate it.
     pub(crate) fn check_changes(&self) -> Result<()> {
         for (name, change) in &self.changes {
             let options = Options { quick: true, change: change.clone(), ..Options::default() };
@@ -115,7 +116,7 @@ mod tests {
     use crate::{Expect, Experiment, Kind, Lab, Library, Options, Row, Verdict, run, run_changed};
     use wordline_lab::sweep::SweepOptions;
 
-    /// Experiments whose rows are always checked against their changes: each takes less than a second.
+    /// Experiments whose rows are always checked against their changes. Each takes less than a second.
     const CHEAP: [&str; 7] = [
         "nandflashsim/fig12",
         "nandflashsim/fig13",
@@ -126,9 +127,9 @@ mod tests {
         "validation/block-map",
     ];
 
-    /// Rows of an expected value, `changed` by its change or not, scaled down if it has points there. `None`
-    /// if its recorded trace is missing: recorded traces lie beside the repository, and are used by
-    /// experiments that run on nothing else.
+    /// Rows of an expected value, under its change if `changed`. The experiment is scaled down if it has
+    /// points at that scale. `None` if a recorded trace is missing. Recorded traces lie beside the
+    /// repository, and only experiments that have no other workload use them.
     fn rows_of(experiment: &Experiment, expect: &Expect, lab: &Lab, changed: bool) -> Option<Vec<Row>> {
         let stop = AtomicBool::new(false);
         let conduct = SweepOptions { threads: 0, stop: &stop, progress: &|_, _| () };
@@ -165,9 +166,9 @@ mod tests {
         }
     }
 
-    /// Whether some row is outside that other numbers of the source do not contradict. If they contradict
-    /// all, whether the change moves one of them from its value `without` it: nothing could bring them
-    /// inside.
+    /// Whether the change makes the rows fail. A row that other numbers of the source contradict cannot be
+    /// inside anyway, so it does not count. If all rows are contradicted, the change must move one of them
+    /// from its value `without` the change.
     fn fails(rows: &[Row], without: impl FnOnce() -> Option<Vec<Row>>) -> bool {
         if !rows.iter().all(|row| row.contradicted) {
             return rows.iter().any(|row| row.verdict == Verdict::Outside && !row.contradicted);
@@ -177,9 +178,9 @@ mod tests {
         rows.iter().zip(&without).any(|(row, other)| row.ours != other.ours)
     }
 
-    /// A band that nothing fails proves nothing. The verdict itself tells whether a cause is demonstrated.
-    /// Runs all experiments if `WORDLINE_LONG` is set, as `make long` does; only those whose names contain
-    /// the text of `WORDLINE_EXPERIMENT`, if that is set.
+    /// Checks that each band fails under its change. Other tests check whether a cause is demonstrated. With
+    /// `WORDLINE_LONG`, as in `make long`, all experiments run. With `WORDLINE_EXPERIMENT`, only those run
+    /// whose names contain its text.
     #[test]
     fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
         let long = std::env::var_os("WORDLINE_LONG").is_some();

@@ -5,11 +5,11 @@ use std::path::Path;
 use wordline_kernel::Complaints;
 use wordline_lab::devices::Registry;
 
-/// Collects mistakes, each with `file:line: key`.
+/// Collects faults of the file, each with `file:line: key`.
 pub(crate) struct ErrorCollector<'a> {
     pub registry: &'a Registry,
     pub path: &'a Path,
-    /// Folder of experiments that contains it; `None` for an embedded one.
+    /// Folder of experiments that contains the file; `None` for an embedded experiment.
     pub folder: Option<&'a Path>,
     pub text: &'a str,
     pub all: Complaints,

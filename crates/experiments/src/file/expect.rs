@@ -1,4 +1,4 @@
-//! Raw form of an expected value, and the check that turns it into an [`Expect`].
+//! An expected value as the file has it, and its validation into an [`Expect`].
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -9,7 +9,7 @@ use crate::judge::expect::{Band, Direction, Expect, ExpectedValue, Mean, Reason}
 use crate::models::Model;
 use crate::sweep::axes::{self, Axis, check_along};
 
-/// Raw form of an expected value.
+/// An expected value as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectFile {
@@ -60,7 +60,8 @@ pub(crate) struct ExpectFile {
 const ONE_OF: &str =
     "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
 
-/// Checks the keys of the baseline point: at most one of them, and one if the mean is over columns.
+/// Checks the keys of the baseline point. At most one of them may be given. One must be given if the mean is
+/// over columns.
 fn check_compared(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) {
     let compared = [("over", &file.over), ("per", &file.per), ("beyond", &file.beyond)];
     let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
@@ -155,7 +156,7 @@ fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut ErrorCol
     }
 }
 
-/// Rejects weights and correlations with columns that a run does not have, or that have no effect.
+/// Rejects weights and correlations whose columns a run does not have, or that have no effect.
 fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut ErrorCollector<'_>) {
     if let Some(column) = &file.weight {
         if let Some(wanted) = kind.unknown_column(column, false) {
@@ -212,7 +213,8 @@ fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut ErrorC
     }
 }
 
-/// Checks that a reason names every varied key that the expected value leaves open, with its values.
+/// Checks that a reason selects its points: it must give values for every varied key that the expected value
+/// leaves open.
 fn check_points(
     reason: &Reason,
     key: &str,
@@ -246,7 +248,7 @@ fn check_points(
     }
 }
 
-/// Values that a selection names for a key.
+/// The values that a selection gives for a key.
 fn any_of(value: &toml::Value) -> &[toml::Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
@@ -288,7 +290,7 @@ fn check_wanted(
     }
 }
 
-/// Checks that a claim is one of the experiment's.
+/// Checks that the experiment lists this claim.
 pub(crate) fn check_claim(
     claim: Option<&str>,
     at: usize,
@@ -321,7 +323,7 @@ fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong
     }
 }
 
-/// Returns the band; checks that its derivation is given and that it contains the source's own value.
+/// Returns the band. Checks that it has a derivation, and that it contains the value of the source.
 fn check_band(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) -> Option<Band> {
     let band = read_band(file, at, wrong);
     match (band, file.derivation.trim().is_empty()) {

@@ -1,38 +1,40 @@
-//! Varied keys that extend others: a value based on another, and an experiment based on the runs of another.
+//! Inheritance between varied keys. A value can inherit the settings of another value. An experiment can use
+//! the runs of another experiment.
 
 use serde::Deserialize;
 
 use crate::sweep::Sweep;
 use crate::sweep::axes::Axis;
 
-/// Key in the table of a value that names another value to inherit from.
+/// Key in the settings of a value that names the value to inherit from.
 const LIKE: &str = "like";
 
-/// An error: the key, what was found and what was expected.
+/// A fault: the key, the value found, and the value wanted.
 type Complaint = (&'static str, String, String);
 
-/// Runs of another experiment, with other values for some of its varied keys.
+/// Runs of another experiment, with other values of some varied keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Like {
     /// The other experiment.
     pub experiment: String,
-    /// Varied keys that replace those with the same key, or are added.
+    /// Varied keys. They replace the keys of the same name, or are added.
     #[serde(default)]
     vary: Vec<Axis>,
-    /// Varied keys of the scaled-down sweep, with some of their values; all values if not given.
+    /// Varied keys of the scaled-down sweep, each with some of its values. A key that is not given has all
+    /// its values.
     #[serde(default)]
     quick: Vec<Axis>,
 }
 
 impl Like {
-    /// Returns the other experiment's sweep with these values.
+    /// Returns the sweep of the other experiment with these varied keys.
     pub(crate) fn apply(&self, sweep: Sweep) -> Result<Sweep, Complaint> {
         override_axes(Layer { vary: &self.vary, quick: &self.quick }, sweep)
     }
 }
 
-/// Resolves what the values of a sweep inherit.
+/// Replaces inheritance in a sweep by the inherited settings.
 pub(crate) fn resolve_inherited(sweep: Sweep) -> Result<Sweep, Complaint> {
     override_axes(Layer { vary: &[], quick: &[] }, sweep)
 }
@@ -47,7 +49,7 @@ fn override_axes(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint>
     Ok(sweep)
 }
 
-/// Varied keys from one file.
+/// The varied keys of one file.
 struct Layer<'a> {
     vary: &'a [Axis],
     quick: &'a [Axis],
@@ -63,7 +65,8 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Merges the varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
+/// Merges the varied keys of several layers, for the full and the scaled-down sweep. The first layer takes
+/// precedence.
 fn merge_layers(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
     check(layers)?;
     let mut keys: Vec<&str> = Vec::new();
@@ -80,8 +83,8 @@ fn merge_layers(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complain
         let scaled: Vec<&Axis> =
             layers.iter().filter_map(|layer| of(layer.quick).map(|at| &layer.quick[at])).collect();
         vary.push(axis_of_values(key, &whole[0].values, &whole)?);
-        // A layer that overrides values overrides them for the scaled-down sweep, too, unless it gives those
-        // separately.
+        // A layer that overrides the values of a key also overrides them in the scaled-down sweep, unless it
+        // gives separate values for it.
         let first = layers.iter().find(|layer| of(layer.vary).is_some() || of(layer.quick).is_some());
         let values = first.and_then(|layer| of(layer.quick).map(|at| &layer.quick[at].values));
         if !scaled.is_empty() {
@@ -89,7 +92,7 @@ fn merge_layers(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complain
             quick.push(axis_of_values(key, values.unwrap_or(&whole[0].values), &all)?);
         }
     }
-    // A key that only the scaled-down sweep has is kept, so that it is reported later.
+    // A key that only the scaled-down sweep has is an error. It is kept here, and reported later.
     let unknown = layers
         .iter()
         .flat_map(|layer| layer.quick)
@@ -98,8 +101,8 @@ fn merge_layers(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complain
     Ok((vary, quick))
 }
 
-/// Checks that every name with settings is a value or a base of one, and that every value has settings,
-/// inherits some, or has some in another layer.
+/// Checks the settings of values. Every name with settings must be a value, or a value to inherit from. Every
+/// value must have settings, inherit settings, or have settings in another layer.
 fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
     let all = || layers.iter().flat_map(Layer::axes);
     let is_liked = |name: &str| all().any(|axis| axis.sets.values().any(|keys| like(keys) == Some(name)));
@@ -120,12 +123,13 @@ fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Name of the value from which a value's table inherits.
+/// Name of the value from which these settings inherit.
 fn like(keys: &toml::Value) -> Option<&str> {
     keys.get(LIKE)?.as_str()
 }
 
-/// Returns the axis of some values, each with the settings of the first of `axes` that has any.
+/// Returns an axis with these values. Each value gets the settings of the first of `axes` that has settings
+/// for it.
 fn axis_of_values(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Complaint> {
     let mut sets = toml::Table::new();
     for name in values.iter().filter_map(toml::Value::as_str) {
@@ -136,7 +140,7 @@ fn axis_of_values(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<A
     Ok(Axis { key: key.to_owned(), values: values.to_vec(), sets })
 }
 
-/// Settings of a value, including inherited ones.
+/// Settings of a value, including those that it inherits.
 fn inherited_settings(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
     let wanted = || "another value that sets something and does not inherit from this one".to_owned();
     let keys = axes.iter().find_map(|axis| axis.sets.get(name)).and_then(toml::Value::as_table);

@@ -1,4 +1,4 @@
-//! The file of an experiment: its raw form, and the check that turns it into an [`Experiment`].
+//! The file of an experiment, and its validation into an [`Experiment`].
 
 mod changes;
 pub(crate) mod errors;
@@ -62,18 +62,18 @@ enum KindFile {
 
 impl Experiment {
     /// Parses the experiment `id` from the text of the file `path`. Experiments that it is based on are
-    /// searched in `folder`, and then among the embedded ones.
+    /// looked up in `folder`, then among the embedded ones.
     ///
     /// # Errors
-    /// [`Error::Config`] with all mistakes, each with file, line and key.
+    /// [`Error::Config`] with every fault, each with file, line and key.
     pub fn parse(id: &str, path: &Path, text: &str, folder: Option<&Path>) -> Result<Self> {
         Self::parse_of(&Registry::default(), id, path, text, folder)
     }
 
-    /// Parses an experiment on devices of any type in a registry.
+    /// Parses an experiment whose devices have types of `registry`.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse).
+    /// Those of [`parse`](Self::parse).
     pub fn parse_of(
         registry: &Registry,
         id: &str,
@@ -86,8 +86,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The same without checking its devices: those of the embedded experiments are known to be valid, and
-    /// are many.
+    /// Parses an experiment without creating its devices. The embedded experiments have many devices, which
+    /// tests have validated.
     pub(crate) fn read(
         registry: &Registry,
         id: &str,
@@ -208,7 +208,8 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut ErrorCol
     Some(kind)
 }
 
-/// Longest chain of experiments based on one another. Chosen: more than any reader wants to follow.
+/// Longest chain of experiments that are based on one another. Chosen: no reader wants to follow a longer
+/// one.
 const MAX_LAYERS: usize = 4;
 
 /// Returns the sweep of another experiment.

@@ -1,11 +1,11 @@
-//! Kinds of expected values. Rows are counted by class, and classes are never summed: agreement with a closed
-//! form of our own proves nothing about the numbers that a paper prints.
+//! Classes of expected values. Rows are counted by class, and classes are never added up: agreement with a
+//! closed form derived here proves nothing about the numbers that a paper prints.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of value that a row is compared with.
+/// The kind of value that a row is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -14,22 +14,22 @@ pub enum Class {
     Printed,
     /// A sign or an order that the source states, in interpretation A.
     Direction,
-    /// The value of a closed form, or one that was derived here: the source does not print it.
+    /// A value that the source does not print: of a closed form, or derived here.
     ClosedForm,
-    /// The source's value in another interpretation (B).
+    /// A value of the source in another interpretation (B).
     SecondReading,
-    /// A value that holds by construction, whatever the model gives.
+    /// A value that is reached by construction, whatever the model does.
     Identity,
-    /// The input itself, returned unchanged: a statistic to which a generator was fitted.
+    /// An input that is returned unchanged: a statistic to which a generator was fitted.
     Fitted,
 }
 
 impl Class {
-    /// All classes, in the order in which they are shown.
+    /// All classes, in the order of tables.
     pub const ALL: [Self; 6] =
         [Self::Printed, Self::Direction, Self::ClosedForm, Self::SecondReading, Self::Identity, Self::Fitted];
 
-    /// Whether its rows test the model.
+    /// Whether rows of this class test the model.
     pub fn is_judged(self) -> bool {
         !matches!(self, Self::Identity | Self::Fitted)
     }

@@ -1,7 +1,7 @@
 //! Columns of the results of a run: numbers, and some texts, by dotted names.
 //!
-//! A name leads from an object to its key. In a list it selects the item by index, from 0 as in
-//! `pools.1.endurance_used`, or the item with that `name` as in `time.bus.read_us`.
+//! Each part of a name is the key of an object. In a list, a part selects an item. It is either the index of
+//! the item, from 0 as in `pools.1.endurance_used`, or the `name` of the item as in `time.bus.read_us`.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,11 +11,11 @@ use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Summary;
 
-/// A name that leads to nothing, or to a value of another kind.
+/// The fault of a name that does not lead to a value of the wanted kind.
 struct UnknownColumn {
-    /// Name or value found, and at which part of the name.
+    /// The name or the value found, and the part of the name at which it was found.
     found: String,
-    /// Valid names or values instead.
+    /// The names or values that are valid instead.
     wanted: String,
 }
 
@@ -29,7 +29,7 @@ impl UnknownColumn {
 type Step<'a> = std::result::Result<&'a Json, String>;
 type Walk<'a> = std::result::Result<&'a Json, UnknownColumn>;
 
-/// Resolves a name. `step` takes one key of it, or returns the valid ones.
+/// Follows a name. `step` takes one part of it, or returns the valid parts.
 fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'a>) -> Walk<'a> {
     let (mut inside, mut end) = (whole, 0);
     for key in path.split('.') {
@@ -42,21 +42,21 @@ fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'
     Ok(inside)
 }
 
-/// Lists names for a message, sorted, as the order of keys depends on how `serde_json` was built; the closest
-/// match to `found` comes first.
+/// Lists names for a message. The name closest to `found` comes first. The others are sorted, because the
+/// order of keys depends on how `serde_json` was built.
 fn one_of<'a>(found: &str, names: impl Iterator<Item = &'a String>) -> String {
     let mut names: Vec<&str> = names.map(String::as_str).collect();
     names.sort_unstable();
     match names.len() {
         0 => "nothing".into(),
         1 => format!("one of {}", names[0]),
-        // Of three letters, two may be wrong: `waf` is not `wear`.
+        // No name is suggested for fewer than four letters, of which two may be wrong: `waf` is not `wear`.
         _ if found.len() < 4 => format!("one of {}", names.join(", ")),
         _ => wordline_kernel::one_of(found, &names),
     }
 }
 
-/// Lists the names that can follow a value, as `found` cannot.
+/// Lists the names that can follow a value. `found` is the name that cannot.
 fn parts(value: &Json, found: &str) -> String {
     match value {
         Json::Array(items) if items.is_empty() => "nothing: the list is empty".to_owned(),
@@ -79,7 +79,7 @@ fn value<'a>(values: &'a Json, path: &str) -> Walk<'a> {
     })
 }
 
-/// Error for a value of the wrong kind.
+/// The fault of a value of the wrong kind.
 fn other(path: &str, found: &Json, wanted: &str) -> UnknownColumn {
     let (found, wanted) = match found {
         Json::Array(_) | Json::Object(_) => {
@@ -90,24 +90,25 @@ fn other(path: &str, found: &Json, wanted: &str) -> UnknownColumn {
     UnknownColumn { found, wanted }
 }
 
-/// Returns the value that a name leads to, if there is one.
+/// Returns the value at this name; `None` if there is none.
 pub fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     value(values, path).ok()
 }
 
-/// Returns the number of that name.
+/// Returns the number at this name.
 pub(crate) fn number(values: &Json, path: &str) -> Result<f64> {
     let found = value(values, path).map_err(|astray| astray.of(path))?;
     found.as_f64().ok_or_else(|| other(path, found, "a number").of(path))
 }
 
-/// Returns the text of that name.
+/// Returns the text at this name.
 pub(crate) fn text<'a>(values: &'a Json, path: &str) -> Result<&'a str> {
     let found = value(values, path).map_err(|astray| astray.of(path))?;
     found.as_str().ok_or_else(|| other(path, found, "a text").of(path))
 }
 
-/// Returns the valid names instead of one that is not a number in `measured`, or not a text if `is_text`.
+/// Returns the valid names, if `path` is not a number in `measured` (not a text if `is_text`). Returns `None`
+/// if it is.
 pub(crate) fn unknown_column(measured: &impl Serialize, path: &str, is_text: bool) -> Option<String> {
     let measured = serde_json::to_value(measured).expect("its keys are text");
     let wanted = if is_text { "a text" } else { "a number" };
@@ -119,8 +120,8 @@ pub(crate) fn unknown_column(measured: &impl Serialize, path: &str, is_text: boo
     }
 }
 
-/// Returns the valid names instead of one that is not a number in a device's summary. Any index, and any name
-/// if items have names, leads into a list: only the run determines its items.
+/// Returns the valid names, if `path` cannot be a number in the summary of a device. Any index or name can
+/// lead into a list, because only the run determines its items.
 pub(crate) fn unknown_summary_column(registry: &Registry, path: &str) -> Option<String> {
     if registry.metrics().any(|metric| metric.name == path) {
         return None;
@@ -153,7 +154,7 @@ fn is_named(root: &Json, items: &Json) -> bool {
     follow_schema(root, items).0.pointer("/properties/name").is_some()
 }
 
-/// Whether the summary of a device with this many pools has the column, as far as that depends on the pools.
+/// Whether the summary of a device with this many pools can have the column.
 pub(crate) fn is_of(path: &str, pools: usize) -> bool {
     let mut keys = path.split('.');
     match keys.next() {
@@ -166,7 +167,7 @@ pub(crate) fn is_of(path: &str, pools: usize) -> bool {
     }
 }
 
-/// Lists the names that can follow a value described by a schema, as `found` cannot.
+/// Lists the names that can follow a value with this schema. `found` is the name that cannot.
 fn schema_parts(root: &Json, schema: &Json, found: &str) -> String {
     if let Some(items) = schema.get("items") {
         let or_name = if is_named(root, items) { ", or its name" } else { "" };

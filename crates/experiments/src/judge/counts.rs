@@ -1,4 +1,4 @@
-//! How many rows stand how, by what they are compared with.
+//! Counts of rows by class and verdict.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -7,34 +7,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::class::Class;
 
-/// Counts with their words, those of nothing left out.
+/// Lists counts with their words. Zero counts are left out.
 pub(crate) fn list_counts(counts: &[(usize, &str)]) -> String {
     let there = counts.iter().filter(|(count, _)| *count > 0);
     there.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
-/// How the rows of a class stand.
+/// Counts of the rows of a class by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictCounts {
-    /// All of them that are compared with anything.
+    /// Rows that are compared with an expected value.
     pub judged: usize,
-    /// In a band that spans a factor of at most `Band::WIDEST`.
+    /// Rows within a band whose ends differ by a factor of at most `Band::WIDEST`.
     pub within: usize,
-    /// In a wider band, or of the sign or order that the source states.
+    /// Rows within a wider band, or with the sign or order that the source states.
     pub direction: usize,
-    /// Neither, whatever the reason.
+    /// Rows outside, for whatever reason.
     pub outside: usize,
-    /// Of those outside: a change that keeps what the source prints brings them inside.
+    /// Rows outside whose cause is demonstrated: a change that keeps everything that the source prints brings
+    /// them inside.
     pub explained: usize,
-    /// Of those outside: no result could meet them and other numbers of the same source.
+    /// Rows outside that contradict other numbers of the same source, so that no result could meet both.
     pub contradicted: usize,
-    /// Of all: the 95 % interval over seeds does not agree with the mean.
+    /// Rows of any verdict whose 95 % confidence interval over the seeds does not agree with the verdict.
     pub unsure: usize,
 }
 
 impl VerdictCounts {
-    /// Those outside without a reason that was shown.
+    /// Rows outside without a demonstrated cause or contradiction.
     pub fn without_demonstrated_cause(&self) -> usize {
         self.outside - self.explained - self.contradicted
     }
@@ -66,28 +67,28 @@ impl fmt::Display for VerdictCounts {
     }
 }
 
-/// How many rows stand how. Rows under a change of the model are not counted.
+/// Counts of rows by class and verdict. Rows under a change of the model are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counts {
-    /// [`Class::Printed`].
+    /// Rows of [`Class::Printed`].
     pub printed: VerdictCounts,
-    /// [`Class::Direction`].
+    /// Rows of [`Class::Direction`].
     pub directions: VerdictCounts,
-    /// [`Class::ClosedForm`].
+    /// Rows of [`Class::ClosedForm`].
     pub closed_forms: VerdictCounts,
-    /// [`Class::SecondReading`].
+    /// Rows of [`Class::SecondReading`].
     pub second_readings: VerdictCounts,
-    /// [`Class::Identity`].
+    /// Rows of [`Class::Identity`].
     pub identities: VerdictCounts,
-    /// [`Class::Fitted`].
+    /// Rows of [`Class::Fitted`].
     pub fitted: VerdictCounts,
-    /// Compared with nothing.
+    /// Rows that are not compared with anything.
     pub shown: usize,
 }
 
 impl Counts {
-    /// How the rows of a class stand.
+    /// The counts of a class.
     pub fn class(&self, class: Class) -> VerdictCounts {
         let mut counts = *self;
         *counts.class_mut(class)
@@ -104,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// The classes that have rows, and how these stand.
+    /// The classes that have rows, with their counts.
     pub fn by_class(&self) -> impl Iterator<Item = (Class, VerdictCounts)> + use<> {
         let counts = *self;
         let all = Class::ALL.into_iter().map(move |class| (class, counts.class(class)));
@@ -120,7 +121,7 @@ impl AddAssign for Counts {
 }
 
 impl fmt::Display for Counts {
-    /// As the last line of a table.
+    /// Formats the counts as the last line of a table.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (class, stand) in self.by_class() {
             write!(out, "{class}: {stand}; ")?;

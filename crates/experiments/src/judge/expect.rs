@@ -1,4 +1,4 @@
-//! Expected values: a published number, a published formula, or the direction of a change.
+//! Expected values: a published number, a value of a closed form, or a published direction.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,28 +11,29 @@ use crate::models::Model;
 use crate::sweep::axes::matches_settings;
 use wordline_lab::report::three_digits;
 
-/// Largest deviation of our number from the paper's.
+/// Greatest deviation of our number from the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
     /// At most this fraction of the paper's number.
     Relative(f64),
-    /// An interval, ends included.
+    /// An interval, which includes its ends.
     Between(f64, f64),
 }
 
 impl Band {
-    /// Largest ratio between the ends of a band that tests more than a direction: 20 % to either side of a
-    /// number. Chosen: a band of twice that width could not tell a gain of a quarter from no gain.
+    /// Greatest ratio between the ends of a band that tests more than a direction: 20 % to either side of a
+    /// number. Chosen: a band twice as wide could not distinguish a gain of a quarter from no gain.
     pub const WIDEST: f64 = 1.5;
 
-    /// Ratio between its ends around `paper`; `None` if they differ in sign.
+    /// Ratio between the ends of the band around `paper`; `None` if they differ in sign.
     pub fn factor(self, paper: f64) -> Option<f64> {
         let [least, greatest] = self.limits(paper).map(f64::abs);
         let [one, other] = self.limits(paper);
         (one * other > 0.0).then(|| least.max(greatest) / least.min(greatest))
     }
 
-    /// Whether the band tests more than a direction. A source that prints 0 gives no ratio.
+    /// Whether the band tests more than a direction. It does not if the source prints 0, because there is no
+    /// ratio.
     pub(crate) fn is_narrow(self, paper: f64) -> bool {
         paper == 0.0 || self.factor(paper).is_some_and(|factor| factor <= Self::WIDEST * (1.0 + 1e-9))
     }
@@ -57,7 +58,7 @@ impl Band {
 impl FromStr for Band {
     type Err = String;
 
-    /// Parses `"3 %"`.
+    /// Parses a relative band such as `"3 %"`.
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
         match number {
@@ -73,7 +74,7 @@ impl fmt::Display for Band {
             Self::Relative(fraction) => write!(out, "within {} %", (fraction * 1e6).round() / 1e4),
             Self::Between(least, greatest) => {
                 write!(out, "from {least} to {greatest}")?;
-                // The two ends already give their ratio.
+                // The ratio of an interval does not depend on the paper's number.
                 self.factor(1.0)
                     .map_or(Ok(()), |factor| write!(out, " (a factor of {})", three_digits(factor)))
             }
@@ -81,7 +82,7 @@ impl fmt::Display for Band {
     }
 }
 
-/// A sign or an order that the source states, without a number.
+/// A sign or an order that the source states without a number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Direction {
@@ -95,12 +96,12 @@ pub enum Direction {
         /// The varied key.
         along: String,
     },
-    /// Greater at the expected value's own point than at this point.
+    /// The value at the point of the expected value is greater than the value at another point.
     Above {
         /// Values of varied keys that select the other point.
         at: toml::Table,
     },
-    /// Each value is greater than a number, such as 1 with `per`.
+    /// Each value is greater than a number. For a ratio (`per`) the number is often 1.
     Greater {
         /// The number.
         than: f64,
@@ -110,18 +111,18 @@ pub enum Direction {
         /// The number.
         than: f64,
     },
-    /// The values and another column of the same points rise together: their Spearman rank correlation is
-    /// greater than a number.
+    /// The values rise with another column of the same points: their Spearman rank correlation is greater
+    /// than a number.
     Correlated {
         /// The other column.
         with: String,
-        /// The number, from -1 to below 1.
+        /// The number, at least -1 and less than 1.
         above: f64,
     },
 }
 
 impl Direction {
-    /// Whether this many values, and this many reference values, suffice for a verdict.
+    /// Whether there are enough values, and enough values to compare with, for a verdict.
     pub(crate) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
         match self {
             Self::Rising { .. } | Self::Falling { .. } => ours > 1,
@@ -131,8 +132,8 @@ impl Direction {
         }
     }
 
-    /// Margins by which values have the direction, relative to others if it compares with them: all above 0
-    /// if it holds.
+    /// Margins by which the values have the direction, some relative to `others`. The direction is met if all
+    /// margins are above 0.
     pub(crate) fn margins(&self, ours: &[f64], others: &[f64]) -> Vec<f64> {
         let pairs = |margin: fn(f64, f64) -> f64| {
             ours.windows(2).map(|pair| margin(pair[0], pair[1])).collect::<Vec<f64>>()
@@ -163,11 +164,11 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Spearman rank correlation of two columns, with mean ranks for ties; NaN if all values of a column are
+/// Spearman rank correlation of two columns. Ties get their mean rank. NaN if all values of a column are
 /// equal.
 pub(crate) fn rank_correlation(ours: &[f64], others: &[f64]) -> f64 {
     let (ours, others) = (ranks(ours), ranks(others));
-    // The sum of ranks does not depend on ties.
+    // Ties do not change the sum of the ranks.
     let mean = (ours.len() as f64 + 1.0) / 2.0;
     let product = |one: &[f64], other: &[f64]| {
         one.iter().zip(other).map(|(one, other)| (one - mean) * (other - mean)).sum::<f64>()
@@ -185,13 +186,13 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Formats values of varied keys.
+/// Formats the values of varied keys.
 pub(crate) fn place(at: &toml::Table) -> String {
     let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {}", bare(value))).collect();
     parts.join(", ")
 }
 
-/// Formats a value without quotes; a list as its alternatives.
+/// Formats a value without quotes. A list is formatted as alternatives.
 pub(crate) fn bare(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -200,115 +201,120 @@ pub(crate) fn bare(value: &toml::Value) -> String {
     }
 }
 
-/// Kind of mean over the points of an expected value.
+/// The kind of mean over the points of an expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mean {
-    /// Mean of the points' own values; for gains, all points have the same weight.
+    /// Mean of the values of the points. If the values are gains, all points have the same weight.
     Values,
-    /// Gain, or ratio, of the mean column to the mean column of the other points: large values weigh more.
+    /// Gain or ratio of the column's mean over the points to its mean over the baseline points. Points with
+    /// large values weigh more.
     Columns,
-    /// The greatest of the points' own values.
+    /// Greatest value of the points.
     Greatest,
 }
 
-/// Published value that ours is compared with.
+/// The published value that our value is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExpectedValue {
     /// A published number.
     Number(f64, Band),
-    /// Value of a published formula for the device of the point.
+    /// The value of a closed form for the device of the point.
     Model(Model, Band),
     /// A published direction.
     Direction(Direction),
     /// A published text.
     Text(String),
-    /// Nothing: our value is shown, with a published one for information.
+    /// No comparison: our value is shown. A published value is shown for information.
     Shown(Option<f64>),
 }
 
-/// One expected value, or one at each point of a sweep.
+/// An expected value for one point, or for each point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// Its description, as text.
+    /// Description of the value, as text.
     pub what: String,
-    /// Claim of the ledger that it belongs to.
+    /// Claim of the ledger that the value belongs to.
     pub claim: Option<String>,
-    /// Values of varied keys that select the points; all points if empty.
+    /// Values of varied keys that select the points. Empty: all points.
     pub at: toml::Table,
-    /// If not empty, our value is the excess in percent of the column over its value at the baseline point,
-    /// which has these values instead of its own.
+    /// If not empty, our value is the excess of the column over its value at a baseline point, in percent.
+    /// The baseline point has these values of the varied keys.
     pub over: toml::Table,
-    /// The same, but our value is the ratio to the baseline.
+    /// If not empty, our value is the ratio of the column to its value at a baseline point, which has these
+    /// values of the varied keys.
     pub per: toml::Table,
-    /// The same, but our value is the difference to the baseline, in the column's unit.
+    /// If not empty, our value is the difference of the column to its value at a baseline point, in the unit
+    /// of the column. The baseline point has these values of the varied keys.
     pub beyond: toml::Table,
     /// Mean over all points that is compared; `None` if each point is compared.
     pub mean: Option<Mean>,
-    /// Varied key for each value of which there is a separate mean.
+    /// Varied key with a separate mean for each of its values.
     pub each: Option<String>,
-    /// Column of the run's summary that weights the points in the mean; equal weights if `None`.
+    /// Column with the weight of each point in the mean; `None` for equal weights.
     pub weight: Option<String>,
-    /// Column of the run's summary that holds our value, with dots.
+    /// Column of the run's summary with our value, as a dotted name.
     pub column: String,
-    /// Another column: our value is the fraction of it that the column is, at each point.
+    /// Another column. Our value is then the column divided by this one, at each point.
     pub part_of: Option<String>,
     /// Unit.
     pub unit: String,
     /// The published value.
     pub wanted: ExpectedValue,
-    /// Source of the expected value.
+    /// Source of the expected value: table, figure or section.
     pub source: String,
-    /// Derivation of the band from what the source does not give; empty without a band.
+    /// Derivation of the band from the parameters that the source does not give; empty without a band.
     pub derivation: String,
-    /// For interpretation B of the source: why it is compared in addition to A.
+    /// For interpretation B of the source: the reason why it is compared in addition to A.
     pub second_reading: Option<String>,
-    /// Whether ours only returns an input.
+    /// Whether our value only returns an input.
     pub own_input: bool,
-    /// Whether ours holds by construction, whatever the model gives.
+    /// Whether our value is reached by construction, whatever the model does.
     pub identity: bool,
-    /// Whether the expected value is derived here: the source does not print it.
+    /// Whether the expected value was derived here, because the source does not print it.
     pub own_expectation: bool,
-    /// Change of the model under which it must fail, by its name in the experiment.
+    /// Name of the change of the model under which the row must fail.
     pub fails_with: Option<String>,
-    /// Instead of that, if it is outside for a known reason: the change that removes the reason, which is run
-    /// in addition.
+    /// For a row that is outside for a known reason, in place of `fails_with`: name of the change that
+    /// removes the reason. The row is repeated under this change.
     pub explained_until: Option<String>,
-    /// Note for the reader; it does not explain a miss.
+    /// Note for the reader. It does not explain a miss.
     pub note: String,
     /// Reasons why our values are outside, if they are.
     pub explained: Vec<Reason>,
-    /// Points at which no result could be inside, by other numbers of the same source.
+    /// Points at which no result can be inside, because other numbers of the same source contradict the
+    /// expected value.
     pub contradicted: Vec<Reason>,
 }
 
-/// Reason why our values are outside at some points.
+/// A reason why our values are outside at some points.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// The points: values of every varied key that the expected value leaves open.
     #[serde(default)]
     pub at: toml::Table,
-    /// Whether it applies to the scaled-down experiment only (`true`) or to the full one only; both if not given.
+    /// `true` if the reason applies only to the scaled-down experiment, `false` if only to the full one. If
+    /// not given, it applies to both.
     pub quick: Option<bool>,
-    /// The reason.
+    /// The reason, as text.
     pub because: String,
 }
 
 impl Reason {
-    /// Whether it is of a point.
+    /// Whether the reason applies to a point.
     pub(crate) fn covers(&self, settings: &toml::Table) -> bool {
         matches_settings(settings, &self.at)
     }
 }
 
 impl Expect {
-    /// Whether it is compared with anything that a change of the model can move.
+    /// Whether the row is compared with a value that a change of the model can move.
     pub(crate) fn is_judged(&self) -> bool {
         !matches!(self.wanted, ExpectedValue::Shown(_)) && self.class().is_judged()
     }
 
-    /// The kind of value that its rows are compared with.
+    /// The class of the rows.
     pub(crate) fn class(&self) -> Class {
         match self.wanted {
             _ if self.own_input => Class::Fitted,
@@ -321,12 +327,12 @@ impl Expect {
         }
     }
 
-    /// The change of the model that must move it, by its name in the experiment.
+    /// Name of the change of the model that must move the row.
     pub(crate) fn change(&self) -> Option<&String> {
         self.fails_with.as_ref().or(self.explained_until.as_ref())
     }
 
-    /// Whether it compares the point with `settings`.
+    /// Whether the expected value compares the point with these `settings`.
     pub(crate) fn needs(&self, settings: &toml::Table) -> bool {
         let lies = |at: &toml::Table| {
             let mut other = at.clone();
@@ -337,7 +343,7 @@ impl Expect {
         lies(&self.at) || is_other
     }
 
-    /// Whether a row is one of it.
+    /// Whether a row belongs to this expected value.
     pub(crate) fn is_of(&self, row: &Row) -> bool {
         let place = row.what.strip_prefix(&self.what);
         place.is_some_and(|place| place.is_empty() || place.starts_with(", "))
@@ -345,12 +351,14 @@ impl Expect {
             && row.second_reading == self.second_reading
     }
 
-    /// The values that the other point has instead of a point's own; none where nothing is compared with one.
+    /// The values that distinguish the baseline point from a point. Empty if the expected value has no
+    /// baseline.
     pub(crate) fn baseline_settings(&self) -> toml::Table {
         [&self.over, &self.per, &self.beyond].into_iter().flat_map(Clone::clone).collect()
     }
 
-    /// The settings of the point that the one with `settings` is compared with, if it is another one.
+    /// The settings of the baseline point for the point with `settings`. `None` if the point is its own
+    /// baseline.
     pub(crate) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
         let mut other = settings.clone();
         other.extend(self.baseline_settings());

@@ -1,45 +1,45 @@
-//! A row over several seeds: the value of each, the mean, its interval, and the verdict.
+//! A row over several seeds: the value of each seed, the mean, its confidence interval, and the verdict.
 
 use crate::judge::expect::{Band, Direction, Reason};
 use crate::judge::outcome::{NO_VALUE, Row, Value, Verdict};
 use wordline_lab::student::Mean;
 
-/// A row before its verdict, with the result of one seed.
+/// The result of one seed for a row that has no verdict yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeedRow {
-    /// Fields of the row that follow from the expected value.
+    /// Fields of the row that come from the expected value.
     pub base: Row,
-    /// Numbers or text from the seed.
+    /// Numbers or text of this seed.
     pub sample: Sample,
-    /// Its points: for an order without a mean, one per value.
+    /// Points of the row. An order without a mean has one point for each value.
     pub points: Vec<toml::Table>,
-    /// Reasons why it is outside, with their points.
+    /// Reasons why the row is outside, each with its points.
     pub explained: Vec<Reason>,
-    /// Whether a change that removes the reason is run in addition: otherwise the cause is not demonstrated.
+    /// Whether a change that removes the reason is run as well. Otherwise the cause is not demonstrated.
     pub is_tried: bool,
-    /// Points at which other numbers of the same source contradict it, with reasons.
+    /// Points at which other numbers of the same source contradict the row, with reasons.
     pub contradicted: Vec<Reason>,
 }
 
-/// Numbers or text that one seed gave for a row.
+/// Numbers or text of one seed for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sample {
-    /// A number, not finite if there is none.
+    /// A number; not finite if there is no value.
     Number {
-        /// Number that it is compared with.
+        /// The number that it is compared with.
         paper: Option<f64>,
-        /// Largest deviation from it.
+        /// Greatest deviation from that number.
         band: Option<Band>,
         /// Our number.
         ours: f64,
     },
-    /// Numbers with an order or a sign.
+    /// Numbers whose order or sign is compared.
     Order(Order),
     /// Text.
     Text {
         /// Text of the source.
         paper: String,
-        /// Ours.
+        /// Text of the simulation.
         ours: String,
     },
 }
@@ -55,7 +55,7 @@ pub(crate) struct Order {
     pub others: Vec<f64>,
     /// Points without a value.
     pub without: Vec<String>,
-    /// Whether the only value is a mean over points.
+    /// Whether there is only one value, a mean over points.
     pub is_mean: bool,
 }
 
@@ -65,12 +65,12 @@ impl Order {
         self.direction.is_decided_by(self.values.len(), self.others.len())
     }
 
-    /// Whether each value is compared on its own, so that the missing ones can be named.
+    /// Whether each value is compared separately, so that the values that miss can be named.
     fn is_alone(&self) -> bool {
         !self.is_mean && matches!(self.direction, Direction::Greater { .. } | Direction::Less { .. })
     }
 
-    /// Whether the others are another column of the same points.
+    /// Whether `others` are another column of the same points.
     fn is_correlation(&self) -> bool {
         matches!(self.direction, Direction::Correlated { .. })
     }
@@ -89,13 +89,14 @@ struct RowResult {
     limits: Option<[f64; 2]>,
     interval: Option<[f64; 2]>,
     verdict: Verdict,
-    /// Whether the verdict holds over the whole interval.
+    /// Whether the whole confidence interval gives the same verdict.
     sure: bool,
-    /// Indices of the points that missed; `None` if all of them stand for the row.
+    /// Indices of the points that missed; `None` if all points share the verdict.
     missed: Option<Vec<usize>>,
 }
 
-/// Builds the row from the results of the seeds; at least one, all for the same expected value and points.
+/// Builds the row from the results of at least one seed. All results are for the same expected value and
+/// points.
 pub(crate) fn row(seeds: &[&SeedRow]) -> Row {
     let first = seeds[0];
     let found = found(seeds);
@@ -135,12 +136,12 @@ pub(crate) fn row(seeds: &[&SeedRow]) -> Row {
     if is_suspected { row.into_suspected() } else { row }
 }
 
-/// Whether two samples are equal; two without a number are, too.
+/// Whether two samples are equal. Two samples without a number are equal.
 fn is_same(one: &Sample, other: &Sample) -> bool {
     one == other || format!("{one:?}") == format!("{other:?}")
 }
 
-/// Reasons that cover each point that missed; `None` if one of them is not covered, or there are none.
+/// The reasons that cover all missed points; `None` if a point is not covered, or if there are no reasons.
 fn covering<'a>(reasons: &[&'a Vec<Reason>], missed: &[&toml::Table]) -> Option<Vec<&'a str>> {
     let mut why: Vec<&str> = Vec::new();
     for point in missed {
@@ -161,8 +162,8 @@ fn found(seeds: &[&SeedRow]) -> RowResult {
     }
 }
 
-/// A mean number, compared with the band of the source. A formula has a value for each seed: then the ratio
-/// is compared.
+/// The result for a number: the mean over the seeds, compared with the band. If a closed form gives a value
+/// for each seed, the mean of the ratios is compared.
 fn number(seeds: &[&SeedRow]) -> RowResult {
     let sample = |seed: &&SeedRow| match seed.sample {
         Sample::Number { paper, band, ours } if ours.is_finite() => Some((paper, band, ours)),
@@ -202,13 +203,13 @@ fn number(seeds: &[&SeedRow]) -> RowResult {
     words(Value::Number(mean.mean), interval, verdict, sure)
 }
 
-/// Verdict on a mean, and whether it holds over the whole interval.
+/// The verdict on a mean, and whether the whole confidence interval gives the same verdict.
 fn verdict_on(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     let ends = ours.interval();
     if band.holds(paper, ours.mean) {
         let verdict = match band.is_narrow(paper) {
             true => Verdict::Within,
-            // A wide band that includes zero does not even test the sign.
+            // A wide band that includes zero does not test the sign, so the sign is compared here.
             false if paper * ours.mean > 0.0 => Verdict::Direction,
             false => Verdict::Outside,
         };
@@ -218,7 +219,7 @@ fn verdict_on(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     (Verdict::Outside, ends[1] < least || ends[0] > greatest || ours.half.is_none_or(|half| half == 0.0))
 }
 
-/// Numbers in an order: each margin is the mean over seeds, paired by seed.
+/// The result for an order. Each margin is a mean over the seeds; values of the same seed are compared.
 fn ordered(order: &Order, seeds: &[&SeedRow]) -> RowResult {
     let orders = restricted_to_common_points(order, seeds);
     let order = &orders[0];
@@ -255,7 +256,8 @@ fn ordered(order: &Order, seeds: &[&SeedRow]) -> RowResult {
         true => margins.iter().all(|margin| margin.interval()[0] > 0.0),
         false => margins.iter().any(|margin| margin.interval()[1] <= 0.0),
     };
-    // Values that miss individually are named and explained individually; otherwise all of them are.
+    // If values are compared separately, the reasons must cover those that miss. Otherwise they must cover
+    // all.
     let missed: Option<Vec<usize>> =
         order.is_alone().then(|| (0..margins.len()).filter(|at| margins[*at].mean <= 0.0).collect());
     let mut shown = match order.direction {
@@ -269,7 +271,7 @@ fn ordered(order: &Order, seeds: &[&SeedRow]) -> RowResult {
         shown += &format!(" against {}", list(&others));
     }
     for at in missed.iter().flatten() {
-        // A row of a single point has no open key that would name it.
+        // A row for a single point has no varied key that names the point.
         let place = &order.values[*at].0;
         if !place.is_empty() {
             shown += &format!("; {} at {place}", with_half(values[*at]));
@@ -279,7 +281,7 @@ fn ordered(order: &Order, seeds: &[&SeedRow]) -> RowResult {
     words(shown, if holds { Verdict::Direction } else { Verdict::Outside }, sure, missed)
 }
 
-/// Orders of all seeds, restricted to points that have a value with each of them.
+/// The orders of all seeds, restricted to points that have a value for every seed.
 fn restricted_to_common_points(first: &Order, seeds: &[&SeedRow]) -> Vec<Order> {
     let order = |seed: &&SeedRow| match &seed.sample {
         Sample::Order(order) => order.clone(),
@@ -311,14 +313,14 @@ fn list(values: &[Mean]) -> String {
     values.iter().map(|mean| with_half(*mean)).collect::<Vec<_>>().join(", ")
 }
 
-/// A mean with its half interval, if any.
+/// A mean, with the half-width of its confidence interval if it has one.
 fn with_half(mean: Mean) -> String {
     let half = mean.half.filter(|half| *half > 0.0);
     let half = half.map(|half| format!(" ± {}", Value::Number(half))).unwrap_or_default();
     format!("{}{half}", Value::Number(mean.mean))
 }
 
-/// Text: equal with every seed, or outside.
+/// The result for a text: it must be equal for every seed.
 fn text(seeds: &[&SeedRow]) -> RowResult {
     let words = |seed: &&SeedRow| match &seed.sample {
         Sample::Text { paper, ours } => (paper.clone(), ours.clone()),

@@ -1,4 +1,4 @@
-//! Maps with their numbers.
+//! A map with its numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,18 +9,19 @@ pub struct Map {
     pub title: String,
     /// Column headings.
     pub heads: Vec<String>,
-    /// Lines. A number inside the band of its expected value stands between asterisks.
+    /// Cells of the lines. A number inside the band of its expected value is enclosed in asterisks.
     pub lines: Vec<Vec<String>>,
-    /// Number of positions at which all values are known.
+    /// Number of positions at which all expected values have a number.
     pub places: usize,
-    /// The most expected values that are inside their bands at once, and at which positions.
+    /// Greatest number of expected values that are inside their bands at one position, and the positions
+    /// where this happens.
     pub most: (usize, Vec<String>),
     /// Number of expected values.
     pub of: usize,
 }
 
 impl Map {
-    /// Sentence that names the positions where the expected values are inside their bands at once.
+    /// Sentence that names these positions.
     pub fn sentence(&self) -> String {
         let Self { places, of, most: (count, at), .. } = self;
         match count {

@@ -18,23 +18,23 @@ use crate::sweep::Point;
 use crate::sweep::axes::matches_settings;
 use wordline_lab::error::{Error, Result};
 
-/// Results at a point of a sweep.
+/// The results at a point of a sweep.
 pub(crate) struct PointResult<'a> {
     /// Values of the varied keys.
     pub settings: toml::Table,
     /// Measured values, as JSON.
     pub values: Json,
-    /// Run of a device that produced it, if any.
+    /// The point, if a device was run.
     pub point: Option<&'a Point>,
 }
 
 impl PointResult<'_> {
-    /// The result as the outcome records it.
+    /// The results in the form of the outcome.
     pub(crate) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
     }
 
-    /// Some columns for the outcome, by full names; those without a value are left out.
+    /// Some columns of the results for the outcome, by full names. Columns without a value are left out.
     pub(crate) fn measured_of(&self, columns: &[&String]) -> Measured {
         let value =
             |column: &&String| Some(((*column).clone(), column::follow(&self.values, column)?.clone()));
@@ -42,7 +42,7 @@ impl PointResult<'_> {
         Measured { at: settings(&self.settings), values: values.into() }
     }
 
-    /// Returns the number at `path`; NaN if the run has none, such as the mean over no reads.
+    /// Returns the number at `path`. NaN if the run has none, such as a mean over no reads.
     fn number(&self, path: &str) -> Result<f64> {
         if column::follow(&self.values, path).is_some_and(Json::is_null) {
             return Ok(f64::NAN);
@@ -56,17 +56,16 @@ impl PointResult<'_> {
     }
 }
 
-/// Rows of a sweep with one seed, ordered by expected value, then by point. Points that were not run give
-/// none.
+/// The rows of a sweep for one seed, by expected value, then by point. Points that were not run have no rows.
 pub(crate) fn judged(expects: &[Expect], found: &[PointResult], quick: bool) -> Result<Vec<SeedRow>> {
     let rows = expects.iter().map(|expect| Judge { expect, all: found, quick }.rows());
     rows.collect::<Result<Vec<Vec<SeedRow>>>>().map(|rows| rows.concat())
 }
 
-/// A point of a sweep and our value there, NaN if it has none.
+/// A point of a sweep, and our value there; NaN if there is none.
 type Ours<'a, 'b> = (&'a PointResult<'b>, f64);
 
-/// An expected value with the points of a run.
+/// An expected value, and the points of a run.
 struct Judge<'a, 'b> {
     expect: &'a Expect,
     all: &'a [PointResult<'b>],
@@ -90,8 +89,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(rows)
     }
 
-    /// Groups of values that are compared together: all, or those with the same value of the key `each`, with
-    /// that value.
+    /// Divides the values into groups that are compared together. With a key `each`, a group has the points
+    /// with one of its values, and that value comes with it. Otherwise there is one group.
     fn groups(&self, ours: Vec<Ours<'a, 'b>>) -> Vec<(Option<toml::Table>, Vec<Ours<'a, 'b>>)> {
         let Some(key) = &self.expect.each else { return vec![(None, ours)] };
         let mut groups: Vec<(Option<toml::Table>, Vec<Ours>)> = Vec::new();
@@ -105,7 +104,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         groups
     }
 
-    /// The column of a point, or its ratio to another one; NaN if the divisor is zero.
+    /// The column of a point, or its ratio to the column `part_of`. NaN if the divisor is zero.
     fn measured(&self, point: &PointResult) -> Result<f64> {
         let own = point.number(&self.expect.column)?;
         let Some(whole) = &self.expect.part_of else { return Ok(own) };
@@ -113,8 +112,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(if whole == 0.0 { f64::NAN } else { own / whole })
     }
 
-    /// The value of a point: a column, or its relation to a baseline point. `None` if there is no baseline
-    /// point, or it is the point itself.
+    /// Our value at a point: the column, or its relation to the baseline point. `None` if there is no
+    /// baseline point, or if the point is its own baseline.
     fn value(&self, point: &PointResult) -> Result<Option<f64>> {
         let own = self.measured(point)?;
         if self.expect.baseline_settings().is_empty() {
@@ -130,7 +129,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         self.all.iter().find(|found| found.settings == other)
     }
 
-    /// Ratio, excess in percent, or difference of `own` to `other`; NaN for a division by zero.
+    /// Ratio, excess in percent, or difference of `own` to `other`. NaN for a division by zero.
     fn relative(&self, own: f64, other: f64) -> f64 {
         if !self.expect.beyond.is_empty() {
             return own - other;
@@ -139,7 +138,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         if self.expect.over.is_empty() { times } else { 100.0 * (times - 1.0) }
     }
 
-    /// Mean of the points that have a value; `None` without points.
+    /// Mean over the points that have a value. `None` if there are no points.
     fn mean(&self, kind: Mean, ours: &[Ours]) -> Result<Option<f64>> {
         if ours.is_empty() {
             return Ok(None);
@@ -168,7 +167,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(Some(self.relative(own / count, others / count)))
     }
 
-    /// Rows of values that are compared together; `group` selects them if they are not all.
+    /// The rows of values that are compared together. `group` selects them, if they are not all.
     fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<SeedRow>> {
         match &self.expect.wanted {
             ExpectedValue::Text(_) => Ok(Vec::new()),
@@ -192,7 +191,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
     }
 
-    /// Rows of numbers: one for the mean, or one per point.
+    /// The rows of numbers: one for the mean, or one for each point.
     fn numbers(
         &self,
         ours: &[Ours],
@@ -210,7 +209,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(mean.map(|mean| self.number_row(group, &points, paper, mean, band)).into_iter().collect())
     }
 
-    /// Row of a number that comes from `points`.
+    /// The row of a number that was made from `points`.
     fn number_row(
         &self,
         at: Option<&toml::Table>,
@@ -223,7 +222,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         self.row(at, points, Sample::Number { paper, band, ours })
     }
 
-    /// A row with the fields of the expected value and the results at `points`.
+    /// A row with the fields of the expected value, and with the sample at `points`.
     fn row(&self, at: Option<&toml::Table>, points: Vec<toml::Table>, sample: Sample) -> SeedRow {
         let expect = self.expect;
         let what = match at.map(|at| place(&left_open(expect, at))).unwrap_or_default() {
@@ -271,7 +270,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(self.row(Some(&point.settings), vec![point.settings.clone()], sample))
     }
 
-    /// Values that a direction compares with: for a correlation, at the same points as `ours`.
+    /// The values that a direction compares with. For a correlation they are at the same points as `ours`.
     fn others(&self, direction: &Direction, ours: &[Ours]) -> Result<Vec<f64>> {
         if let Direction::Correlated { with, .. } = direction {
             return ours.iter().map(|(point, _)| point.number(with)).collect();
@@ -282,8 +281,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(values.collect::<Result<Vec<f64>>>()?.into_iter().filter(|value| value.is_finite()).collect())
     }
 
-    /// Row of a direction; `None` if there are too few points for it. Points without a value are named and
-    /// ignored.
+    /// The row of a direction; `None` if it has too few points. Points without a value are named, and do not
+    /// count.
     fn direction_row(
         &self,
         direction: &Direction,
@@ -314,7 +313,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 }
 
-/// Whether a point has the other column of a correlation, if the direction is one.
+/// Whether a point has the other column, if the direction is a correlation.
 fn has_other(direction: &Direction, point: &PointResult) -> bool {
     match direction {
         Direction::Correlated { with, .. } => point.number(with).is_ok_and(f64::is_finite),
@@ -322,13 +321,14 @@ fn has_other(direction: &Direction, point: &PointResult) -> bool {
     }
 }
 
-/// Values of a point that the expected value leaves open: the fixed ones are part of its description.
+/// The values of a point for the varied keys that the expected value leaves open. The others are part of its
+/// description.
 fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
     let picked = |key: &String| expect.at.get(key).is_some_and(|value| !value.is_array());
     at.iter().filter(|(key, _)| !picked(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Values of the varied keys of a point, as outcomes and charts take them.
+/// The values of the varied keys of a point, in the form of outcomes and charts.
 pub fn settings(at: &toml::Table) -> Vec<(String, Value)> {
     at.iter().map(|(key, value)| (key.clone(), chart_value(value))).collect()
 }

@@ -1,4 +1,4 @@
-//! Outcome of an experiment: rows with the paper's value and ours.
+//! The outcome of an experiment: rows with the paper's value and ours.
 
 use std::fmt;
 
@@ -9,42 +9,42 @@ use crate::judge::counts::Counts;
 use crate::judge::map::Map;
 use wordline_lab::provenance::Provenance;
 
-/// Outcome of an experiment.
+/// The outcome of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// Experiment, `PAPER/NAME`.
     pub experiment: String,
-    /// Program that reproduced it.
+    /// The program that reproduced the experiment, and its command line.
     pub provenance: Provenance,
-    /// Seed of all random streams; the first one of several.
+    /// Seed of all random streams. Of several seeds, the first.
     pub seed: u64,
-    /// Number of consecutive seeds that were run. If the first two give the same events, no further ones are
-    /// run.
+    /// Number of consecutive seeds that were run. If the first two seeds give the same events, no further
+    /// seed is run.
     pub seeds: u32,
-    /// Counts of its rows by verdict, once all are there.
+    /// Counts of the rows by class and verdict.
     pub counts: Counts,
-    /// Its rows.
+    /// The rows.
     pub rows: Vec<Row>,
-    /// Rows of the first seed alone.
+    /// The rows of the first seed alone.
     #[serde(skip)]
     pub first: Vec<Row>,
-    /// Rows that are outside and not listed as such, and listed ones that are inside: the exit code is 1 if
-    /// there are any.
+    /// Differences from the list of known rows: rows outside that are not listed, and listed rows that are
+    /// inside. If there are any, the exit code is 1.
     pub surprises: Vec<String>,
-    /// Capacity and geometry of the distinct devices.
+    /// Capacity and geometry of each different device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
-    /// Measured values of each point of a sweep, for the user's own charts and tables: all columns of logical
-    /// units, or the columns of the experiment's charts for devices, by dotted names.
+    /// Measured values of each point of a sweep, by dotted names, for charts and tables of the user. For
+    /// logical units they are all columns, for devices the columns of the experiment's charts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Measured>,
-    /// Its maps, for the first seed.
+    /// Maps for the first seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub maps: Vec<Map>,
-    /// Stages of each point in order of their start, if recorded.
+    /// Stages of each point in order of their beginnings, if recorded.
     #[serde(skip)]
     pub traces: Vec<Trace>,
-    /// Notes for the reader: what was scaled down, or that it was interrupted.
+    /// Notes for the reader, for example on scaling, or on an interruption.
     pub notes: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Outcome {
         self.rows = rows;
     }
 
-    /// Paper, or group of checks, that it belongs to.
+    /// The paper of the experiment, or its group of checks.
     pub fn paper(&self) -> &str {
         self.experiment.split('/').next().unwrap_or_default()
     }
@@ -86,7 +86,7 @@ pub struct Measured {
     /// Values of the varied keys.
     #[serde(serialize_with = "as_map")]
     pub at: Vec<(String, Value)>,
-    /// Columns.
+    /// Values of the columns.
     pub values: serde_json::Value,
 }
 
@@ -94,7 +94,7 @@ fn as_map<S: serde::Serializer>(at: &[(String, Value)], to: S) -> Result<S::Ok, 
     to.collect_map(at.iter().map(|(key, value)| (key, value)))
 }
 
-/// Stages of a point.
+/// The stages of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// Values of the varied keys.
@@ -103,60 +103,63 @@ pub struct Trace {
     pub spans: Vec<wordline_nand::Span>,
 }
 
-/// The paper's value and ours.
+/// A row: the paper's value and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Claim of the ledger; null for a check of our own.
+    /// Claim of the ledger; null for checks that belong to no claim.
     pub claim: Option<String>,
     /// Description.
     pub what: String,
     /// Published value, or the published direction as text.
     pub paper: Value,
-    /// Our value, or our values along the direction.
+    /// Our value, or our values in the order of the direction.
     pub ours: Value,
-    /// Unit of both.
+    /// Unit of both values.
     pub unit: String,
-    /// Largest deviation of ours from the paper's; empty for a direction.
+    /// Greatest deviation of our value from the paper's; empty for a direction.
     pub band: String,
-    /// Ends of the 95 % interval of ours by Student's t, if ours is a mean over seeds that differ.
+    /// Ends of the 95 % confidence interval of our value, by Student's t, if it is a mean over seeds that
+    /// differ.
     pub interval: Option<[f64; 2]>,
-    /// Our number for each seed, if it is one; null without a value.
+    /// Our number for each seed, null if the seed has no value; empty for other rows.
     pub by_seed: Vec<Option<f64>>,
-    /// Whether it is equal for all seeds, of which there are at least two.
+    /// Whether all seeds give the same value. False for a single seed.
     pub equal: bool,
-    /// Whether the verdict for one seed alone differs between seeds.
+    /// Whether single seeds give different verdicts.
     pub changes: bool,
-    /// Least and greatest value in the band, if it is numeric.
+    /// Least and greatest value in the band, if the band is numeric.
     #[serde(skip)]
     pub limits: Option<[f64; 2]>,
-    /// Derivation of the band from what the source does not give; empty without a band.
+    /// Derivation of the band from the parameters that the source does not give; empty without a band.
     pub derivation: String,
     /// Verdict.
     pub verdict: Verdict,
-    /// Whether the verdict holds over the whole interval; otherwise it is written with a question mark.
+    /// Whether the whole confidence interval gives the same verdict. Otherwise the verdict is written with a
+    /// question mark.
     pub sure: bool,
-    /// Source of the paper's value.
+    /// Source of the paper's value: table, figure or section.
     pub source: String,
-    /// For interpretation B of the source: why it is compared; null otherwise.
+    /// For interpretation B of the source: the reason why it is compared; otherwise null.
     pub second_reading: Option<String>,
     /// Kind of value that it is compared with.
     pub class: Class,
-    /// An explanation, if needed; otherwise empty.
+    /// Explanation for the reader; may be empty.
     pub note: String,
-    /// Whether it is outside, and other numbers of the same paper contradict it there.
+    /// Whether the row is outside and other numbers of the same paper contradict it.
     pub contradicted: bool,
-    /// Whether it is outside with a demonstrated cause: the experiment gives a reason for its points, which
-    /// the note states, and a change of the model that keeps what the source prints and removes the reason
-    /// brings it inside.
+    /// Whether the row is outside with a demonstrated cause. The experiment gives a reason, which is in the
+    /// note. A change of the model that removes the reason, and keeps everything that the source prints,
+    /// brings the row inside.
     pub explained: bool,
-    /// Change of the model under which the row was repeated; null for all others. It is not counted.
+    /// Name of the change of the model under which the row was repeated; null for ordinary rows. Repeated
+    /// rows are not counted.
     pub under: Option<String>,
-    /// Whether the expected value is derived here: the source does not print it.
+    /// Whether the expected value was derived here, because the source does not print it.
     pub own_expectation: bool,
-    /// Whether ours depends on the machine and its load.
+    /// Whether our value depends on the machine and its load.
     #[serde(skip)]
     pub of_the_machine: bool,
-    /// Position of the row in its charts: names and values.
+    /// Position of the row in charts: names and values of the varied keys.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
 }
@@ -192,7 +195,7 @@ impl Row {
         }
     }
 
-    /// Whether it is shown after the rows of interpretation A.
+    /// Whether the row is shown after the rows of interpretation A.
     pub(crate) fn is_folded(&self) -> bool {
         self.second_reading.is_some() || self.under.is_some()
     }
@@ -203,7 +206,7 @@ impl Row {
         Self { explained: false, note: format!("Suspected, and not shown: {}", self.note), ..self }
     }
 
-    /// Verdict as shown in a table.
+    /// Verdict in the form of tables.
     pub fn shown_verdict(&self) -> String {
         let mark = if self.sure { "" } else { "?" };
         let verdict = self.verdict;
@@ -220,15 +223,15 @@ impl Row {
         }
     }
 
-    /// Description, marked if this is interpretation B of the source.
+    /// Description; interpretation B of the source is marked.
     pub fn shown_what(&self) -> String {
         let reading = if self.second_reading.is_some() { " (second reading)" } else { "" };
         let under = self.under.as_ref().map(|change| format!(" (under: {change})")).unwrap_or_default();
         format!("{}{reading}{under}", self.what)
     }
 
-    /// Remarks below a table: why the value is outside, why there is another interpretation, how the band is
-    /// derived.
+    /// Remarks below a table: why the value is outside, why it is compared in interpretation B, and how the
+    /// band is derived.
     pub fn remarks(&self) -> String {
         let parts = [
             (!self.note.is_empty()).then(|| self.note.clone()),
@@ -238,8 +241,8 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// Both values as text, ours with its half interval: three digits, or as many as the paper prints if
-    /// more.
+    /// Both values as text, ours with the half-width of its interval. Numbers have three digits, or as many
+    /// as the paper prints if these are more.
     pub fn shown(&self) -> [String; 2] {
         let [paper, ours] = self.values();
         let half = self.interval.map(|[least, greatest]| Value::Number((greatest - least) / 2.0));
@@ -252,7 +255,7 @@ impl Row {
             let text = paper.to_string();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
             if let Some((whole, decimals)) = text.split_once('.').filter(|_| digits > 3) {
-                // The value of a formula has unlimited digits: five suffice.
+                // The value of a closed form has any number of digits. Five suffice.
                 let digits = decimals.len().min(5_usize.saturating_sub(whole.len()));
                 return [format!("{paper:.digits$}"), format!("{ours:.digits$}")];
             }
@@ -261,7 +264,7 @@ impl Row {
     }
 }
 
-/// A number, or text.
+/// A number or a text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -280,20 +283,20 @@ impl fmt::Display for Value {
     }
 }
 
-/// Text in place of a value that does not exist: a ratio to zero, a mean over nothing.
+/// Text for a value that does not exist, such as a ratio to zero or a mean over nothing.
 pub(crate) const NO_VALUE: &str = "no value";
 
-/// Relation of our value to the paper's.
+/// Verdict: the relation of our value to the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// In the stated band.
+    /// Ours is within the band.
     Within,
-    /// Outside of the stated band, or against the stated direction.
+    /// Ours is outside of the band, or contradicts the direction.
     Outside,
-    /// The source states a sign or an order, and ours agrees.
+    /// Ours agrees with the sign or order that the source states.
     Direction,
-    /// Nothing is expected: ours is shown, with the paper's for information.
+    /// Nothing is compared: ours is shown. The paper's value is shown for information.
     Shown,
 }
 

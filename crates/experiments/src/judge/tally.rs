@@ -1,4 +1,4 @@
-//! The rows of an outcome counted.
+//! Counts the rows of an outcome.
 
 use crate::judge::counts::{Counts, VerdictCounts};
 use crate::judge::outcome::{Row, Verdict};
@@ -31,7 +31,7 @@ impl Counts {
         counts
     }
 
-    /// Whether anything is compared that says something of the model.
+    /// Whether any row tests the model.
     pub fn has_judged(&self) -> bool {
         self.by_class().any(|(class, _)| class.is_judged())
     }

@@ -1,5 +1,5 @@
-//! Closed forms of queueing and throughput, from a part's data sheet timing alone. `docs/VALIDATION.md`
-//! derives them.
+//! Closed forms for queueing and throughput, from the data-sheet timing of a part. `docs/VALIDATION.md` has
+//! the derivations.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Part;
@@ -16,13 +16,13 @@ struct Service {
 }
 
 impl Service {
-    /// Bus and array in series, in seconds.
+    /// Time of bus and array in series, in seconds.
     fn whole(self) -> f64 {
         (self.bus + self.array).seconds()
     }
 
-    /// Upper bound on commands per second over `channels` buses with `dies` arrays each: whichever saturates
-    /// first.
+    /// Upper bound on commands per second with `channels` buses of `dies` arrays each. The kind of part that
+    /// saturates first determines it.
     fn bound(self, channels: u32, dies: u32) -> f64 {
         let buses = f64::from(channels) / self.bus.seconds();
         let arrays = f64::from(channels) * f64::from(dies) / self.whole();
@@ -30,10 +30,11 @@ impl Service {
     }
 }
 
-/// A command and five addresses, then a second command; data out follows, or data in comes between.
+/// Latch cycles of a page command: the command, five addresses, and the second command. Data in come before
+/// the second command, data out after it.
 const CYCLES: u64 = 7;
 
-/// Read of `size` from one page: tCS + 7 tWC + tWB, tR, tCS + tRPRE + tDQSRE, the bytes.
+/// Read of `size` from one page: tCS + 7 tWC + tWB, tR, tCS + tRPRE + tDQSRE, and the data transfer.
 fn read(part: &Part, size: Bytes) -> Service {
     let bus = &part.bus;
     let latches = bus.t_cs + bus.t_wc * CYCLES + bus.t_wb;
@@ -46,7 +47,7 @@ pub(crate) fn read_time(part: &Part, size: Bytes) -> f64 {
     read(part, size).whole()
 }
 
-/// Program of one page: tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB, the bytes, tPROG.
+/// Program of one page: tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB, the data transfer, and tPROG.
 fn program(part: &Part) -> Service {
     let bus = &part.bus;
     let latches = bus.t_cs + bus.t_wc * CYCLES + bus.t_adl + bus.t_wpst + bus.t_wpsth + bus.t_wb;
@@ -58,10 +59,10 @@ fn dies_of(point: &Point) -> (u32, u32) {
     (layout.channels, layout.packages_per_channel * layout.dies_per_package)
 }
 
-/// Mean response time in microseconds of reads with Poisson arrivals that each need one die for the same time
-/// `s`: `s + rho s / (2 (1 - rho))`, where `rho` is the utilisation of a die (Pollaczek and Khinchine, for a
-/// constant service time). With one bus per die and uniform addresses the arrivals at each die are Poisson
-/// again, with an equal share of the rate.
+/// Mean response time of reads in microseconds, with Poisson arrivals. Each read occupies one die for the
+/// same time `s`. The mean is `s + rho s / (2 (1 - rho))`, where `rho` is the utilisation of a die (Pollaczek
+/// and Khinchine, for a constant service time). With one bus per die and uniform addresses, arrivals at each
+/// die are Poisson too, with an equal share of the rate.
 pub fn m_d_1(point: &Point) -> Result<f64> {
     let refuse = |found: String| {
         Err(Error::Argument {
@@ -84,16 +85,16 @@ pub fn m_d_1(point: &Point) -> Result<f64> {
     Ok(1e6 * (service + busy * service / (2.0 * (1.0 - busy))))
 }
 
-/// Upper bound on reads per second of the generated workload's one size: each occupies a bus for command and
-/// data, and its die for these and tR.
+/// Upper bound on reads per second for a generated workload with one request size. A read occupies a bus for
+/// command and data, and its die for these and tR.
 pub fn reads(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
     let size = point.generated().and_then(|workload| workload.sizes.first()).map(|share| share.size);
     read(point.config().part(), size.unwrap_or(point.config().geometry().page_size)).bound(channels, dies)
 }
 
-/// Upper bound on pages written per second: each occupies a bus for command and data, and its die for these
-/// and tPROG.
+/// Upper bound on pages written per second. A write occupies a bus for command and data, and its die for
+/// these and tPROG.
 pub fn writes(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
     program(point.config().part()).bound(channels, dies)

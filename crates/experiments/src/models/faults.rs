@@ -6,8 +6,8 @@ use crate::judge::column;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 
-/// Mean of the binomial distribution for the run's one fault rule: the number of trials (the count named
-/// `of`), times its probability, times `times` for each failure.
+/// Expected failures of the run's only fault rule: mean of the binomial distribution. It is the number of
+/// trials (the count `of`), times the probability, times the weight `times` of a failure.
 pub(crate) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
     match &point.config().file.faults[..] {
         [rule] if rule.wear.is_none() && rule.nth.is_none() && rule.every.is_none() => {
@@ -21,7 +21,7 @@ pub(crate) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
     }
 }
 
-/// Drive writes by the host until every block has been erased as often as the part endures, at the write
+/// Drive writes of the host until every block was erased as often as the part endures, at the write
 /// amplification of the run.
 pub(crate) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
     let flash = point.config().geometry().capacity().0 as f64;

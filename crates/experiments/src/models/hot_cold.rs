@@ -1,35 +1,36 @@
-//! Write amplification of hot and cold pages that share the active block. `docs/VALIDATION.md` derives it.
+//! Write amplification of hot and cold pages that share an active block; `docs/VALIDATION.md` has the
+//! derivation.
 
 use crate::models::bisect::bisect;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::address::Pattern;
 
-/// Write amplification of GC of the oldest block, where `hot_accesses` of the writes go to `hot_addresses` of
-/// the logical pages, uniformly within hot and cold ones, and hot and cold pages share blocks; `live` (above
-/// 0, below 1) is the valid share of the pages.
+/// Write amplification of GC that collects the oldest block, with hot and cold pages in the same blocks.
+/// `hot_accesses` of the writes go to `hot_addresses` of the logical pages. Writes are uniform within the hot
+/// pages and within the cold pages. `live` is the valid share of the pages (above 0, below 1).
 ///
-/// Desnoyers (SYSTOR 2012) treats hot and cold data under GC by age. A block is collected when all pages have
-/// been overwritten once more, at age `t` in units of the time in which the host writes as many pages as
-/// there are. A page of a kind with the share `a` of the writes and the share `f` of the logical pages is
-/// then still valid with probability `exp(-a t / (f live))`, and is then rewritten: `a / (1 - exp(..))` pages
-/// of that kind per host page. Their sum is the write amplification, and since all pages are overwritten in
-/// `t` it equals `1 / t`.
+/// Desnoyers (SYSTOR 2012) treats hot and cold data under GC by age. The unit of time is the time in which
+/// the host writes as many pages as there are. A block is collected at age `t`, when all pages have been
+/// written once more. Let a kind of page have the share `a` of the writes and the share `f` of the logical
+/// pages. A page of this kind is still valid with probability `exp(-a t / (f live))`, and is then rewritten.
+/// This gives `a / (1 - exp(..))` pages of the kind per host page. The sum over both kinds is the write
+/// amplification. Because all pages are written once in `t`, the write amplification also equals `1 / t`.
 pub fn oldest_first_hot_cold(live: f64, hot_accesses: f64, hot_addresses: f64) -> f64 {
     let kinds = [(hot_accesses, hot_addresses), (1.0 - hot_accesses, 1.0 - hot_addresses)];
     let programmed = |age: f64| -> f64 {
-        // A kind that is hardly ever written is relocated as a whole each time.
+        // A kind that is hardly ever written is relocated completely in each round.
         let of_kind = |(accesses, addresses): (f64, f64)| {
             let gone = -libm::expm1(-accesses * age / (addresses * live));
             if gone > 0.0 { accesses / gone } else { addresses * live / age }
         };
         kinds.into_iter().map(of_kind).sum()
     };
-    // The age is below 1, at which nothing would be relocated.
+    // The age is below 1. At an age of 1 nothing would be relocated.
     1.0 / bisect(0.0, 1.0, |age| age * programmed(age) > 1.0)
 }
 
-/// [`oldest_first_hot_cold`] for the pattern of a run's workload and its valid share.
+/// [`oldest_first_hot_cold`] for the pattern of a run's workload, with the valid share `live`.
 pub(crate) fn of(point: &Point, live: f64) -> Result<f64> {
     match point.generated().map(|workload| &workload.pattern) {
         Some(Pattern::HotCold { hot_accesses, hot_addresses }) => {
@@ -60,8 +61,8 @@ mod tests {
 
     #[test]
     fn cold_pages_that_are_never_written_are_moved_once_a_round() {
-        // Hot writes alone use the space that the cold pages leave: each round relocates the cold pages beside
-        // what the hot pages cost.
+        // If only hot pages are written, they use the space that the cold pages leave. Each round also
+        // relocates all cold pages.
         let (live, hot) = (0.8, 0.25);
         let found = oldest_first_hot_cold(live, 1.0, hot);
         let age = 1.0 / found;

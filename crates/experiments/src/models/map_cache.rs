@@ -1,4 +1,5 @@
-//! Hit rate of an LRU mapping cache (CMT), and the cost of its write-back. `docs/VALIDATION.md` derives it.
+//! Hit ratio of an LRU mapping cache (CMT), and the cost of its write-back; `docs/VALIDATION.md` has the
+//! derivation.
 
 use wordline_ssd::policy::mapper::CacheSize;
 
@@ -7,10 +8,10 @@ use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::address::Pattern;
 
-/// A class of equally likely addresses: how many, and the probability of each.
+/// A class of equally likely addresses: their number, and the probability of each.
 type Class = (f64, f64);
 
-/// Address classes of a pattern over `slots` slots, or `None` if successive requests are correlated.
+/// The address classes of a pattern over `slots` slots. `None` if successive requests are correlated.
 fn classes(pattern: &Pattern, slots: u64) -> Option<Vec<Class>> {
     let all = slots as f64;
     match *pattern {
@@ -31,10 +32,10 @@ fn classes(pattern: &Pattern, slots: u64) -> Option<Vec<Class>> {
     }
 }
 
-/// Number of requests after which an address that was not accessed again leaves a cache of `entries`: the
-/// root of `sum of (1 - exp(-p t)) = entries` over all addresses (Che, Tung and Wang, *Hierarchical Web
-/// Caching Systems: Modeling, Design and Experimental Results*, IEEE JSAC 20(7), 2002: the characteristic
-/// time).
+/// The characteristic time of a cache of `entries`: the number of requests after which an address that is not
+/// accessed again is evicted. It is the root of `sum of (1 - exp(-p t)) = entries` over all addresses (Che,
+/// Tung and Wang, *Hierarchical Web Caching Systems: Modeling, Design and Experimental Results*, IEEE JSAC
+/// 20(7), 2002).
 fn characteristic_time(classes: &[Class], entries: f64) -> f64 {
     let held = |time: f64| -> f64 { classes.iter().map(|(count, p)| -count * libm::expm1(-p * time)).sum() };
     let mut most = entries;
@@ -44,24 +45,25 @@ fn characteristic_time(classes: &[Class], entries: f64) -> f64 {
     bisect(0.0, most, |time| held(time) >= entries)
 }
 
-/// Hit ratio of an LRU cache of `entries`, by Che's approximation, over `requests` from an empty cache on.
-/// For uniform addresses it is the cached fraction of them.
+/// Hit ratio of an LRU cache of `entries` over `requests`, by Che's approximation. The cache is empty at the
+/// beginning. For uniform addresses the hit ratio of a full cache is the cached fraction of the addresses.
 ///
-/// Until the cache is full nothing is evicted: the `t` requests up to its characteristic time miss once per
-/// entry, and later ones hit with `h = sum of p (1 - exp(-p t))`.
+/// Nothing is evicted until the cache is full. The first `t` requests, up to the characteristic time, miss
+/// once per entry. Later requests hit with probability `h = sum of p (1 - exp(-p t))`.
 fn hit_ratio(classes: &[Class], entries: f64, requests: f64) -> f64 {
     let time = characteristic_time(classes, entries);
     let settled: f64 = classes.iter().map(|(count, p)| -count * p * libm::expm1(-p * time)).sum();
     settled - (entries - time * (1.0 - settled)) / requests
 }
 
-/// Translation pages programmed while the host writes `writes` pages at random to a device without GC.
+/// Translation pages programmed while the host writes `writes` pages at random, on a device without GC.
 ///
-/// A translation page is rewritten because of the first change after its last write that is evicted before
-/// the same entry changes again. Each of its changes is such a one with the miss ratio `m`, and occurs every
-/// `tables` writes; from then on it takes the characteristic time `t`. A round takes `tables / m + t` writes,
-/// and `writes` of them contain `writes / round + (spread^2 / round^2 - 1) / 2` rounds per translation page,
-/// with the spread `tables / m` (second term of the renewal theorem).
+/// A changed entry is evicted if the same entry does not change again before. The first such eviction of a
+/// translation page since its last write causes the page to be rewritten. Each change of the page leads to
+/// such an eviction with the miss ratio `m`. The page changes every `tables` writes, and the eviction follows
+/// after the characteristic time `t`. A round from one rewrite to the next therefore takes `tables / m + t`
+/// writes. In `writes` writes there are `writes / round + (spread^2 / round^2 - 1) / 2` rounds per
+/// translation page, with the spread `tables / m` (second term of the renewal theorem).
 fn translation_programs(pages: f64, cache: &CacheSize, writes: f64) -> f64 {
     let time = characteristic_time(&[(pages, 1.0 / pages)], cache.entries.into());
     let misses = 1.0 - f64::from(cache.entries) / pages;
@@ -72,7 +74,7 @@ fn translation_programs(pages: f64, cache: &CacheSize, writes: f64) -> f64 {
     tables * rounds
 }
 
-/// Inputs of both models from a run: the cache, the addresses, the requests.
+/// Inputs of both models from a run: the cache, the address classes, and the number of requests.
 fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
     let refuse = |found: &str| {
         Error::Argument {
@@ -94,13 +96,13 @@ fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
     }
 }
 
-/// [`hit_ratio`] of a run.
+/// [`hit_ratio`] for a run.
 pub(crate) fn hits(point: &Point) -> Result<f64> {
     let (cache, classes, requests) = parts(point, "lru-hit-ratio")?;
     Ok(hit_ratio(&classes, cache.entries.into(), requests))
 }
 
-/// [`translation_programs`] of a run.
+/// [`translation_programs`] for a run.
 pub(crate) fn programs(point: &Point) -> Result<f64> {
     let (cache, classes, requests) = parts(point, "translation-programs")?;
     match classes[..] {
@@ -113,7 +115,7 @@ pub(crate) fn programs(point: &Point) -> Result<f64> {
     }
 }
 
-/// Pages programmed per host page, if only the map is written besides.
+/// Pages programmed per host page, if only host pages and translation pages are written.
 pub(crate) fn amplification(point: &Point) -> Result<f64> {
     let (_, _, requests) = parts(point, "translation-write-amplification")?;
     Ok(1.0 + programs(point)? / requests)
@@ -128,8 +130,9 @@ mod tests {
     use super::*;
     use crate::models::tests::close;
 
-    /// Simulates a cache on a plain list: hits of all requests, and how often a table of `per_table` pages is
-    /// written as a dirty page of it is evicted; all its dirty pages are then clean.
+    /// Simulates a cache as a plain list. Returns the hits of all requests, and the number of table writes. A
+    /// table of `per_table` pages is written when a dirty page of it is evicted; all its dirty pages are then
+    /// clean.
     fn played(
         mut draw: impl FnMut(&mut Stream) -> u64,
         entries: usize,
@@ -174,7 +177,7 @@ mod tests {
             [(Pattern::Uniform {}, 500), (hot_cold, 300), (Pattern::Zipf { theta: 0.9 }, 200)]
         {
             let classes = classes(&pattern, 2_000).expect("independent requests");
-            // By the classes' own probabilities.
+            // Draws by the probabilities of the classes.
             let bounds: Vec<f64> = classes
                 .iter()
                 .scan(0.0, |sum, (count, p)| {

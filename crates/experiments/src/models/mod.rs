@@ -1,4 +1,4 @@
-//! Published closed forms that simulations are compared with. `docs/VALIDATION.md` derives them.
+//! Published closed forms that simulations are compared with; `docs/VALIDATION.md` has the derivations.
 
 mod bisect;
 mod block_map;
@@ -18,42 +18,43 @@ use crate::sweep::Point;
 use bisect::bisect;
 use wordline_lab::error::{Error, Result};
 
-/// A published closed form, by its name in experiments.
+/// A published closed form, named as in experiments.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Write amplification of greedy GC under uniform random writes, blocks of a finite number of pages:
-    /// [`greedy_mean_field`].
+    /// Write amplification of greedy GC under uniform random writes, for blocks with a finite number of
+    /// pages: [`greedy_mean_field`].
     GreedyMeanField,
-    /// Write amplification of GC of the oldest block under uniform random writes, the limit of greedy GC for
-    /// large blocks: [`oldest_first`].
+    /// Write amplification of GC that collects the oldest block, under uniform random writes:
+    /// [`oldest_first`]. It is the limit of greedy GC for large blocks.
     OldestFirst,
-    /// Write amplification of GC of a random block among those with an invalid page, under uniform random
+    /// Write amplification of GC that collects a random block with an invalid page, under uniform random
     /// writes: [`random_victim`].
     RandomVictim,
-    /// Write amplification of GC of the block with the fewest valid pages of some random blocks, under
-    /// uniform random writes: [`d_choices_mean_field`].
+    /// Write amplification of GC that draws some random blocks and collects the one with the fewest valid
+    /// pages, under uniform random writes: [`d_choices_mean_field`].
     DChoicesMeanField {
-        /// Blocks drawn, at least one.
+        /// Number of blocks drawn, at least one.
         choices: u32,
     },
-    /// Write amplification of GC of the oldest block, hot and cold writes to the same blocks:
+    /// Write amplification of GC that collects the oldest block, with hot and cold writes in the same blocks:
     /// `hot_cold::oldest_first_hot_cold`.
     OldestFirstHotCold {},
-    /// Mean response time of a die in microseconds, reads with Poisson arrivals: `bounds::m_d_1`.
+    /// Mean response time of a die in microseconds, for reads with Poisson arrivals: `bounds::m_d_1`.
     #[serde(rename = "m-d-1")]
     MD1 {},
-    /// Upper bound on page reads per second by buses and arrays: `bounds::reads`.
+    /// Upper bound of buses and arrays on page reads per second: `bounds::reads`.
     ReadBound {},
-    /// Upper bound on page writes per second by buses and arrays: `bounds::writes`.
+    /// Upper bound of buses and arrays on page writes per second: `bounds::writes`.
     WriteBound {},
-    /// Latency percentile of reads in microseconds, at a die that programs and erases as often as in the run:
+    /// Percentile of read latency in microseconds, at a die that programs and erases as often as in the run:
     /// `read_waits::ReadWaits::quantile`.
     ReadQuantile {
-        /// The percentage, below 100.
+        /// The percentile, below 100.
         percent: f64,
     },
-    /// Mean latency of these reads: `read_waits::ReadWaits::mean`.
+    /// Mean read latency in microseconds, at a die that programs and erases as often as in the run:
+    /// `read_waits::ReadWaits::mean`.
     ReadMean {},
     /// Hit ratio of an LRU mapping cache, after Che, Tung and Wang (2002).
     LruHitRatio {},
@@ -64,11 +65,11 @@ pub enum Model {
     TranslationWriteAmplification {},
     /// Write amplification of uniform random writes with block-level mapping: `block_map::uniform_writes`.
     BlockMapWrites {},
-    /// Drive writes until a device is worn out evenly.
+    /// Drive writes until a device with even wear is worn out.
     Lifetime {},
-    /// Expected failures of a fault rule with a probability.
+    /// Expected failures of a fault rule that has a probability.
     Failures {
-        /// Metric of the summary that counts the trials of the rule, with dots.
+        /// Dotted name of the metric that counts the trials of the rule.
         of: String,
         /// Weight of each failure.
         #[serde(default = "once")]
@@ -81,7 +82,7 @@ fn once() -> f64 {
 }
 
 impl Model {
-    /// Value of the model for a run, whose counts are `values`.
+    /// Value of the closed form for a run with the counts `values`.
     pub(crate) fn of(&self, point: &Point, values: &Json) -> Result<f64> {
         if !point.is_of_ssd() {
             return Err(Error::Argument {
@@ -116,14 +117,15 @@ impl Model {
     }
 }
 
-/// Write amplification of greedy GC under uniform random writes with infinitely many blocks of `pages` pages,
-/// of which `live` (above 0, below 1) are valid.
+/// Write amplification of greedy GC under uniform random writes, with infinitely many blocks of `pages`
+/// pages. `live` is the valid share of the pages (above 0, below 1).
 ///
-/// The mean-field model of Van Houdt (SIGMETRICS 2013, d-choices) in the limit where all blocks are
-/// considered. Blocks start full and lose a page at a rate proportional to their valid pages, so the number
-/// of blocks with `i` valid pages is `flow / i` above the lowest level `k`, and a remainder at `k` itself.
-/// The number of blocks and the number of valid pages give two equations for `flow` and the remainder; `k` is
-/// the level at which the remainder is neither negative nor more than can flow off.
+/// This is the mean-field model of Van Houdt (SIGMETRICS 2013, d-choices), in the limit where all blocks are
+/// considered. Blocks start full, and lose a page at a rate proportional to the number of their valid pages.
+/// The share of blocks with `i` valid pages is therefore `flow / i` above the lowest level `k`, and a
+/// remainder at `k` itself. The number of blocks and the number of valid pages give two equations for `flow`
+/// and the remainder. `k` is the level at which the remainder is not negative, and not more than can flow
+/// off.
 pub fn greedy_mean_field(live: f64, pages: u32) -> f64 {
     let full = f64::from(pages);
     let mut above = 0.0; // the sum of 1 / i over the levels above k
@@ -140,48 +142,49 @@ pub fn greedy_mean_field(live: f64, pages: u32) -> f64 {
     flow / live
 }
 
-/// Write amplification of GC of the oldest block under uniform random writes; `live` (above 0, below 1) is
-/// the valid share of the pages.
+/// Write amplification of GC that collects the oldest block, under uniform random writes. `live` is the valid
+/// share of the pages (above 0, below 1).
 ///
-/// Desnoyers (SYSTOR 2012), "LRU cleaning": `a / (a + W(-a exp(-a)))` with `a = 1 / live` and `W` the
+/// Desnoyers (SYSTOR 2012), "LRU cleaning": `a / (a + W(-a exp(-a)))`, where `a = 1 / live` and `W` is the
 /// principal branch of Lambert's function. Greedy GC approaches it from below as blocks grow.
 pub fn oldest_first(live: f64) -> f64 {
     let ratio = 1.0 / live;
     ratio / (ratio + lambert_w(-ratio * libm::exp(-ratio)))
 }
 
-/// Write amplification of GC of a random block among those with an invalid page, under uniform random writes
-/// with infinitely many blocks of `pages` pages, of which `live` (above 0, below 1) are valid.
+/// Write amplification of GC that collects a random block with an invalid page, under uniform random writes,
+/// with infinitely many blocks of `pages` pages. `live` is the valid share of the pages (above 0, below 1).
 ///
-/// The victims have the mean of all blocks except full ones, and a block stays full until it loses one of its
-/// `pages`: `1 / (1 - live + live / pages)`. For large blocks that is the `1 / (1 - live)` of a draw among
-/// all.
+/// Victims have the mean number of valid pages of all blocks that are not full. A block stays full until it
+/// loses one of its `pages`. This gives `1 / (1 - live + live / pages)`. For large blocks it becomes `1 / (1
+/// - live)`, the value for a draw among all blocks.
 pub fn random_victim(live: f64, pages: u32) -> f64 {
     1.0 / (1.0 - live + live / f64::from(pages))
 }
 
-/// Write amplification of GC of the block with the fewest valid pages of `choices` (at least one) random ones
-/// that have an invalid page, under uniform random writes with infinitely many blocks of `pages` pages, of
-/// which `live` (above 0, below 1) are valid.
+/// Write amplification of GC that draws `choices` (at least one) random blocks with an invalid page, and
+/// collects the one with the fewest valid pages. Writes are uniform and random. There are infinitely many
+/// blocks of `pages` pages. `live` is the valid share of the pages (above 0, below 1).
 ///
-/// The fixed point of the mean-field model of Van Houdt (SIGMETRICS 2013). A flow of `flow` blocks per unit
-/// of time closes full, and in that time a page is overwritten once; those not collected at a level from `i`
-/// on pass to below `i`, so `i m(i)` is the flow times the probability that a victim has fewer than `i` valid
-/// pages. The valid share rises with the flow, which is found by bisection.
+/// This is the fixed point of the mean-field model of Van Houdt (SIGMETRICS 2013). A flow of `flow` blocks
+/// per unit of time becomes full; in a unit of time each page is overwritten once. Blocks that are not
+/// collected with `i` or more valid pages pass to fewer than `i`. So `i m(i)` equals the flow times the
+/// probability that a victim has fewer than `i` valid pages. The valid share rises with the flow. Bisection
+/// finds the flow.
 pub fn d_choices_mean_field(live: f64, pages: u32, choices: u32) -> f64 {
     let flow =
         bisect(0.0, f64::from(pages), |flow| valid_pages(flow, pages, choices) > live * f64::from(pages));
     flow / live
 }
 
-/// Mean valid pages of a block when `flow` blocks close per unit of time and the emptiest of `choices` is
-/// collected.
+/// Mean valid pages of a block, if `flow` blocks become full per unit of time, and the emptiest of `choices`
+/// blocks is collected.
 fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
     let full = flow / f64::from(pages);
     if full >= 1.0 {
         return f64::from(pages);
     }
-    // Share of blocks with at least this many valid pages, from the full ones down.
+    // Share of blocks with at least `i` valid pages. The loop begins with full blocks.
     let mut share = full;
     let mut mean = share;
     for level in (1..pages).rev() {
@@ -195,11 +198,12 @@ fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
     mean
 }
 
-/// Principal branch of Lambert's function, `w exp(w) = x` with `w` from -1 on, for `x` from `-1/e` on:
-/// Halley's iteration (Corless et al., Advances in Computational Mathematics 1996, section 4).
+/// Principal branch of Lambert's function: the solution `w` of `w exp(w) = x` with `w >= -1`, for `x >=
+/// -1/e`. Computed by Halley's iteration (Corless et al., Advances in Computational Mathematics 1996, section
+/// 4).
 pub fn lambert_w(x: f64) -> f64 {
     let to_branch = libm::sqrt((2.0 * (std::f64::consts::E * x + 1.0)).max(0.0));
-    // First terms of the series around the branch point, and the logarithm further out.
+    // The start is the series around the branch point for small `x`, and a logarithm for larger `x`.
     let mut w = if x < 1.0 { -1.0 + to_branch - to_branch * to_branch / 3.0 } else { libm::log(1.0 + x) };
     for _ in 0..64 {
         let power = libm::exp(w);
@@ -228,7 +232,7 @@ pub(crate) mod tests {
 
     #[test]
     fn lambert_w_meets_its_tabulated_values() {
-        // The omega constant, W(e) = 1, W(-ln 2 / 2) = -ln 2.
+        // Known values: the omega constant, W(e) = 1, and W(-ln 2 / 2) = -ln 2.
         close(lambert_w(1.0), 0.567_143_290_409_783_8, 1e-14);
         close(lambert_w(std::f64::consts::E), 1.0, 1e-14);
         close(lambert_w(-std::f64::consts::LN_2 / 2.0), -std::f64::consts::LN_2, 1e-12);
@@ -241,8 +245,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_oldest_block_has_the_live_share_at_which_age_and_space_agree() {
-        // With a valid share x in the victim, blocks age so that live = (1 - x) / -ln x, and WA = 1 / (1 -
-        // x).
+        // If victims have the valid share x, blocks age so that live = (1 - x) / -ln x, and the write
+        // amplification is 1 / (1 - x).
         for victim in [0.1, 0.5, 0.8, 0.9] {
             let live = (1.0 - victim) / -libm::log(victim);
             close(oldest_first(live), 1.0 / (1.0 - victim), 1e-9);
@@ -282,13 +286,14 @@ pub(crate) mod tests {
         }
     }
 
-    /// Simulates GC on plain counters, independent of the simulator. `pick` gets the valid pages of each
-    /// block. The blocks are first written in descending order.
+    /// Simulates GC with plain counters, independently of the simulator. `pick` selects a victim from the
+    /// numbers of valid pages of all blocks. The blocks are first written in descending order.
     fn play(blocks: usize, pages: usize, live: f64, pick: impl FnMut(&[usize]) -> usize) -> f64 {
         play_with(blocks, pages, live, |random, logical| random.below(logical), pick)
     }
 
-    /// The same, where `draw` selects which of this many logical pages is written next.
+    /// Simulates GC like [`play`]. `draw` selects the logical page that is written next; its argument is the
+    /// number of logical pages.
     pub fn play_with(
         blocks: usize,
         pages: usize,

@@ -1,5 +1,5 @@
-//! Waiting time of reads at a die that programs and erases, with and without suspends. `docs/VALIDATION.md`
-//! derives it.
+//! Waiting time of reads at a die that programs and erases, with and without suspends; `docs/VALIDATION.md`
+//! has the derivation.
 
 use serde_json::Value as Json;
 use wordline_kernel::Duration;
@@ -12,13 +12,13 @@ use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::arrival::Arrival;
 
-/// Work that a read may find at a die, and how long the read then waits. Times are in seconds.
+/// Work that a read can find at a die. It determines how long the read waits. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
-    /// Runs to its end: the read arrives anywhere in it.
+    /// Work that runs to its end. The read arrives at any time in it.
     Whole { time: f64 },
-    /// Is loaded over the bus, and then the array works, which a suspend stops within `rest` unless it ends
-    /// before.
+    /// A load over the bus, followed by work of the array. A suspend stops the array within `rest`, unless it
+    /// ends before.
     Suspended { load: f64, array: f64, rest: f64 },
 }
 
@@ -30,7 +30,7 @@ impl Work {
         }
     }
 
-    /// Fraction of it at which an arriving read waits longer than `wait`.
+    /// Fraction of the work's time in which an arriving read waits longer than `wait`.
     fn wait_exceeds(self, wait: f64) -> f64 {
         let part = match self {
             Self::Whole { time } => time - wait,
@@ -42,7 +42,7 @@ impl Work {
         part.max(0.0) / self.time()
     }
 
-    /// Mean wait of a read that arrives during it.
+    /// Mean wait of a read that arrives during the work.
     fn mean(self) -> f64 {
         match self {
             Self::Whole { time } => time / 2.0,
@@ -54,7 +54,7 @@ impl Work {
     }
 }
 
-/// Work of a die, each kind with its share of the time; otherwise the die is idle.
+/// Kinds of work of a die, each with its share of the time. In the remaining time the die is idle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadWaits {
     work: Vec<(f64, Work)>,
@@ -65,8 +65,8 @@ pub struct ReadWaits {
 }
 
 impl ReadWaits {
-    /// Latency in seconds within which a share `quantile` of the reads completes, for reads so rare that they
-    /// do not queue behind each other.
+    /// Latency in seconds at or below which the share `quantile` of the reads completes. Valid for reads that
+    /// are so rare that they do not queue behind each other.
     pub fn quantile(&self, quantile: f64) -> f64 {
         let exceeds = |wait: f64| -> f64 {
             self.work.iter().map(|(share, work)| share * work.wait_exceeds(wait)).sum()
@@ -78,14 +78,14 @@ impl ReadWaits {
         self.read + bisect(0.0, most, |wait| exceeds(wait) <= 1.0 - quantile)
     }
 
-    /// Mean latency in seconds: the residual work over the share of the time not spent on reads (Cobham
-    /// 1954).
+    /// Mean latency in seconds. The wait is the residual work, divided by the share of time not spent on
+    /// reads (Cobham 1954).
     pub fn mean(&self) -> f64 {
         let residual: f64 = self.work.iter().map(|(share, work)| share * work.mean()).sum();
         self.read + residual / (1.0 - self.reads)
     }
 
-    /// Work of the single die of a run, from the run's counts.
+    /// Work of a run's single die, from the counts of the run.
     pub(crate) fn of(point: &Point, values: &Json) -> Result<Self> {
         let layout = &point.config().file.layout;
         let dies = layout.channels * layout.packages_per_channel * layout.dies_per_package;
@@ -120,7 +120,7 @@ impl ReadWaits {
     }
 }
 
-/// A program and an erase, with the scheduler's suspend settings.
+/// A program and an erase, with the suspend settings of the scheduler.
 fn changes(point: &Point) -> [Work; 2] {
     let (part, scheduling) = (point.config().part(), &point.config().file.ftl.scheduling);
     let work = |load: BusPhase, array: Duration, suspend: BusPhase, rest: Duration, suspends: bool| {
@@ -152,8 +152,8 @@ mod tests {
         ReadWaits { work: vec![(share, work)], read: 1e-4, reads: 0.0 }
     }
 
-    /// Waits of evenly spaced reads in one piece of work, measured on a time line: independent of the
-    /// formulas.
+    /// Waits of evenly spaced reads during a piece of work, measured on a time line. The method does not use
+    /// the formulas.
     fn played(load: f64, array: f64, rest: Option<f64>, idle: f64) -> Vec<f64> {
         let whole = load + array + idle;
         let steps = 200_000;

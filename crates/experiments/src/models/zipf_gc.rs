@@ -1,43 +1,47 @@
-//! Greedy GC under a Zipf distribution on plain tables, independent of the simulator, compared with the
-//! published values of SSD-iq (Haas et al., PVLDB 18, 2025): its simulator's tables `plotzipf.csv`, 16 GiB of
-//! blocks of 8 MiB filled to 0.875.
+//! Greedy GC under a Zipf distribution, simulated with plain tables, independently of the simulator. It is
+//! compared with the published values of SSD-iq (Haas et al., PVLDB 18, 2025): the table `plotzipf.csv` of
+//! its simulator, with 16 GiB of blocks of 8 MiB, filled to 0.875.
 //!
-//! The rule of its `greedy` is in its code, not in its paper: a victim keeps its valid pages, and the host's
-//! next writes fill the rest of it, so that rarely written pages lie among new ones. Its `2Rgreedy` has two
-//! regions, the host's blocks and blocks filled by survivors. From the region with the emptiest block it
-//! takes as many victims as are needed to gain a block, packs their valid pages together, and gives the
-//! partly filled block to the host. A device here whose GC has a write stream keeps that block open for
-//! survivors instead, of any region. An LRU buffer of 0.02 % of the logical pages absorbs rewrites of the
-//! hottest ones.
+//! SSD-iq's rules are in its code, not in its paper.
+//!
+//! - `greedy`: a victim keeps its valid pages. The next writes of the host fill the rest of the block. Rarely
+//!   written pages therefore lie among new ones.
+//! - `2Rgreedy`: there are two regions, the blocks of the host and the blocks of survivors (valid pages of
+//!   victims). Victims come from the region with the emptiest block, as many as are needed to gain a block.
+//!   Their valid pages are packed together. The partly filled block goes to the host.
+//!
+//! A device of Wordline whose GC has a write stream is different: the partly filled block stays open for
+//! survivors of any region. In all cases an LRU buffer of 0.02 % of the logical pages absorbs rewrites of the
+//! hottest pages.
 
 use wordline_kernel::{Seed, Stream};
 
 use crate::models::tests::close;
 use wordline_lab::trace::workload::zipf::Zipf;
 
-/// No page, or no block.
+/// The number for no page or no block.
 const NONE: u32 = u32::MAX;
 
 /// Destination of the valid pages of a victim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
-    /// The victim itself; the host's next writes fill the rest of the block: `greedy`.
+    /// The victim itself (`greedy`). The next writes of the host fill the rest of the block.
     Stay,
-    /// A separate block, which stays open for those of the next victims.
+    /// A separate block, which stays open for the survivors of later victims.
     Apart,
-    /// Together with those of other victims of their region: `2Rgreedy`.
+    /// A block with survivors of other victims of the same region (`2Rgreedy`).
     Regions,
 }
 
-/// Blocks, of which one is open for the host and, if survivors are separated, one for them.
+/// Blocks of a device. One is open for the host. If survivors are separated, one is open for them.
 struct Blocks {
     pages: usize,
     rule: Rule,
-    /// Whether survivors filled the block.
+    /// Whether the block was filled by survivors.
     cold: Vec<bool>,
-    /// Block of each logical page.
+    /// The block of each logical page.
     home: Vec<u32>,
-    /// Pages written to each block in order, valid or not.
+    /// The pages written to each block in order, valid and invalid.
     inside: Vec<Vec<u32>>,
     valid: Vec<u32>,
     free: Vec<u32>,
@@ -97,8 +101,8 @@ impl Blocks {
         self.full().min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
     }
 
-    /// Whether victims come from the survivors' blocks: if these gain a block, and the host's blocks do not
-    /// or have no emptier one.
+    /// Whether victims come from the blocks of survivors. They do if these gain a block, unless the blocks of
+    /// the host gain one too and include the emptiest block.
     fn collects_cold(&self) -> bool {
         let region = |cold| self.full().filter(move |block| self.cold[*block as usize] == cold);
         let valid = |block: u32| self.valid[block as usize] as usize;
@@ -107,7 +111,7 @@ impl Blocks {
         gain(true) >= self.pages && (gain(false) < self.pages || least(true) <= least(false))
     }
 
-    /// Emptiest blocks of a region, as many as gain a block.
+    /// The emptiest blocks of a region, as many as are needed to gain a block.
     fn victims(&self) -> Vec<u32> {
         let cold = self.collects_cold();
         let mut blocks: Vec<u32> = self.full().filter(|block| self.cold[*block as usize] == cold).collect();
@@ -121,8 +125,8 @@ impl Blocks {
         blocks
     }
 
-    /// Fills each victim, the fullest first, with the valid pages of the next emptier one. Victims that are
-    /// not full are free then.
+    /// Packs the valid pages of the victims. Each victim, the fullest first, is filled with the pages of the
+    /// next emptier one. Victims that are not full afterwards are free.
     fn pack(&mut self) -> u32 {
         let victims = self.victims();
         for page in self.valid_in(victims[victims.len() - 1]) {
@@ -143,7 +147,7 @@ impl Blocks {
         self.free.pop().expect("a block is gained")
     }
 
-    /// Valid pages of a block.
+    /// The valid pages of a block.
     fn valid_in(&mut self, block: u32) -> Vec<u32> {
         let mut pages = std::mem::take(&mut self.inside[block as usize]);
         pages.retain(|page| self.home[*page as usize] == block);
@@ -152,7 +156,8 @@ impl Blocks {
         pages
     }
 
-    /// Returns a victim that begins with its own valid pages.
+    /// Returns a victim that begins with its own valid pages, for rule [`Rule::Stay`] and for a new block of
+    /// survivors.
     fn compact(&mut self) -> u32 {
         let victim = self.emptiest();
         for page in self.valid_in(victim) {
@@ -161,8 +166,8 @@ impl Blocks {
         victim
     }
 
-    /// Returns an empty block, whose valid pages went to the survivors' block. A victim that does not fit
-    /// there is the next one.
+    /// Returns an empty block. Its valid pages went to the block of survivors. If they do not fit there, the
+    /// victim becomes the next block of survivors, and another victim is collected.
     fn gain(&mut self) -> u32 {
         loop {
             if self.survivors == NONE || self.is_full(self.survivors) {
@@ -183,7 +188,7 @@ impl Blocks {
     }
 }
 
-/// Pages in order of their last write, as many as fit.
+/// An LRU buffer of pages, ordered by their last write.
 struct Lru {
     room: usize,
     clock: u64,
@@ -196,7 +201,7 @@ impl Lru {
         Self { room, clock: 0, written: vec![0; logical], order: std::collections::BTreeMap::new() }
     }
 
-    /// Inserts a page; returns the one evicted for it.
+    /// Inserts a page. Returns the page that is evicted for it.
     fn take(&mut self, page: u32) -> Option<u32> {
         self.clock += 1;
         let known = self.order.remove(&std::mem::replace(&mut self.written[page as usize], self.clock));
@@ -209,15 +214,16 @@ impl Lru {
     }
 }
 
-/// The published buffer: a fraction of the logical pages.
+/// The published buffer size, as a fraction of the logical pages.
 const BUFFER: f64 = 0.000_2;
 
-/// Write amplification over the last drive write of `fills`.
+/// Write amplification over the last of `fills` drive writes.
 fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: usize) -> f64 {
     played_beside([blocks, pages], theta, rule, fills, (0, BUFFER))
 }
 
-/// The same with this many blocks beyond those that are filled to 0.875, and a buffer of this fraction of the
+/// Write amplification over the last of `fills` drive writes, with `more` additional blocks and with another
+/// buffer size. The data fill 0.875 of the blocks without the additional ones. `buffer` is a fraction of the
 /// logical pages.
 fn played_beside(
     [blocks, pages]: [usize; 2],
@@ -250,8 +256,8 @@ fn played_beside(
     (device.programmed - before) as f64 / logical as f64
 }
 
-/// With 200 blocks of 512 pages few enough hot pages are in the buffer for the exponents up to 0.7 to be
-/// within 2 %; a survivors' block is then 4 % of the spare space.
+/// The test uses 200 blocks of 512 pages. Few enough hot pages are then in the buffer, so that exponents up
+/// to 0.7 are within 2 %. The block of survivors is 4 % of the spare space.
 #[test]
 fn survivors_among_the_hosts_pages_are_what_was_published_as_greedy() {
     close(played(200, 512, None, Rule::Stay, 8), 4.1798, 0.02);
@@ -270,7 +276,7 @@ fn up_to_an_exponent_of_0_7_a_block_of_their_own_is_as_good_for_survivors_as_a_r
     close(played(200, 512, Some(0.7), Rule::Apart, 8), 4.3774, 0.02);
 }
 
-/// The published size: 2,048 blocks of 2,048 pages of 4 KiB.
+/// The test uses the published size: 2,048 blocks of 2,048 pages of 4 KiB.
 #[test]
 fn all_published_exponents_are_met_at_the_published_size() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
@@ -284,17 +290,20 @@ fn all_published_exponents_are_met_at_the_published_size() {
     }
 }
 
-/// Write amplification of the device in `validation/waf-zipf` at full scale, where it differs from the
-/// published one.
+/// Write amplification of the device in `validation/waf-zipf` at full scale, which differs from the published
+/// value.
 ///
-/// The tables above give 3.10 there; the device, which has 3.021, differs in two ways. Its buffer holds a
-/// ninth more pages than its high watermark, as it is always full with one write after another: pages in
-/// flight to flash are rewritten in it, too. That reduces it by 1.3 %. And under full load the host may use
-/// the three blocks that are kept free, which are left out of the physical space: 259 spare blocks instead of
-/// 256, another 1.2 %. With both the tables give 3.018 to 3.025.
+/// The tables of this file give 3.10, the device 3.021. There are two differences.
 ///
-/// The rest is sampling. Half a drive write of the tables has a standard deviation of 0.25 %, the drive write
-/// that is measured here 0.17 %, the 2.5 of the device 0.1 %: three times the combined deviation is 0.6 %.
+/// - Buffer: the device's buffer holds a ninth more pages than its high watermark. With one write after
+///   another it is always full, and pages in flight to flash can be rewritten in it too. This reduces the
+///   value by 1.3 %.
+/// - Spare blocks: under full load the host can use the three blocks that are kept free and that do not count
+///   as physical space. There are 259 spare blocks instead of 256, which reduces the value by another 1.2 %.
+///
+/// With both differences the tables give 3.018 to 3.025. The rest is sampling: half a drive write of the
+/// tables has a standard deviation of 0.25 %, the drive write measured here 0.17 %, the 2.5 drive writes of
+/// the device 0.1 %. Three times the combined deviation is 0.6 %.
 #[test]
 fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {
     if std::env::var_os("WORDLINE_LONG").is_some() {

@@ -23,8 +23,8 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::words::found_and_wanted;
 pub use workload::{NandWorkload, OperationName};
 
-/// One run of a logical unit for each combination of varied keys. Keys begin with `base`, `part`, `unit` or
-/// `workload`.
+/// One run of a logical unit for each combination of the varied keys. Varied keys begin with `base`, `part`,
+/// `unit` or `workload`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NandSweep {
@@ -33,7 +33,7 @@ pub struct NandSweep {
     /// Keys of the part that are overridden.
     #[serde(default)]
     pub part: toml::Table,
-    /// The logical unit.
+    /// Keys of the logical unit.
     pub unit: toml::Table,
     /// Accesses to run.
     pub workload: toml::Table,
@@ -43,11 +43,11 @@ pub struct NandSweep {
     /// Varied keys; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
-    /// The scaled-down sweep; if not given, it is the full one.
+    /// The scaled-down sweep. If not given, it is the full sweep.
     pub quick: Option<Quick<toml::Table>>,
 }
 
-/// Raw settings of one run of a logical unit.
+/// Settings of one run of a logical unit, as the file has them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PointFile {
@@ -62,7 +62,7 @@ struct PointFile {
 pub struct NandPoint {
     /// Values of the varied keys.
     pub settings: toml::Table,
-    /// The part, checked.
+    /// The validated part.
     pub part: Part,
     /// The logical unit.
     pub unit: UnitFile,
@@ -128,7 +128,7 @@ impl Points for NandSweep {
 }
 
 impl NandPoint {
-    /// Runs it.
+    /// Runs the logical unit.
     pub fn run(&self) -> Result<NandSummary> {
         let started = std::time::Instant::now();
         let mut unit = LogicalUnit::new(&self.part, &self.unit, Seed(self.seed)).map_err(Error::Config)?;

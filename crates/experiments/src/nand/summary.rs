@@ -1,4 +1,4 @@
-//! Results of a run of a logical unit. Its field names are the columns of experiments.
+//! Results of a run of a logical unit. The field names are the column names of experiments.
 
 use serde::Serialize;
 use wordline_kernel::{Duration, Energy};
@@ -22,7 +22,7 @@ pub struct ByStage<T> {
     pub ton: T,
     /// Erasing.
     pub ber: T,
-    /// Nothing.
+    /// No stage.
     pub idle: T,
 }
 
@@ -41,7 +41,7 @@ impl<T> ByStage<T> {
     }
 }
 
-/// Durations of the spans of one stage, in cycles of a nanosecond.
+/// Durations of the spans of a stage, in nanoseconds, which are the cycles of NANDFlashSim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cycles {
     /// Number of spans.
@@ -54,30 +54,32 @@ pub struct Cycles {
     pub total: f64,
 }
 
-/// Results of a run of a logical unit. All but the last two are functions of the point and the seed.
+/// Results of a run of a logical unit. All fields except the last two are functions of the point and the
+/// seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NandSummary {
     /// Completed accesses.
     pub accesses: u64,
     /// Simulated time, in microseconds.
     pub elapsed_us: f64,
-    /// Data read and written by the host, in 10^6 bytes per second, whole pages.
+    /// Data that the host read and wrote, in 10^6 bytes per second, counted in whole pages.
     pub megabytes_per_second: f64,
     /// Accesses per second of simulated time.
     pub accesses_per_second: f64,
-    /// Dies with a busy array, averaged over the simulated time.
+    /// Number of dies with a busy array, averaged over simulated time.
     pub dies_busy: f64,
     /// Mean latency from entering the queue to completion, in microseconds.
     pub mean_latency_us: f64,
-    /// Share of CLE, ALE, TIR and TOR in the time of all stages except idle, in percent.
+    /// Share of CLE, ALE, TIR and TOR in the total time of all stages except idle, in percent.
     pub bus_percent: f64,
-    /// Share of TIR and TOR alone in it: data transfer.
+    /// Share of the data transfers TIR and TOR in the total time of all stages except idle, in percent.
     pub data_percent: f64,
-    /// Share of TIN, TON and BER in it.
+    /// Share of the array stages TIN, TON and BER in the total time of all stages except idle, in percent.
     pub array_percent: f64,
-    /// Share of each stage in it; 0 for idle.
+    /// Share of each stage in the total time of all stages except idle, in percent; 0 for idle.
     pub share_percent: ByStage<f64>,
-    /// Share of the commands' time (waiting for the bus and working) spent waiting for the bus, in percent.
+    /// Share of waits for the bus in the total time of the commands, in percent. The total time is waits plus
+    /// work.
     pub contention_percent: f64,
     /// Mean pages per read command; 0 without reads.
     pub pages_per_read: f64,
@@ -89,15 +91,15 @@ pub struct NandSummary {
     pub energy_by_stage_uj: ByStage<f64>,
     /// Share of each stage in the energy, in percent.
     pub energy_percent: ByStage<f64>,
-    /// Power drawn by data on the interface, in milliwatts.
+    /// Power of the data transfers on the interface, in milliwatts.
     pub interface_mw: f64,
-    /// Violated limits of the part: there is no FTL, and the unit's addresses alone place the pages.
+    /// Number of violated limits of the part. Without an FTL, the addresses of the unit determine the pages.
     pub broken_limits: u64,
-    /// Stages of the first command in order; empty unless spans are recorded.
+    /// Stages of the first command in order; empty unless stages are recorded.
     pub chain: String,
-    /// Spans of each stage; zeros unless spans are recorded.
+    /// Spans of each stage; zeros unless stages are recorded.
     pub cycles: ByStage<Cycles>,
-    /// Spans in order of their start.
+    /// Spans in order of their beginnings.
     #[serde(skip)]
     pub spans: Vec<Span>,
     /// Wall-clock time of the run, in seconds.
@@ -119,7 +121,7 @@ fn microjoules(energy: Energy) -> f64 {
 }
 
 impl NandSummary {
-    /// Builds the summary from `report`, and from the `spans` if recorded.
+    /// Builds the summary from `report`, and from `spans` if stages are recorded.
     pub(crate) fn of(report: &UnitReport, spans: Vec<Span>) -> Self {
         let stages = &report.stages;
         let active = stages.active_ps() as f64;

@@ -5,7 +5,7 @@ use crate::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run,
 use wordline_lab::error::Result;
 use wordline_lab::sweep::SweepOptions;
 
-/// Reads of one page from a part with round times: 25 ns per byte, no significant waits.
+/// Reads of one page of a part with round times: 25 ns per byte, and negligible waits.
 const READS: &str = r#"
 title = "T"
 source = "S"
@@ -82,7 +82,8 @@ fn complaint(old: &str, new: &str) -> String {
 fn a_gain_is_that_over_the_point_with_other_values() {
     let rows = rows(&(READS.to_owned() + GAIN));
     assert_eq!(rows.len(), 2, "legacy is not compared with itself");
-    // Two pages: 2 (tR + t_io) against tR + 2 t_io, with 50 and 51.2 us, then with 100.
+    // Two pages take 2 (tR + t_io) in series and tR + 2 t_io interleaved. tR is 50 us, then 100 us; t_io is
+    // 51.2 us.
     for (row, wanted) in rows.iter().zip([202.4 / 152.4, 302.4 / 202.4]) {
         assert!((number(&row.ours) - 100.0 * (wanted - 1.0)).abs() < 3.0, "{row:?}");
         assert_eq!(row.verdict, Verdict::Direction, "a band of a factor of three says no more");
@@ -116,11 +117,11 @@ fn a_mean_is_one_row() {
     };
     let mean = (gains[0] + gains[1]) / 2.0;
     assert!((of("values") - mean).abs() < 1e-9);
-    // The faster pair weighs more, and gains less.
+    // The faster pair has a greater weight and a smaller gain.
     assert!(gains[0] < of("columns") && of("columns") < mean);
 }
 
-/// `GAIN` in a band that it misses: 32.8 % at 50 us and 49.4 % at 100 us.
+/// `GAIN` with a band that it misses: 32.8 % at 50 us and 49.4 % at 100 us.
 fn missed(more: &str) -> Vec<Row> {
     let narrow = GAIN.replace("value = 50.0\nbetween = [20.0, 60.0]", "value = 0.0\nbetween = [-1.0, 1.0]");
     rows(&(READS.to_owned() + &narrow + more))

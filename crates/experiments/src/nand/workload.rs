@@ -17,28 +17,28 @@ pub enum NandWorkload {
     Sequential {
         /// The operation.
         operation: OperationName,
-        /// Data per access, rounded up to whole pages; for an erase, one page per block.
+        /// Data per access, rounded up to whole pages. An erase takes one page per block.
         size: Option<Bytes>,
-        /// Pages per access, instead of `size`.
+        /// Pages per access, in place of `size`.
         pages: Option<u32>,
         /// Total data.
         data: Bytes,
     },
-    /// Requests of a profile at their own addresses: page number = address / page size, without an FTL.
-    /// Writes ignore the part's program rules; violations are counted.
+    /// Requests of a profile at their own addresses, without an FTL. The page number is the address divided
+    /// by the page size. Writes may violate the part's program rules; violations are counted.
     Volume {
         /// The profile, `PAPER/VOLUME`.
         profile: String,
-        /// Number of requests; the profile's shares and mean sizes stay.
+        /// Number of requests. The shares and mean sizes of the profile do not change.
         requests: u64,
     },
-    /// Blocks copied page by page to erased blocks, and erased afterwards.
+    /// Migration of blocks: the pages are copied to erased blocks, and the source blocks are erased.
     Migration {
-        /// Blocks to copy, over all planes and dies.
+        /// Number of blocks to copy, over all planes and dies.
         blocks: u32,
-        /// Whether the pages stay inside the dies (copyback); otherwise the host reads and writes them.
+        /// Whether pages are copied inside the dies (copyback). Otherwise the host reads and writes them.
         internal: bool,
-        /// Host buffer between reading and writing, at least a page. Copyback does not use it.
+        /// Buffer in the host between read and write, at least a page. Copyback does not use it.
         buffer: Bytes,
     },
 }
@@ -55,11 +55,11 @@ pub enum OperationName {
     Erase,
 }
 
-/// Upper bound on pages that one run may touch: chosen, some seconds.
+/// Maximum number of pages that one run may access. Chosen: a few seconds.
 const MAX_PAGES: u64 = 50_000_000;
 
 impl NandWorkload {
-    /// Rejects what no unit can do.
+    /// Rejects workloads that no unit can execute.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
         match self {
             Self::Sequential { size, pages, data, .. } => {
@@ -91,7 +91,7 @@ impl NandWorkload {
         }
     }
 
-    /// Executes it on `unit`, whose blocks have `pages_per_block` pages.
+    /// Executes the workload on `unit`, whose blocks have `pages_per_block` pages.
     pub(crate) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
         let (page, pages) = (unit.page_size().0, unit.pages());
         let ended = match self {
@@ -99,7 +99,7 @@ impl NandWorkload {
                 let size = size.map_or(u64::from(of_access.unwrap_or(1)) * page, |size| size.0);
                 let count = fitting(size.div_ceil(page), pages)?;
                 let access = |n: u64| {
-                    // An access that does not fit after the last one wraps around to the first page.
+                    // An access that does not fit at the end begins again at the first page.
                     let page = (n % u64::from(pages / count)) as u32 * count;
                     match operation {
                         OperationName::Read => Access::Read { page, count },
@@ -118,7 +118,7 @@ impl NandWorkload {
                     let first = request.offset.0 / page;
                     let count = (request.offset.0 + request.size.0).div_ceil(page) - first;
                     let page = (first % u64::from(pages)) as u32;
-                    // A request beyond the end of the unit is truncated.
+                    // A request that exceeds the unit is truncated.
                     let count = count.min(u64::from(pages - page)) as u32;
                     match request.op {
                         Op::Read => Some(Access::Read { page, count }),
@@ -149,7 +149,7 @@ impl NandWorkload {
     }
 }
 
-/// Pages of an access, if a unit of `pages` has as many.
+/// Pages of an access. It is an error if the unit has fewer.
 fn fitting(count: u64, pages: u32) -> Result<u32> {
     let fits = u32::try_from(count).ok().filter(|count| *count <= pages);
     fits.ok_or_else(|| Error::Argument {
@@ -159,13 +159,13 @@ fn fitting(count: u64, pages: u32) -> Result<u32> {
     })
 }
 
-/// A migration: the layout of its blocks.
+/// The layout of the blocks of a migration.
 struct Plan {
-    /// Planes of the unit: adjacent blocks.
+    /// Number of planes of the unit, and so of adjacent blocks.
     side_by_side: u32,
-    /// Pages of adjacent blocks.
+    /// Number of pages in adjacent blocks.
     pages_of_row: u32,
-    /// Total pages.
+    /// Total number of pages.
     pages: u32,
 }
 
@@ -184,7 +184,7 @@ impl Plan {
         Ok(Self { side_by_side, pages_of_row, pages })
     }
 
-    /// Erases the destination, copies pages in portions of `chunk`, and erases the source.
+    /// Erases the destination, copies the pages in portions of `chunk`, and erases the source.
     fn run(&self, unit: &mut LogicalUnit, internal: bool, chunk: u32) -> std::result::Result<(), UnitError> {
         let to = self.pages;
         self.erase(unit, to)?;

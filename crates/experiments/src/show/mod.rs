@@ -1,4 +1,4 @@
-//! Output of an outcome: tables, the page of a report, and charts.
+//! Output of an outcome: tables, a report page, and charts.
 
 pub(crate) mod chart;
 pub(crate) mod page;

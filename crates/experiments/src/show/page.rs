@@ -1,4 +1,4 @@
-//! The report of an experiment: a page that shows and draws each of the paper's values with ours.
+//! The report page of an experiment. It lists and draws each value of the paper with ours.
 
 use crate::experiment::Experiment;
 use crate::judge::class::Class;
@@ -15,7 +15,7 @@ use wordline_lab::report::{
 /// Style sheet of the rows.
 const STYLE: &str = include_str!("../../assets/rows.css");
 
-/// Writes a report into a folder, replacing an existing one: `report.html`, one page that needs no network,
+/// Writes a report to a folder, and replaces an existing report: `report.html`, which needs no network,
 /// `outcome.json` and `charts/NAME.vl.json`.
 pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
     let charts = charts(experiment, outcome);
@@ -61,10 +61,10 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
     report.html()
 }
 
-/// Maximum number of rows named in a verdict. Chosen: a sentence, not the table.
+/// Maximum number of rows that the verdict names. Chosen: the verdict is a sentence, not the table.
 const MAX_NAMED_ROWS: usize = 4;
 
-/// Number of rows of each class in which ours agrees with the paper, and the rows outside.
+/// For each class, the number of rows that agree with the paper, and the rows outside.
 fn verdict(outcome: &Outcome) -> Vec<String> {
     if !outcome.counts.has_judged() {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
@@ -102,8 +102,7 @@ fn left_open(experiment: &Experiment) -> String {
     format!("{summary}{}</details>\n", list(&experiment.left_open))
 }
 
-/// Verdicts by which rows can be filtered: name of their class, sign that distinguishes them without colour,
-/// and text.
+/// Verdicts for the filter: CSS class, sign that works without colour, and text.
 const CLASSES: [(&str, &str, &str); 4] = [
     ("within", "✓", "within"),
     ("direction", "↗", "direction"),
@@ -121,8 +120,8 @@ fn class(row: &Row) -> &'static str {
     }
 }
 
-/// The compared rows, which can be filtered by verdict; after them interpretations B and rows under a change,
-/// and the rows only shown, folded.
+/// The compared rows, with a filter by verdict. Rows of interpretation B, rows under a change, and rows that
+/// are only shown follow, folded.
 fn rows(rows: &[Row]) -> String {
     let (shown, judged): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.verdict == Verdict::Shown);
     let mut out = String::new();
@@ -144,7 +143,7 @@ fn rows(rows: &[Row]) -> String {
     out
 }
 
-/// Check boxes, one per verdict that occurs. The style sheet hides the rows of those that are not checked.
+/// Check boxes, one for each verdict that occurs. The style sheet hides the rows whose box is not checked.
 fn filter(rows: &[&Row]) -> String {
     let mut out = "<fieldset class=\"filter\"><legend>Rows by verdict</legend>\n".to_owned();
     for (name, sign, words) in CLASSES {
@@ -167,7 +166,8 @@ const KEY: &str = "<p class=\"key beside\"><span><svg viewBox=\"0 0 10 10\" aria
      <span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"5\" cy=\"5\" r=\"4\"/></svg> ours</span> \
      <span><svg viewBox=\"0 0 16 10\" aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"10\"/></svg> the band that ours should lie in</span></p>\n";
 
-/// A table of rows. On a narrow page its cells are stacked; ARIA roles keep it a table for screen readers.
+/// A table of rows. On a narrow page its cells are stacked. ARIA roles tell screen readers that it is a
+/// table.
 fn table(name: &str, rows: &[&Row]) -> String {
     let mut out = format!(
         "<table class=\"rows\" role=\"table\" aria-label=\"{name}\"><thead role=\"rowgroup\"><tr role=\"row\">"
@@ -213,8 +213,8 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// A row's description, and folded below it the remarks: why it is outside, how the band is derived, the
-/// source.
+/// Description of a row. Below it, folded, are the remarks: why the value is outside, how the band is
+/// derived, and the source.
 fn what(row: &Row) -> String {
     let claim = row.claim.as_ref().map(|claim| format!("<span class=\"claim\">{}</span> ", escaped(claim)));
     let outside = row.verdict == Verdict::Outside && !row.note.is_empty();
@@ -230,11 +230,11 @@ fn what(row: &Row) -> String {
     )
 }
 
-/// Length of the axis of a drawing, in its own units.
+/// Length of the axis of a drawing, in the units of the drawing.
 const LENGTH: f64 = 160.0;
 
-/// The paper's value, ours and the band on one axis, if both are numbers. Each row has its own scale: rows
-/// differ in unit.
+/// The paper's value, ours and the band on one axis, if both values are numbers. Each row has its own scale,
+/// because units differ.
 fn drawing(row: &Row) -> String {
     let (Value::Number(paper), Value::Number(ours)) = (&row.paper, &row.ours) else { return String::new() };
     let marks = [Some([*paper, *ours]), row.limits, row.interval].into_iter().flatten().flatten();
@@ -243,7 +243,7 @@ fn drawing(row: &Row) -> String {
         return String::new();
     }
     let spread = if most > least { most - least } else { 1.0 };
-    // A tenth is left free on both sides.
+    // A tenth of the axis is left free at both ends.
     let place = |value: f64| LENGTH * (0.1 + 0.8 * (value - (least + most) / 2.0) / spread + 0.4);
     let band = row.limits.map(|[from, to]| {
         let (x, width) = (place(from), (place(to) - place(from)).max(1.0));
@@ -348,7 +348,7 @@ mod tests {
             for verdict in ["within", "direction", "outside", "shown", "own"] {
                 let ink = verdicts[format!("{verdict}-ink").as_str()];
                 assert!(contrast(ink, verdicts[verdict]) >= 4.5, "{verdict}");
-                // The dot of our value is drawn on the paper and on the band.
+                // The dot of our value must be visible on the paper and on the band.
                 for ground in ["paper", "line"] {
                     assert!(contrast(ink, page[ground]) >= 3.0, "{verdict} on {ground}");
                 }
@@ -369,7 +369,7 @@ mod tests {
     fn the_papers_value_is_drawn_beside_ours_on_one_axis_with_the_band() {
         let drawn = drawing(&row(Verdict::Outside, Value::Number(2.0), Value::Number(11.0)));
         assert!(drawn.contains("aria-label=\"paper 2.00, ours 11.0, band from 1 to 4\""), "{drawn}");
-        // From 1 to 11 in 128 units, a tenth of 160 left free on both sides.
+        // The values 1 to 11 span 128 units; a tenth of 160 is left free at both ends.
         for mark in ["x=\"16.0\" y=\"2\" width=\"38.4\"", "M28.8 3l", "cx=\"144.0\""] {
             assert!(drawn.contains(mark), "{mark}: {drawn}");
         }

@@ -1,5 +1,5 @@
-//! The record of an outcome: the cells of its table as they are printed, and their key. The store of results (`data/results`) has those of each
-//! experiment; `tests/tables`, which builds the tables of the book from it, has this file, too.
+//! The record of an outcome: the cells of its table as printed, and its key. `data/results` stores records of
+//! each experiment. `tests/tables` makes the tables of the book from them, and compiles this file too.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Digest;
@@ -7,34 +7,34 @@ use wordline_kernel::Digest;
 use crate::judge::counts::Counts;
 use crate::judge::map::Map;
 
-/// How many seeds an experiment is run with if nothing else is asked for. Chosen: with four degrees of freedom the 95 % interval is 1.24
-/// standard deviations to both sides, with three seeds 2.48, with ten 0.72.
+/// Default number of seeds of an experiment. Chosen: with five seeds (four degrees of freedom) the 95 %
+/// interval has a half-width of 1.24 standard deviations, with three seeds 2.48, with ten seeds 0.72.
 pub const SEEDS: u32 = 5;
 
-/// Title of the rows that stand behind the others.
+/// Title of the rows that come last in a table.
 pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
 
-/// All that an outcome depends on.
+/// Everything on which an outcome depends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// Digest of the program's behaviour; empty where the record is not stored.
+    /// Digest of the program's behaviour; empty if the record is not stored.
     pub program: String,
-    /// Digest of the experiment's file; likewise.
+    /// Digest of the experiment's file; empty if the record is not stored.
     pub experiment: String,
-    /// Whether it is scaled down.
+    /// Whether the experiment is scaled down.
     pub quick: bool,
     /// The first seed.
     pub seed: u64,
     /// The number of seeds.
     pub seeds: u32,
-    /// Whether recorded traces were read: such a record is not stored.
+    /// Whether recorded traces were used. Such a record is not stored.
     #[serde(skip)]
     pub traces: bool,
 }
 
 impl Key {
-    /// The command that prints the table of an experiment.
+    /// The command line that prints the table of the experiment `id`.
     pub fn command(&self, id: &str) -> String {
         let options = [
             self.quick.then(|| " --quick".to_owned()),
@@ -51,25 +51,25 @@ impl Key {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// All that it depends on.
+    /// Everything on which the outcome depends.
     pub key: Key,
-    /// The digest of the table's rows.
+    /// Digest of the rows of the table.
     pub digest: String,
-    /// The digest of the rows of the first seed, as a table of that seed alone has it.
+    /// Digest of the rows of a table with the first seed only.
     pub first_digest: String,
-    /// The heads of the columns.
+    /// Titles of the columns.
     pub heads: Vec<String>,
     /// The cells of the rows.
     pub rows: Vec<Vec<String>>,
-    /// The cells of second readings, and of rows under a change of the model.
+    /// The cells of rows of interpretation B, and of rows under a change of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folded: Vec<Vec<String>>,
     /// The maps below the rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub maps: Vec<Map>,
-    /// How many rows stand how.
+    /// Counts of the rows by class and verdict.
     pub counts: Counts,
-    /// Remarks: how it was scaled down, and the like.
+    /// Notes, such as on scaling.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -91,15 +91,15 @@ impl Record {
         text
     }
 
-    /// The digest of the rows as they are.
+    /// Digest of the rows, computed from the cells.
     pub fn rows_digest(&self) -> String {
         let text = self.lines();
         let lines = text.split_inclusive('\n').filter(|line| line.starts_with('|'));
         digest(&lines.collect::<String>())
     }
 
-    /// The table in Markdown: the command that prints it, the digests of all rows and of the rows of the first seed, what was scaled down, and the
-    /// counts of verdicts.
+    /// The table in Markdown. It has the command line, the digests of all rows and of the rows of the first
+    /// seed, a note on scaling, and the counts by verdict.
     pub fn markdown(&self, id: &str) -> String {
         let Self { key, digest, first_digest, counts, notes, .. } = self;
         let command = key.command(id);
@@ -119,7 +119,7 @@ pub fn digest(text: &str) -> String {
     digest.to_string()
 }
 
-/// A table in Markdown, below heads with ` | ` between them.
+/// A table in Markdown. `heads` are the column titles with ` | ` between them.
 pub fn markdown_table(heads: &str, rows: &[Vec<String>]) -> String {
     let mut text = format!("| {heads} |\n|{}\n", "---|".repeat(heads.split(" | ").count()));
     for row in rows {

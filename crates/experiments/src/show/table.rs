@@ -1,4 +1,4 @@
-//! Outcomes as text: a table for a terminal, the summary of several by paper, and Markdown.
+//! Outcomes as text: a table for a terminal, a summary of several outcomes by paper, and Markdown.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
@@ -8,7 +8,7 @@ use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
 use crate::show::record::{FOLDED, Record, markdown_table};
 
-/// Formats a table for a terminal of `width` columns; the columns in `right` are right-aligned.
+/// Formats a table for a terminal with `width` columns. The columns in `right` are right-aligned.
 pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
     let mut table = Table::new();
     table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -22,7 +22,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
         let columns = heads.iter().enumerate().map(|(n, head)| length(head).max(widest(n)) + 1);
         columns.sum::<usize>() <= usize::from(width)
     };
-    // As few headings as possible are broken.
+    // As few titles as possible are broken.
     let longest = heads.iter().map(|head| length(head)).max().unwrap_or(0);
     table.set_header(
         (0..=longest).rev().map(in_lines).find(|heads| fits(heads)).unwrap_or_else(|| in_lines(0)),
@@ -31,7 +31,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if number == 0 {
-            // The name of a claim or a paper is what a reader searches for: it is not broken.
+            // The first column has names of claims or papers, for which readers search. It is not broken.
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
@@ -43,8 +43,8 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     table.to_string()
 }
 
-/// Breaks a heading into lines of at most this many columns, as far as its words are short enough; dots and
-/// underscores end words.
+/// Breaks a title into lines of at most `columns` characters, unless a word is longer. Dots and underscores
+/// end a word.
 fn break_heading(head: &str, columns: usize) -> String {
     let words = || head.split_inclusive(['.', '_', ' ']);
     let most = words().map(|word| word.chars().count()).max().unwrap_or(0).max(columns);
@@ -60,7 +60,8 @@ fn break_heading(head: &str, columns: usize) -> String {
     text
 }
 
-/// Formats the rows as a table for a terminal of `width` columns, with remarks, and the counts by verdict.
+/// Formats the rows as a table for a terminal with `width` columns, followed by the remarks and the counts by
+/// verdict.
 pub fn table(outcome: &Outcome, width: u16) -> String {
     let derived = has_derived(&outcome.rows);
     let cells = |row: &Row| {
@@ -96,7 +97,7 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     text
 }
 
-/// The column of values that were derived here, which stands beside the paper's.
+/// Title of the column for values that were derived here, beside the paper's column.
 const DERIVED: &str = "expected here";
 
 /// Whether there are expected values that the source does not print.
@@ -104,7 +105,8 @@ fn has_derived(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.own_expectation)
 }
 
-/// Cells of the expected value: in the paper's column, or in the column of derived values, if there is one.
+/// Cells of the expected value. If there is a column for derived values (`derived`), such a value is in that
+/// column.
 fn expected(row: &Row, value: String, derived: bool) -> Vec<String> {
     match (derived, row.own_expectation) {
         (false, _) => vec![value],
@@ -113,8 +115,8 @@ fn expected(row: &Row, value: String, derived: bool) -> Vec<String> {
     }
 }
 
-/// Remarks below a table. Consecutive rows with the same remark share a line; if a value is only shown or
-/// agrees, its note appears in the report and the JSON only, but the derivation of its band is printed.
+/// Remarks below a table. Consecutive rows with the same remark share a line. The note of a value that agrees
+/// or is only shown is left out here, but the derivation of its band is printed.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for row in &outcome.rows {
@@ -144,8 +146,8 @@ const HEADS: [&str; 10] = [
     "with ?",
 ];
 
-/// Counts by verdict of several experiments, a line for each paper and class, as the columns of `HEADS`.
-/// Lines are not summed: they are of different kinds.
+/// Counts by verdict of several experiments, with a line for each paper and class. The lines are not added
+/// up, because their classes differ.
 fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let mut papers: Vec<(&str, Counts)> = Vec::new();
     for outcome in outcomes {
@@ -174,13 +176,12 @@ fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     papers.iter().flat_map(lines).collect()
 }
 
-/// Formats the counts by verdict of several experiments by paper, as a table for a terminal of `width`
-/// columns.
+/// The counts by verdict of several experiments, as a table for a terminal with `width` columns.
 pub fn summary(outcomes: &[Outcome], width: u16) -> String {
     grid(width, &HEADS, by_paper(outcomes), 2..HEADS.len()) + "\n"
 }
 
-/// The same as a Markdown table.
+/// The counts by verdict of several experiments, as a Markdown table.
 pub fn markdown_summary(outcomes: &[Outcome]) -> String {
     markdown_table(&HEADS.join(" | "), &by_paper(outcomes))
 }
@@ -203,7 +204,7 @@ pub(crate) fn record(outcome: &Outcome, options: &Options) -> Record {
     Record { digest: record.rows_digest(), ..record }
 }
 
-/// The cells of rows.
+/// The cells of rows, as a record.
 fn sheet(rows: &[Row]) -> Record {
     let derived = has_derived(rows);
     let cells = |row: &Row| {

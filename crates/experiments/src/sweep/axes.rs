@@ -12,16 +12,16 @@ pub trait Points {
     /// One run.
     type Point;
 
-    /// Varied keys as run.
+    /// The varied keys for these options.
     fn varied(&self, options: &Options) -> Vec<&Axis>;
 
-    /// Returns the run with these values of the varied keys; `path` names the file.
+    /// Returns the run with these values of the varied keys. `path` is the file, for messages.
     ///
     /// # Errors
-    /// [`wordline_lab::Error::Config`] if it is inconsistent.
+    /// [`wordline_lab::Error::Config`] if the run is invalid.
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Self::Point>;
 
-    /// Returns the runs, the last varied key fastest, each checked.
+    /// Returns all runs, each validated. The last varied key changes fastest.
     ///
     /// # Errors
     /// The errors of [`Points::point`].
@@ -29,7 +29,8 @@ pub trait Points {
         self.points_where(path, options, |_| true)
     }
 
-    /// Returns the runs whose settings `is_wanted` selects, the last varied key fastest, each checked.
+    /// Returns the runs whose settings `is_wanted` accepts, each validated. The last varied key changes
+    /// fastest.
     ///
     /// # Errors
     /// The errors of [`Points::point`].
@@ -48,17 +49,17 @@ pub trait Points {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// Key, with dots; or a name of the experiment's own, with `sets` giving the settings of each value.
+    /// Dotted key; or a name that is not a key, if `sets` has the settings of each value.
     pub key: String,
     /// Values.
     pub values: Vec<toml::Value>,
-    /// For each value, a text, the keys that it sets.
+    /// The keys that a value sets, for each value that is a text.
     #[serde(default)]
     pub sets: toml::Table,
 }
 
 impl Axis {
-    /// Its error: the key after `vary.`, what was found and what was expected.
+    /// The fault of this varied key: the key after `vary.`, the value found, and the value wanted.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
@@ -66,7 +67,8 @@ impl Axis {
         self.value_without_settings(|_| false).or_else(|| self.unknown_value(|_| false))
     }
 
-    /// Error for a value without settings although others have some; except those `known` elsewhere.
+    /// The fault of a value without settings, if other values have some. Values that are `known` elsewhere
+    /// are accepted.
     pub(crate) fn value_without_settings(
         &self,
         known: impl Fn(&str) -> bool,
@@ -79,7 +81,7 @@ impl Axis {
         Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()))
     }
 
-    /// Error for a name with settings that is not one of its values; except those `known` elsewhere.
+    /// The fault of a name with settings that is not a value. Names that are `known` elsewhere are accepted.
     pub(crate) fn unknown_value(
         &self,
         known: impl Fn(&str) -> bool,
@@ -89,8 +91,8 @@ impl Axis {
         Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
-    /// Its error as a key of a scaled-down experiment, which has some of the values of the `whole` one: the
-    /// key after `quick.vary.`, what was found and what was expected.
+    /// The fault of this key as a varied key of the scaled-down experiment, which may only have values of the
+    /// key in `whole`: the key after `quick.vary.`, the value found, and the value wanted.
     pub(crate) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
         let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {
             let keys: Vec<&str> = whole.iter().map(|axis| axis.key.as_str()).collect();
@@ -125,18 +127,18 @@ pub(crate) fn named(axes: &[Axis]) -> String {
     format!("a varied key: {}", if keys.is_empty() { "there is none".into() } else { keys.join(", ") })
 }
 
-/// Error for a key that is not varied.
+/// The fault of a key that is not varied.
 pub(crate) fn check_along(key: &str, axes: &[Axis]) -> Option<(String, String)> {
     let known = axes.iter().any(|axis| axis.key == key);
     (!known).then(|| (format!("`{key}`"), named(axes)))
 }
 
-/// The varied keys `whole`, each replaced by that of `quick` with the same key.
+/// The varied keys `whole`. Each is replaced by the key of the same name in `quick`, if there is one.
 pub(crate) fn replace_axes<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis> {
     whole.iter().map(|axis| quick.iter().find(|other| other.key == axis.key).unwrap_or(axis)).collect()
 }
 
-/// All combinations of values, the last axis fastest.
+/// All combinations of the values. The last axis changes fastest.
 pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
     let mut places = vec![toml::Table::new()];
     for axis in axes {
@@ -151,7 +153,7 @@ pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
     places
 }
 
-/// Whether the point `settings` has the values `at`; a list matches any of its values.
+/// Whether the point `settings` has the values `at`. A list matches each of its values.
 pub(crate) fn matches_settings(settings: &toml::Table, at: &toml::Table) -> bool {
     at.iter().all(|(key, wanted)| match (settings.get(key), wanted) {
         (Some(value), toml::Value::Array(any)) => any.contains(value),
@@ -159,7 +161,7 @@ pub(crate) fn matches_settings(settings: &toml::Table, at: &toml::Table) -> bool
     })
 }
 
-/// Sets a dotted key, creating intermediate tables. A number selects an existing item of a list.
+/// Sets a dotted key and creates tables on its path. A number selects an existing item of a list.
 pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     match key.split_once('.') {
         None => {
@@ -182,8 +184,8 @@ pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     }
 }
 
-/// Merges `over` into `table`, tables key by key. As in configuration files, a table that names another
-/// policy replaces the one below it, whose keys belonged to that policy.
+/// Merges `over` into `table`, key by key. A table that names another policy replaces the table below it,
+/// because keys belong to a policy. Configuration files are merged in the same way.
 pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {

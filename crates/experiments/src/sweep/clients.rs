@@ -1,5 +1,5 @@
-//! Several clients, each at its own pace, as the workload of a point of a sweep: for example rate-limited
-//! writers with readers in a closed loop.
+//! Several clients, each at its own pace, as the workload of a point: for example rate-limited writers
+//! together with readers in a closed loop.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
@@ -9,15 +9,15 @@ use wordline_lab::arrivals::RequestSource;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::fio::JobFile;
 
-/// Clients as a fio job file.
+/// Clients, described by a fio job file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
     /// Description.
     pub description: String,
-    /// A fio job file: a section for each client.
+    /// Text of a fio job file with a section for each client.
     pub jobs: String,
-    /// Requests of all clients together.
+    /// Number of requests of all clients together.
     pub requests: u64,
 }
 
@@ -26,8 +26,8 @@ impl Clients {
         JobFile::parse("clients.jobs", &self.jobs)
     }
 
-    /// Returns their requests on a device of `capacity`, and `beside` more for a warm-up, and when they are
-    /// submitted.
+    /// Returns the requests on a device of `capacity`, and their pace. `beside` is the number of additional
+    /// requests for a warm-up.
     pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<(RequestSource, Pace)> {
         let file = self.file().map_err(Error::Config)?;
         let most = self.requests.saturating_add(beside);

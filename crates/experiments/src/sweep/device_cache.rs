@@ -1,19 +1,19 @@
-//! Cache of the presets and devices of a sweep: points share them, as each takes milliseconds to create.
+//! Cache of the presets and devices of a sweep. Points share them, because each takes milliseconds to create.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wordline_lab::devices::Configured;
 
-/// A device and its text.
+/// A device, and its configuration as text.
 type DeviceAndText = (Arc<dyn Configured>, String);
 
 /// Maximum number of cached devices. Chosen: most experiments have fewer, and a study of a million devices
 /// must not keep all of them.
 const MAX_CACHED_DEVICES: usize = 256;
 
-/// Devices of a sweep by the keys from which they were created. The cache is not part of the sweep: copies
-/// start empty, and all compare equal.
+/// The devices of a sweep, by the keys from which they were created. A clone of the cache is empty, and all
+/// caches compare equal, because the cache is not part of the sweep.
 #[derive(Debug, Default)]
 pub struct DeviceCache {
     presets: Mutex<BTreeMap<String, toml::Table>>,
@@ -21,7 +21,7 @@ pub struct DeviceCache {
 }
 
 impl DeviceCache {
-    /// Returns the keys of the preset of this name, from the cache or from `read`.
+    /// Returns the keys of the preset `name`, from the cache or from `read`.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -39,7 +39,7 @@ impl DeviceCache {
         Ok(table)
     }
 
-    /// Returns the device of these keys, from the cache or from `make`.
+    /// Returns the device with these keys, from the cache or from `make`.
     ///
     /// # Errors
     /// The errors of `make`.

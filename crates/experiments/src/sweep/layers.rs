@@ -1,4 +1,4 @@
-//! The device of a point in layers of keys; a later layer overrides an earlier one.
+//! The device of a point as layers of keys. A later layer overrides an earlier one.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use wordline_lab::devices::Configured;
 use crate::sweep::axes::{self, is_other_policy};
 use wordline_lab::config;
 
-/// A layer that sets keys of a device, lowest first.
+/// A layer that sets keys of a device. The lowest layer comes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Layer<'a> {
     /// A built-in preset.
     Preset,
-    /// The experiment.
+    /// The device table of the experiment.
     Device,
-    /// The change that scales an experiment down.
+    /// The settings that scale the experiment down.
     Quick,
     /// A value of a varied key.
     Varied(&'a str),
@@ -24,7 +24,7 @@ pub(crate) enum Layer<'a> {
 }
 
 impl Layer<'_> {
-    /// Its position in a file where the keys of the sweep are at `sweep`, and its rank.
+    /// Position of the layer in a file whose sweep is at the key `sweep`, and the rank of the layer.
     fn place(self, sweep: &str) -> (String, u8) {
         match self {
             Self::Preset => (format!("{sweep}preset"), 0),
@@ -36,21 +36,21 @@ impl Layer<'_> {
     }
 }
 
-/// Keys with their values, and the layer that set them.
+/// Keys with their values, and the layer that set each key.
 #[derive(Debug, Default)]
 pub(crate) struct Layers<'a> {
     table: toml::Table,
-    /// Keys that each layer set, in layer order; a key includes all below it.
+    /// The keys that each layer set, in the order of the layers. A key includes all keys below it.
     set: Vec<(String, Layer<'a>)>,
 }
 
 impl<'a> Layers<'a> {
-    /// Starts with the keys of a preset, or none.
+    /// The keys of a preset, or an empty table.
     pub(crate) fn of_preset(table: toml::Table) -> Self {
         Self { table, set: Vec::new() }
     }
 
-    /// Merges a table of keys on top, see [`axes::merge`].
+    /// Merges a table of keys on top; see [`axes::merge`].
     pub(crate) fn merge(&mut self, layer: Layer<'a>, over: toml::Table) {
         new_keys(&self.table, &over, "", &mut |key| self.set.push((key, layer)));
         axes::merge(&mut self.table, over);
@@ -79,11 +79,12 @@ impl<'a> Layers<'a> {
         inner?.as_table_mut()?.remove(name)
     }
 
-    /// Returns the keys of a lower layer without effect on the `device` created from these keys, as a higher layer
-    /// replaced the device that they were for. `path` names the file, `sweep` the position in it.
+    /// Returns keys of lower layers that are without effect on `device`, because a higher layer replaced the
+    /// device for which they were set. `device` was created from these layers. `path` is the file, `sweep`
+    /// the key of the sweep in it.
     ///
     /// # Errors
-    /// A key that was set and has no effect, unless a later layer removed its effect: one complaint for each.
+    /// A complaint for each key that was set without effect, unless a later layer removed its effect.
     pub(crate) fn idle(
         &self,
         path: &Path,
@@ -97,7 +98,7 @@ impl<'a> Layers<'a> {
         config::ineffective_keys(&self.table, device, &layer_of)
     }
 
-    /// Layer that set a key last.
+    /// The layer that set a key last.
     fn layer_of(&self, key: &str) -> Layer<'a> {
         let is_in = |of: &str| {
             key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -105,8 +106,8 @@ impl<'a> Layers<'a> {
         self.set.iter().rev().find(|(of, _)| is_in(of)).map_or(Layer::Preset, |(_, layer)| *layer)
     }
 
-    /// Adds to the complaints about this device the position of each key: the varied key that set it, or else
-    /// the device.
+    /// Adds to each complaint the position of its key in the file: the varied key that set it, or the device
+    /// table.
     pub(crate) fn placed(&self, path: &Path, sweep: &str, wrong: Complaints) -> Complaints {
         let placed = |complaint: Complaint| {
             let key = &complaint.key;
@@ -122,7 +123,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// Passes each key of `over` that replaces one of `table`, or is new there, to `name`.
+/// Calls `name` for each key of `over` that replaces a key of `table` or is new.
 fn new_keys(table: &toml::Table, over: &toml::Table, path: &str, name: &mut dyn FnMut(String)) {
     for (key, value) in over {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };

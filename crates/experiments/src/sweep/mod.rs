@@ -1,4 +1,4 @@
-//! Sweeps over devices: the varied keys, and their runs.
+//! Sweeps over devices: the varied keys, and the runs.
 
 pub(crate) mod axes;
 mod clients;
@@ -32,7 +32,7 @@ use wordline_lab::{Precondition, WarmUp};
 
 pub use space::Space;
 
-/// Prefix of the keys of the workload; all others are the device's.
+/// Prefix of the workload's keys. All other keys belong to the device.
 const WORKLOAD: &str = "workload";
 
 /// Key of the precondition, if varied.
@@ -47,43 +47,44 @@ const PRESET: &str = "preset";
 /// Key of the power cut, if varied.
 const POWER_CUT: &str = "power_cut_after";
 
-/// One run for each combination of varied keys.
+/// One run for each combination of the varied keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// Preset that the device builds on; none if not given.
+    /// Preset that the device builds on, if any.
     pub preset: Option<String>,
-    /// Device, as in a configuration file, or its changes to the preset.
+    /// Keys of the device: a whole device, or changes of the preset.
     #[serde(default)]
     pub device: toml::Table,
     /// Workload.
     pub workload: Workload,
-    /// Precondition; if not given: a generated workload's own, and filled for a trace.
+    /// Initial state of the device. Default: the state that a generated workload asks for; for a trace, a
+    /// filled device.
     pub precondition: Option<InitialState>,
-    /// Snapshot from which it is restored instead of a precondition; only in studies.
+    /// Snapshot from which the device is restored, in place of a precondition. Only in studies.
     #[serde(skip)]
     pub from_snapshot: Option<PathBuf>,
-    /// Number of completed requests after which the power is cut and restored; if not given, it is not cut.
+    /// Number of completed requests after which the power is cut and restored. If not given, it is not cut.
     pub power_cut_after: Option<u64>,
-    /// Warm-up excluded from the result. If not given: none in an experiment, as published values include it
-    /// unless stated otherwise; in a study as in a run.
+    /// Warm-up, whose requests are not measured. Default in an experiment: none, because published values
+    /// include it unless they say otherwise. Default in a study: the default of a run.
     #[serde(default = "all_is_measured")]
     pub warm_up: Option<WarmUp>,
-    /// Whether results report every value as counted: in experiments, which state the condition of their
-    /// devices.
+    /// Whether results include values that a run would report as unknown. True in experiments, which state
+    /// the condition of their devices.
     #[serde(skip, default = "is_experiment")]
     pub as_counted: bool,
-    /// Varied keys: `workload.` before keys of the workload, `preset` for the preset, `precondition` for the
-    /// precondition, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one
-    /// varies fastest.
+    /// Varied keys; the last one changes fastest. `workload.` is the prefix of the workload's keys. `preset`,
+    /// `precondition`, `from_snapshot` and `power_cut_after` vary the fields of the same name. Other keys
+    /// belong to the device.
     #[serde(default)]
     pub vary: Vec<Axis>,
-    /// The scaled-down sweep; if not given, it is the full one.
+    /// The scaled-down sweep. If not given, it is the full sweep.
     pub quick: Option<Quick<Workload>>,
-    /// Device types that it may name.
+    /// The device types that the sweep may name.
     #[serde(skip)]
     pub registry: Registry,
-    /// Prefix of its keys in the file, for errors: a path with a trailing dot, or empty.
+    /// Prefix of the sweep's keys in the file, for messages: a path with a trailing dot, or empty.
     #[serde(skip)]
     pub place: &'static str,
     /// Cache of its devices.
@@ -91,18 +92,19 @@ pub struct Sweep {
     pub devices: DeviceCache,
 }
 
-/// The scaled-down sweep.
+/// Differences of the scaled-down sweep from the full one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quick<W> {
-    /// Description of the sizes scaled down, and of the effect.
+    /// Description of the sizes that are reduced, and of the effect.
     pub says: String,
-    /// Dotted keys that are overridden.
+    /// Dotted keys of the device that are overridden.
     #[serde(default)]
     pub set: toml::Table,
-    /// The workload instead.
+    /// Workload that replaces the full sweep's.
     pub workload: Option<W>,
-    /// Varied keys that replace those with the same key: some of their values, possibly with other settings.
+    /// Varied keys that replace those with the same key. They have some of its values, possibly with other
+    /// settings.
     #[serde(default)]
     pub vary: Vec<Axis>,
 }
@@ -113,17 +115,17 @@ pub struct Quick<W> {
 pub enum InitialState {
     /// Nothing was ever written.
     Empty {},
-    /// A fraction was written once, in order.
+    /// A fraction of the logical pages was written once, in ascending order.
     Filled {
         /// The fraction.
         fraction: f64,
     },
-    /// Overwritten at random until the write amplification was stable.
+    /// The device was overwritten at random until write amplification was steady.
     Steady {
-        /// Fraction of the logical pages that hold data, the first ones; all if not given.
+        /// Fraction of the logical pages that contain data, from the first on. Default: all.
         fraction: Option<f64>,
-        /// Whether all addresses of the volume hold data if they exceed the fraction, so that its reads find
-        /// data.
+        /// Whether all addresses of the volume contain data, even if they exceed the fraction, so that reads
+        /// find data.
         #[serde(default)]
         covers_volume: bool,
     },
@@ -133,68 +135,73 @@ pub enum InitialState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Workload {
-    /// Whole-page writes, uniform over the logical pages.
+    /// Writes of whole pages, uniform over the logical pages.
     UniformWrites {
-        /// Number of times the logical capacity is written.
+        /// Data to write, in units of the logical capacity.
         drive_writes: f64,
-        /// Outstanding requests.
+        /// Number of outstanding requests.
         queue_depth: u32,
     },
     /// A generated workload, with the keys of a workload file.
     Generated(Box<Generated>),
     /// A built-in pattern or application.
     Named(Named),
-    /// A recorded trace, its addresses wrapped into the device. It is not run without the user's folder of
-    /// traces, which the outcome notes.
+    /// A recorded trace, whose addresses are wrapped into the device. It is only run if the user's folder of
+    /// traces has it; otherwise the outcome has a note.
     Replayed {
-        /// File in the folder of traces.
+        /// File name in the folder of traces.
         trace: PathBuf,
-        /// Outstanding requests, ignoring recorded times; recorded times if not given.
+        /// Number of outstanding requests, in place of the recorded times. If not given, the recorded times
+        /// are used.
         queue_depth: Option<u32>,
-        /// Maximum number of requests; all if not given.
+        /// Maximum number of requests. Default: all.
         requests: Option<u64>,
     },
     /// Several clients, each at its own pace.
     Clients(Clients),
-    /// A volume of a paper's trace table: the recorded trace if the user's folder has it, otherwise its
+    /// A volume of a paper's trace table: the recorded trace if the user's folder has it, otherwise the
     /// profile.
     Volume(Volume),
 }
 
-/// A volume, its addresses wrapped into the device.
+/// A volume, whose addresses are wrapped into the device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Volume {
     /// `PAPER/VOLUME`.
     pub profile: String,
-    /// Outstanding requests, ignoring recorded times; if not given: recorded times, without a limit on
-    /// outstanding requests. With a `time_scale`: recorded times with this limit on outstanding requests.
+    /// Number of outstanding requests, in place of the recorded times. If not given, the recorded times are
+    /// used, without a limit. With `time_scale`, the recorded times are used with this limit on outstanding
+    /// requests.
     pub queue_depth: Option<u32>,
-    /// Factor on request times: 0.5 is twice as fast; 1 if not given, or no times with a `queue_depth`.
+    /// Factor on the times of requests; 0.5 is twice as fast. Default: 1, or no times if `queue_depth` is
+    /// given.
     pub time_scale: Option<f64>,
-    /// Recording whose bursts the profile has; independent arrivals if not given. A recorded trace has its
-    /// own.
+    /// Recorded trace whose bursts the profile imitates. Default: independent arrivals. A recorded trace has
+    /// its own bursts.
     pub bursts: Option<String>,
-    /// Duration of the whole profile; a recorded trace has its own.
+    /// Duration of the whole profile. A recorded trace has its own duration.
     #[serde(default)]
     pub duration: ProfileDuration,
-    /// Fraction of the requests that is run: of a profile with the footprint in proportion, of a recorded
-    /// trace the first ones.
+    /// Fraction of the requests that is run. For a profile the footprint is reduced in proportion. For a
+    /// recorded trace these are the first requests.
     #[serde(default = "whole")]
     pub scale: f64,
-    /// The warm-up of the device by this volume, whose own streams and clock bring it to the state that the volume leaves; left out: none.
+    /// Warm-up of the device by whole passes over this volume. It brings the device to the state that the
+    /// volume's own streams and times cause. Default: no warm-up.
     pub settle: Option<Settle>,
 }
 
-/// A warm-up by whole passes over a volume, until the counters of the device grow by as much in a pass as in the one before.
+/// A warm-up by whole passes over a volume, until the results of a pass are close to those of the previous
+/// pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settle {
-    /// Columns of the result of a pass that must stand still.
+    /// Dotted names of the results of a pass that must settle.
     pub columns: Vec<String>,
-    /// The largest relative change of a column from one pass to the next.
+    /// Greatest relative change of a column from one pass to the next.
     pub within: f64,
-    /// Passes at the most.
+    /// Greatest number of passes.
     pub most: u32,
 }
 
@@ -202,14 +209,14 @@ pub struct Settle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileDuration {
-    /// As the profile chooses.
+    /// The duration that the profile chooses.
     #[default]
     AsChosen,
-    /// Shortened to the fraction that its requests are of the whole recording.
+    /// The duration of the recording, times the fraction of its requests that is run.
     AsExtract,
 }
 
-/// True: a sweep read from a file is an experiment.
+/// True, because a sweep that is read from a file is an experiment.
 fn is_experiment() -> bool {
     true
 }
@@ -227,23 +234,24 @@ fn whole() -> f64 {
 pub struct Point {
     /// Values of the varied keys.
     pub settings: toml::Table,
-    /// The device, checked.
+    /// The validated device.
     pub device: Arc<dyn Configured>,
-    /// The device as text, for a reproducer.
+    /// The configuration of the device as text, for a reproducer.
     pub config_text: String,
     /// Workload.
     pub workload: Workload,
-    /// Precondition.
+    /// Initial state of the device.
     pub precondition: Precondition,
-    /// Snapshot from which it is restored instead.
+    /// Snapshot from which the device is restored, in place of a precondition.
     pub from_snapshot: Option<PathBuf>,
-    /// Whether more than that is filled if the volume's addresses extend further.
+    /// Whether more pages than `precondition` describes are filled, if the addresses of the volume extend
+    /// further.
     pub covers_volume: bool,
     /// Number of completed requests after which the power is cut, if it is.
     pub power_cut_after: Option<u64>,
-    /// Warm-up excluded from the result; `None` for the default of a run.
+    /// Warm-up, whose requests are not measured; `None` for the default of a run.
     pub warm_up: Option<WarmUp>,
-    /// Whether the result reports every value as counted.
+    /// Whether the result includes values that a run would report as unknown.
     pub as_counted: bool,
     /// Folder of recorded traces, if any.
     pub traces: Option<PathBuf>,
@@ -252,23 +260,23 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether it is a point of an SSD, as models require.
+    /// Whether the device is an SSD, which closed forms require.
     pub(crate) fn is_of_ssd(&self) -> bool {
         as_ssd(&self.device).is_some()
     }
 
-    /// Configuration of its SSD.
+    /// Configuration of the SSD.
     pub(crate) fn config(&self) -> &Config {
         &as_ssd(&self.device).expect("what asks for it was told that it is an SSD").config
     }
 
-    /// Number of flash pools; a device without any counts as one empty pool.
+    /// Number of flash pools. A device without pools counts as one.
     pub(crate) fn pools(&self) -> usize {
         self.device.chips().len().max(1)
     }
 
-    /// Space available to GC, which keeps `ftl.gc.stop_at_free_blocks` blocks of each plane group free. A
-    /// superblock is one block with the pages of all plane groups.
+    /// Space that is available to GC, which keeps `ftl.gc.stop_at_free_blocks` blocks of each plane group
+    /// free. A superblock counts as one block with the pages of all plane groups.
     pub(crate) fn space(&self) -> Space {
         let config = self.config();
         let geometry = config.geometry();
@@ -285,8 +293,7 @@ impl Point {
         }
     }
 
-    /// Returns the warm-up excluded from the result, and the number of additional requests that a generator
-    /// gets for it.
+    /// Returns the warm-up, and the number of additional requests that a generator provides for it.
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
         let is_generated = match &self.workload {
             Workload::UniformWrites { .. }
@@ -300,12 +307,12 @@ impl Point {
         (warm_up, if is_generated { warm_up.beside() } else { 0 })
     }
 
-    /// Returns the generated workload, if it is one.
+    /// Returns the generated workload, if the point has one.
     pub(crate) fn generated(&self) -> Option<&Generated> {
         if let Workload::Generated(workload) = &self.workload { Some(workload) } else { None }
     }
 
-    /// File of a recorded trace that is missing.
+    /// The file of the point's recorded trace, if it is missing.
     pub fn missing_trace(&self) -> Option<&Path> {
         let Workload::Replayed { trace, .. } = &self.workload else { return None };
         let there = self.traces.as_ref().is_some_and(|folder| folder.join(trace).is_file());
@@ -392,7 +399,7 @@ impl Points for Sweep {
 }
 
 impl Sweep {
-    /// Errors in it that can be found without a device: key, what was found, what was expected.
+    /// Faults of the sweep that are visible without a device: key, value found, and value wanted.
     pub fn complaints(&self) -> Vec<(String, String, String)> {
         let mut wrong = Complaints::default();
         let workloads = [
@@ -413,7 +420,7 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
-    /// Precondition of its runs as text; `None` if it is varied.
+    /// Initial state of the devices in words; `None` if it is varied.
     pub fn state_in_words(&self) -> Option<String> {
         if self.vary.iter().any(|axis| [PRECONDITION, SNAPSHOT].contains(&axis.key.as_str())) {
             return None;
@@ -424,7 +431,7 @@ impl Sweep {
         })
     }
 
-    /// Valid columns instead of one that no device of its types has.
+    /// Returns the valid columns, if no device of these types has `column`; otherwise `None`.
     pub fn unknown_column(&self, column: &str) -> Option<String> {
         column::unknown_summary_column(&self.registry, column)
     }
@@ -442,7 +449,7 @@ impl Sweep {
         Error::Config(wrong)
     }
 
-    /// Keys of the device before anything except the preset is varied.
+    /// Keys of the device before any key except the preset is varied.
     fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
         let mut layers = match preset {
             Some(name) => self
@@ -456,8 +463,8 @@ impl Sweep {
         Ok(layers)
     }
 
-    /// Returns the device of these keys, and its text. Omits keys that a layer set for a device which a
-    /// higher layer replaced.
+    /// Returns the device with these keys, and its configuration as text. Leaves out keys that a layer set
+    /// for a device which a higher layer replaced.
     fn device_of(&self, path: &Path, layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         self.devices.of(format!("{layers:?}"), || self.make_device(path, layers))
     }
@@ -519,7 +526,7 @@ fn precondition(before: Option<InitialState>, workload: &Workload) -> Preconditi
         (Some(InitialState::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         (None, Workload::Named(named)) => named.precondition(),
-        // As for any replayed trace or job file: reads find data.
+        // Replayed traces and job files run on a filled device, so that reads find data.
         (None, _) => Precondition::Filled(1.0),
     }
 }

@@ -1,4 +1,4 @@
-//! A built-in pattern or application by name, as the workload of a point of a sweep.
+//! A built-in pattern or application, selected by name, as the workload of a point.
 
 use serde::{Deserialize, Serialize};
 use wordline_host::Pace;
@@ -19,31 +19,32 @@ use wordline_lab::workload::recorded_times;
 pub struct Named {
     /// Name.
     pub name: String,
-    /// Number of requests; its own if not given.
+    /// Number of requests. Default: that of the workload.
     pub requests: Option<u64>,
-    /// Outstanding requests, only for applications that wait for any completion; if not given its own, one
-    /// per thread for applications.
+    /// Number of outstanding requests. Of applications, only those that wait for any completion accept it.
+    /// Default: that of the workload; for applications, one per thread.
     pub queue_depth: Option<u32>,
-    /// Completion after which a thread of an application continues; if not given, as the application
-    /// specifies, which is its own completion for the built-in ones.
+    /// The completion after which a thread of an application continues. Default: as the application says.
+    /// Threads of the built-in applications wait for their own completion.
     pub waits_for: Option<WaitsFor>,
-    /// Length of the bursts of a closed loop, and of the pauses between them; if not given its own pauses,
-    /// none for the built-in ones.
+    /// Length of the bursts of a closed loop, and of the pauses between them. Default: the pauses of the
+    /// workload; the built-in workloads have none.
     pub bursts: Option<Duration>,
-    /// Whether requests arrive at the times of the embedded recorded trace, stretched by `time_scale`.
+    /// Whether requests arrive at the times of the embedded recorded trace, multiplied by `time_scale`.
     #[serde(default)]
     pub recorded_times: bool,
-    /// Factor on recorded times; 1 if not given.
+    /// Factor on the recorded times. Default: 1.
     pub time_scale: Option<f64>,
-    /// Share of an application's data that is cached above the device, from 0 to 0.9; its own if not given.
+    /// Share of an application's data that is cached above the device, from 0 to 0.9. Default: that of the
+    /// application.
     pub page_cache: Option<f64>,
 }
 
-/// Requests, their number, and when they are submitted.
+/// Requests, their number, and their pace.
 pub(crate) type NamedRequests = (RequestSource, u64, Pace);
 
 impl Named {
-    /// Returns the workload of that name, with these changes; `None` for an unknown name.
+    /// Returns the workload with this name and these changes; `None` for an unknown name.
     fn generated(&self) -> Option<Generated> {
         let mut found = Generated::named(&self.name)?;
         match &mut found {
@@ -59,7 +60,7 @@ impl Named {
         Some(found)
     }
 
-    /// Precondition that it asks for.
+    /// Initial state that the workload asks for.
     pub(crate) fn precondition(&self) -> Precondition {
         match self.generated() {
             Some(Generated::Pattern(pattern)) => pattern.precondition.into(),
@@ -68,7 +69,8 @@ impl Named {
         }
     }
 
-    /// Returns the requests on a device of `capacity`, and `beside` more for a warm-up.
+    /// Returns the requests on a device of `capacity`. `beside` is the number of additional requests for a
+    /// warm-up.
     pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<NamedRequests> {
         let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
             Generated::Pattern(pattern) => {
@@ -178,7 +180,7 @@ mod tests {
             pace
         };
         let (think, on) = (Duration::ZERO, Duration::from_ms(2));
-        // The system counts as one more thread.
+        // The operating system counts as one more thread.
         assert_eq!(pace(""), Pace::Closed { depth: 17, think });
         assert_eq!(pace("waits_for = \"any-answer\""), Pace::Closed { depth: 16, think });
         assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });

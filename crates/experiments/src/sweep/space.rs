@@ -1,25 +1,26 @@
-//! Space available to the GC of a device, as input of models.
+//! Space that is available to GC, as an input of closed forms.
 
 use wordline_lab::error::{Error, Result};
 
 /// Space available to garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Space {
-    /// Pages of a block that is erased as one.
+    /// Pages of a block that is erased as a whole.
     pub pages_per_block: u32,
-    /// Pages that hold valid data.
+    /// Number of valid pages.
     pub logical_pages: f64,
-    /// Pages over which the data are spread: all except those of blocks that are kept free.
+    /// Number of pages over which the data are distributed: all pages except those of blocks that are kept
+    /// free.
     pub physical_pages: f64,
 }
 
 impl Space {
-    /// Valid share of the pages over which the data are spread.
+    /// Valid share of the pages over which the data are distributed.
     pub fn live_share(&self) -> f64 {
         self.logical_pages / self.physical_pages
     }
 
-    /// Valid share, if it is in the domain of the models.
+    /// The valid share. It is an error if the closed forms do not accept it.
     pub(crate) fn checked_share(&self) -> Result<f64> {
         let share = self.live_share();
         if share > 0.0 && share < 1.0 && self.pages_per_block > 0 {

@@ -1,4 +1,4 @@
-//! Volumes of papers' trace tables as the workload of a point of a sweep.
+//! Volumes of a paper's trace table as the workload of a point.
 
 use std::path::Path;
 
@@ -14,20 +14,20 @@ use wordline_lab::{Precondition, Settling};
 
 /// The requests of a volume on a device.
 pub(crate) struct VolumeRequests {
-    /// Source.
+    /// Source of the requests.
     pub source: Source,
-    /// Requests, all within the device.
+    /// The requests, all within the device.
     pub requests: Box<dyn Iterator<Item = Request> + Send>,
     /// Number of measured requests.
     pub total: u64,
-    /// The passes that come before these, where the volume settles its device.
+    /// The passes that settle the device before the measured requests, if there are any.
     pub settling: Option<Settling>,
-    /// The byte after the last one that any of them touches before it is wrapped.
+    /// Byte after the last one that the requests address, before addresses are wrapped into the device.
     pub extent: Bytes,
 }
 
 impl Volume {
-    /// When its requests are submitted.
+    /// The pace of the requests.
     pub(crate) fn pace(&self) -> Pace {
         match (self.queue_depth, self.time_scale) {
             (None, time_scale) => Pace::Open { time_scale: time_scale.unwrap_or(1.0) },
@@ -36,7 +36,7 @@ impl Volume {
         }
     }
 
-    /// Rejects what no device can run.
+    /// Rejects volumes that no device can run.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
         let Self { profile, queue_depth, time_scale, bursts, scale, duration, settle } = self;
         if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
@@ -56,7 +56,7 @@ impl Volume {
         }
         let has_no_times = |found: &Profile| found.chosen.duration.is_none();
         match Profile::named(profile) {
-            // With all requests at once, queueing would be unbounded.
+            // If all requests came at once, queueing would be unbounded.
             Ok(found) if queue_depth.is_none() && has_no_times(&found) => wrong.add(
                 "volume.queue_depth",
                 "none",
@@ -92,8 +92,8 @@ impl Volume {
         }
     }
 
-    /// Returns its requests for a device of `capacity` logical bytes: of the recorded trace in the folder
-    /// `traces`, or else generated.
+    /// Returns the requests for a device of `capacity` logical bytes: those of the recorded trace in the
+    /// folder `traces`, or generated ones.
     pub(crate) fn requests(
         &self,
         traces: Option<&Path>,
@@ -132,7 +132,7 @@ impl Volume {
                 let source = Source { name: profile.name.clone(), kind: SourceKind::Profile };
                 let extent = generator.span();
                 let total = generator.size_hint().0 as u64;
-                // No request of a profile is as long as any device is large.
+                // No request of a profile is longer than a device, so wrapping suffices.
                 let requests =
                     Box::new(ReplayPasses::of(pass, self.passes_before()).map(move |mut request| {
                         trace::wrap(&mut request, capacity);
@@ -143,29 +143,29 @@ impl Volume {
         }
     }
 
-    /// Passes that may come before the one that is measured.
+    /// Maximum number of passes before the measured one.
     fn passes_before(&self) -> u32 {
         self.settle.as_ref().map_or(0, |settle| settle.most)
     }
 
-    /// How its device settles, of which a pass has so many requests.
+    /// The settings for settling the device, with `pass` requests in a pass.
     fn settling(&self, pass: u64) -> Option<Settling> {
         let Settle { columns, within, most } = self.settle.clone()?;
         Some(Settling { pass, most, columns, within })
     }
 }
 
-/// Requests of a volume pass after pass, each starting at the last request of the previous one.
+/// Requests of a volume, pass after pass. Each pass begins at the last arrival of the previous pass.
 struct ReplayPasses<I, F> {
-    /// Creates a pass.
+    /// Makes the requests of a pass.
     pass: F,
-    /// Rest of the current pass.
+    /// The remaining requests of the current pass.
     now: I,
-    /// Passes left.
+    /// Number of passes that remain.
     left: u32,
-    /// Start of the current pass.
+    /// Begin of the current pass.
     begin: Duration,
-    /// Arrival of its last request.
+    /// Arrival of the last request.
     last: Instant,
 }
 
@@ -191,7 +191,7 @@ impl<I: Iterator<Item = Request>, F: FnMut() -> I> Iterator for ReplayPasses<I, 
     }
 }
 
-/// Precondition extended so that all addresses up to `extent` hold data.
+/// Extends a precondition so that all addresses up to `extent` contain data.
 pub(crate) fn covering(before: Precondition, extent: Bytes, capacity: Bytes) -> Precondition {
     let reached = (extent.0 as f64 / capacity.0 as f64).min(1.0);
     match before {
@@ -235,7 +235,7 @@ mod tests {
             found.requests.last().expect("there are requests").arrival.since(wordline_kernel::Instant::ZERO)
         };
         let ratio = last(ProfileDuration::AsExtract).seconds() / last(ProfileDuration::AsChosen).seconds();
-        // 31.1% of writes of 13.8 KiB and 4.05 GiB in all: 0.99 of 11.2 million requests.
+        // 31.1 % of the writes of 13.8 KiB, 4.05 GiB in total, are 0.99 of 11.2 million requests.
         assert!((0.087..0.090).contains(&ratio), "{ratio}");
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let requests: Vec<Request> = found.requests.collect();
         assert_eq!(requests.len() as u64, found.total);
         assert!(requests.iter().all(|request| request.offset + request.size <= Bytes::mib(1)));
-        // 0.527 and 3.697 million requests, Centaur, table 1.
+        // 0.527 and 3.697 million requests: Centaur, table 1.
         assert_eq!(found.total, 527 + 3_697);
     }
 
@@ -327,7 +327,8 @@ mod tests {
         all.map(|experiment| (experiment.id.clone(), points(experiment))).collect()
     }
 
-    /// Outstanding requests if a point replays a volume or a trace: `None` at its own times.
+    /// Number of outstanding requests, if a point replays a volume or a trace. The inner value is `None` if
+    /// it has its own times.
     fn depth(point: &Point) -> Option<Option<u32>> {
         match &point.workload {
             Workload::Volume(Volume { queue_depth, .. }) | Workload::Replayed { queue_depth, .. } => {
@@ -357,8 +358,8 @@ mod tests {
         assert_eq!(found, 2 * 15, "figures 11 to 23, section 5.4 and the recorded traces");
     }
 
-    /// Two program units of each plane group may be in flight from the buffer at once, and the pages waiting
-    /// in it must suffice for that.
+    /// Each plane group can have two program units in flight from the buffer at once. The pages that wait in
+    /// the buffer must suffice for that.
     #[test]
     fn a_scaled_down_buffer_of_centaur_holds_two_program_units_of_each_row_below_its_mark() {
         for (id, points) in of_centaur(true) {

@@ -1,4 +1,4 @@
-//! The embedded experiments checked against their bands.
+//! Checks the embedded experiments against their bands.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -9,8 +9,9 @@ use super::*;
 use crate::known::{RowLists, lists};
 use crate::show::record::Record;
 
-/// Whether an experiment runs only if `WORDLINE_LONG` is set, as `make long` does. Scaled down, each of these
-/// takes more than about 5 seconds of processor time; `make test` runs the others.
+/// Whether an experiment only runs with `WORDLINE_LONG`, as in `make long`. These are experiments on whole
+/// SSDs that exceed the time limit of `make test`: the sweeps of Centaur, most of cubeFTL's applications, the
+/// largest of its cell experiments, and fifteen volumes on an array.
 pub(super) fn is_long(id: &str) -> bool {
     let of_cube = [
         "ablations",
@@ -51,14 +52,14 @@ pub(super) fn is_long(id: &str) -> bool {
         .contains(&id)
 }
 
-/// Whether documents are rewritten.
+/// Whether the test rewrites the documents.
 pub(super) fn is_update() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
-/// Outcomes of all embedded experiments, scaled down, with the default seed alone; with the program's default
-/// number of seeds, and including long experiments, if `WORDLINE_LONG` is set. They are run once for all
-/// tests; runs under changes of the model are added only where whole tables are compared.
+/// Outcomes of the embedded experiments, scaled down, with the default seed only. With `WORDLINE_LONG`, the
+/// default number of seeds is used, and long experiments are included. All tests share one run. Runs under
+/// changes of the model are only made where whole tables are compared.
 pub(super) fn outcomes() -> &'static [Outcome] {
     static OUTCOMES: OnceLock<Vec<Outcome>> = OnceLock::new();
     OUTCOMES.get_or_init(|| {
@@ -73,11 +74,11 @@ pub(super) fn outcomes() -> &'static [Outcome] {
     })
 }
 
-/// File that names the rows outside.
+/// File with the list of rows outside.
 const LIST: &str = "data/experiments/outside.toml";
 
-/// Writes the rows outside of all outcomes into the list, replacing their entries. With one seed it is
-/// unknown which verdicts change with it: entries marked as changing stay.
+/// Writes the rows outside of all outcomes to the list, in place of the present entries. With a single seed,
+/// entries that depend on the seed are kept.
 fn write_list() {
     change_list(|lists| {
         for outcome in outcomes() {
@@ -92,7 +93,7 @@ fn write_list() {
     });
 }
 
-/// Rewrites the list on disk, below its header comment; one test at a time.
+/// Changes the list on disk and keeps its header comment. One test at a time does so.
 fn change_list(change: impl FnOnce(&mut BTreeMap<String, KnownOutside>)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,8 +107,8 @@ fn change_list(change: impl FnOnce(&mut BTreeMap<String, KnownOutside>)) {
     std::fs::write(path, format!("{head}\n{all}")).expect("the list can be written");
 }
 
-/// Prints the table of every outcome, and compares it with the list of rows outside: all of those, and no
-/// other, must be outside. `UPDATE_DOCS=1` rewrites the list.
+/// Prints the table of every outcome. The rows outside must be exactly those in the list. `UPDATE_DOCS=1`
+/// rewrites the list.
 #[test]
 fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
     if is_update() {
@@ -122,7 +123,8 @@ fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// The rows outside of an experiment at full size, by its record; none where it has none of that size.
+/// The rows outside of an experiment at full scale, from its record. Experiments without such a record are
+/// left out.
 fn listed_by_records() -> BTreeMap<String, RowLists> {
     let rows = |record: &Record| {
         let of = |is: fn(&str) -> bool| -> Vec<String> {
@@ -141,7 +143,7 @@ fn listed_by_records() -> BTreeMap<String, RowLists> {
     full.map(|(id, records)| (id, rows(&records[0]))).collect()
 }
 
-/// Tables of results at full scale are the record of those runs: the list of rows outside follows from them.
+/// Full-scale runs are recorded as tables, so the list of their rows outside must follow from these tables.
 #[test]
 fn the_list_names_the_rows_outside_of_the_records_at_full_size() {
     let records = listed_by_records();
@@ -162,7 +164,7 @@ fn the_list_names_the_rows_outside_of_the_records_at_full_size() {
     }
 }
 
-/// A name that no row has would stay in the list forever.
+/// A listed name without a row would stay in the list forever.
 #[test]
 fn every_row_that_the_list_names_is_there() {
     let lists = lists(None).expect("the list is well formed");
@@ -176,7 +178,7 @@ fn every_row_that_the_list_names_is_there() {
     assert!(gone.is_empty(), "{}", gone.join("\n"));
 }
 
-/// A change that removes a reason is meaningful only if there is one.
+/// A change that removes a reason is only useful if there is a reason.
 #[test]
 fn rows_that_are_explained_until_a_change_have_a_reason_where_they_lie_outside() {
     let library = Library::open(None).expect("well formed");

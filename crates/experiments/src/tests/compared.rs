@@ -1,10 +1,10 @@
-//! Differences to another point, weighted means over points, and correlations of two columns.
+//! Tests of differences to another point, weighted means over points, and correlations of two columns.
 
 use wordline_lab::summary::Simulator;
 
 use super::*;
 
-/// A bench whose runs have two columns: `write_amplification` and `simulator.wall_seconds`.
+/// A bench whose results have two columns: `write_amplification` and `simulator.wall_seconds`.
 struct Pairs<F>(F);
 
 impl<F: Fn(&Point) -> [f64; 2] + Sync> Bench for Pairs<F> {
@@ -33,14 +33,14 @@ impl<F: Fn(&Point) -> [f64; 2] + Sync> Bench for Pairs<F> {
 const FIRST: &str = "at = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"";
 const GREATER: &str = "direction = { greater = { than = 2.5 } }";
 
-/// First row of the two presets with its points and its statement replaced.
+/// The first row of the experiment with two presets, with other points and another statement.
 fn row(points: &str, statement: &str, of: fn(&Point) -> [f64; 2]) -> (Verdict, String) {
     let text = TWO_PRESETS.replace(FIRST, points).replace(GREATER, statement);
     let row = outcome(&text, 1, &Pairs(of), false).expect("nothing fails").rows[0].clone();
     (row.verdict, row.ours.to_string())
 }
 
-/// 3D: 6 and 4.8, which weigh 1 and 3; 2D: 2 and 4.
+/// The 3D points have 6 and 4.8 with weights 1 and 3, the 2D points 2 and 4.
 fn pairs(point: &Point) -> [f64; 2] {
     match (spare(point) < 0.3, volume(point).0 == "centaur/hm_1") {
         (true, true) => [6.0, 1.0],
@@ -64,7 +64,7 @@ fn a_value_beyond_that_of_another_point_is_a_difference() {
 #[test]
 fn points_weigh_in_a_mean_as_a_column_says() {
     let weighed = format!("{FIRST}\nweight = \"simulator.wall_seconds\"");
-    // (1 x 6 / 2 + 3 x 4.8 / 4) / 4; without weights it is (3 + 1.2) / 2.
+    // With weights (1 x 6 / 2 + 3 x 4.8 / 4) / 4, without weights (3 + 1.2) / 2.
     assert_eq!(row(&weighed, GREATER, pairs), (Verdict::Outside, "1.65".into()));
     assert_eq!(row(FIRST, GREATER, pairs), (Verdict::Outside, "2.10".into()));
 }
@@ -87,7 +87,7 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
         (verdict, ours.as_str()),
         (Verdict::Outside, "0.500 over 3 points; no value at ssd = 3D, volume = a")
     );
-    // A column with equal values has no order.
+    // A column of equal values has no order.
     let equal = |point: &Point| [pairs(point)[0], 7.0];
     assert_eq!(row("", &with(0.5), equal), (Verdict::Shown, "no value".into()));
 }

@@ -1,7 +1,9 @@
-//! Records of results in `data/results`, which must equal the output of `wordline repro`, and the marks of their tables in the documents.
+//! Checks that the records in `data/results` equal the output of `wordline repro`, and checks the marks of
+//! their tables in the documents.
 //!
-//! `<!-- repro: PAPER/NAME -->` marks the position of a table. A record has the cells of the table, the digest of its rows, and the digest of
-//! the rows of the first seed. `UPDATE_DOCS=1` rewrites the records.
+//! `<!-- repro: PAPER/NAME -->` marks the position of a table in a document. A record has the cells of the
+//! table, the digest of its rows, and the digest of the rows of the first seed. `UPDATE_DOCS=1` rewrites the
+//! records.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +19,13 @@ use crate::show::table::record;
 mod store;
 use store::{entries, now, text};
 
-/// The mark of a table in a document, before its experiment.
+/// Mark of a table in a document; the experiment follows.
 const MARK: &str = "<!-- repro: ";
 
-/// Experiments on recorded traces, which have no rows without them, and no table.
+/// Experiments on recorded traces. Without the traces they have no rows, and so no table.
 const WITHOUT_ROWS: [&str; 2] = ["centaur/recorded", "peers/mqsim-traces"];
 
-/// The variable that names the records to be run.
+/// Environment variable that names the records to rerun.
 const NAMED: &str = "WORDLINE_RESULTS";
 
 /// Root folder of the repository.
@@ -32,12 +34,12 @@ pub(super) fn root() -> &'static Path {
     above.find(|folder| folder.join("docs/VALIDATION.md").is_file()).expect("there are documents")
 }
 
-/// The records of each experiment, the largest size and the most seeds first.
+/// The records of each experiment. Records at full scale with the most seeds come first.
 pub(super) fn stored() -> BTreeMap<String, Vec<Record>> {
     store::stored(root()).expect("the store is well formed")
 }
 
-/// The documents that may have tables.
+/// The documents that can contain tables.
 fn documents() -> Vec<String> {
     let paths = entries(&root().join("docs/validation")).expect("there are documents");
     paths.iter().map(|path| text(path).expect("a document is text")).collect()
@@ -49,13 +51,13 @@ fn options(record: &Record) -> Options {
     Options { quick, seed, seeds, ..Options::default() }
 }
 
-/// The outcome of the record's experiment, scaled down, with the first seed of its own, if the bands are held by it.
+/// The outcome of an experiment that the band tests have already run: scaled down, with the default seed.
 fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
     let is_usual = options.quick && options.seed == Options::default().seed;
     outcomes().iter().filter(|_| is_usual).find(|outcome| outcome.experiment == id)
 }
 
-/// Whether a record is one of those that are named, or all are wanted.
+/// Whether a record must be rerun, because it is named or all are.
 fn is_wanted(id: &str, old: &Record) -> bool {
     let Ok(named) = std::env::var(NAMED) else { return true };
     let is_old = || now(root(), id, &old.key).expect("an experiment") != old.key;
@@ -66,7 +68,8 @@ fn is_wanted(id: &str, old: &Record) -> bool {
     })
 }
 
-/// The record that the program gives in place of another one, where it is known, wanted, or `WORDLINE_LONG` is set.
+/// The present record of the program, in place of `old`. `None` unless the outcome is known, the record is
+/// wanted, or `WORDLINE_LONG` is set.
 fn found(id: &str, old: &Record, lab: &Lab, library: &Library) -> Option<Record> {
     let options = options(old);
     let long = std::env::var_os("WORDLINE_LONG").is_some();
@@ -90,7 +93,8 @@ fn found(id: &str, old: &Record, lab: &Lab, library: &Library) -> Option<Record>
     Some(record(&outcome, &options))
 }
 
-/// Whether a record is not what the program gives: in whole, or where that takes too long in the rows of the first seed.
+/// Whether a record differs from the output of the program. All cells are compared, or only the rows of the
+/// first seed if more would take too long.
 fn differs(id: &str, old: &Record, new: Option<&Record>) -> bool {
     let options = options(old);
     match new {
@@ -100,8 +104,8 @@ fn differs(id: &str, old: &Record, new: Option<&Record>) -> bool {
     }
 }
 
-/// In `make test` the scaled-down records are held to the digest of their first seed, but for those of experiments that take long; in `make
-/// long` each record to all of its cells.
+/// In `make test`, scaled-down records must match the digest of their first seed, except those of long
+/// experiments. In `make long`, all cells of every record must match.
 #[test]
 fn every_record_of_the_store_is_what_repro_gives() {
     let (lab, library) = (Lab::default(), Library::open(None).expect("well formed"));
@@ -132,7 +136,7 @@ fn every_record_of_the_store_is_what_repro_gives() {
     );
 }
 
-/// JSON with each innermost list or table, which is a row, on a line of its own.
+/// JSON with each innermost list or table (a row) on a line of its own.
 fn lines(value: &Json, depth: usize) -> String {
     let is_deep = |value: &Json| value.is_array() || value.is_object();
     let text = |value: &Json| lines(value, depth + 1);
@@ -166,8 +170,8 @@ fn every_experiment_has_its_records_and_its_table_in_a_document_once() {
     );
 }
 
-/// Our values next to published ones are printed by `repro`, never typed: a typed table becomes outdated
-/// silently.
+/// Documents get our values from `repro`, not by hand, because a table written by hand goes out of date
+/// unnoticed.
 #[test]
 fn no_table_in_the_documents_has_our_values_typed_by_hand() {
     let is_typed = |line: &&str| {

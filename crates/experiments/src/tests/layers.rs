@@ -1,4 +1,4 @@
-//! Attribution of keys without effect to the layers of an experiment.
+//! Tests that keys without effect are attributed to the layer that set them.
 
 use super::*;
 

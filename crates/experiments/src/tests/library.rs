@@ -1,4 +1,4 @@
-//! Available experiments: embedded ones, and those of a folder.
+//! Tests of the library: embedded experiments, and those of a folder.
 
 use super::*;
 

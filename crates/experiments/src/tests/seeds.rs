@@ -1,8 +1,9 @@
-//! Verdicts over several seeds.
+//! Tests of verdicts over several seeds.
 
 use super::*;
 
-/// Write amplification of the model times a factor that grows by `spread` per seed, from minus twice that on.
+/// A bench with the write amplification of the closed form times a factor. The factor grows by `spread` per
+/// seed, and begins two spreads below `around`.
 fn by_seed(spread: f64, around: f64) -> MadeUp<impl Fn(&Point) -> f64 + Sync> {
     MadeUp(move |point: &Point| model(point) * (around + spread * (point.seed as f64 - 2.0)))
 }
@@ -11,7 +12,8 @@ fn by_seed(spread: f64, around: f64) -> MadeUp<impl Fn(&Point) -> f64 + Sync> {
 fn a_row_is_judged_on_the_mean_over_seeds_and_its_interval() {
     let rows = |bench: &dyn Bench| outcome(WAF, 1, bench, false).expect("nothing fails").rows;
     let shown = |spread, around| rows(&by_seed(spread, around))[0].shown_verdict();
-    // Five seeds from 2 spreads below to 2 above: the interval has a half-width of 1.96 spreads, the band of 3 %.
+    // The five seeds lie from two spreads below to two spreads above. The half-width of the interval is 1.96
+    // spreads; the band is 3 %.
     assert_eq!(shown(0.001, 1.0), "within");
     assert_eq!(shown(0.01, 1.02), "within?");
     assert_eq!(shown(0.01, 1.04), "OUTSIDE?, no reason");
@@ -28,7 +30,8 @@ fn a_row_is_judged_on_the_mean_over_seeds_and_its_interval() {
 
 #[test]
 fn a_direction_is_judged_on_its_margins_paired_by_seed() {
-    // Each device varies far more with the seed than it differs from its neighbour, but all vary together.
+    // Each device varies much more with the seed than it differs from its neighbour, but all devices vary
+    // together.
     let together = MadeUp(|point: &Point| 10.0 * (1 + point.seed) as f64 - spare(point));
     let apart = MadeUp(|point: &Point| {
         let sign = if point.seed.is_multiple_of(2) { 1.0 } else { -1.2 };

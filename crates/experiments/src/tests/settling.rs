@@ -1,4 +1,4 @@
-//! Volumes that warm up their device in whole passes.
+//! Tests of volumes that warm up their device by whole passes.
 
 use super::*;
 
@@ -8,14 +8,15 @@ const SMALL_VOLUME: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
     [kind.sweep.precondition.filled]\nfraction = 1.0\n\
     [kind.sweep.workload.volume]\nprofile = \"ressd/hm_0\"\nqueue_depth = 4\nscale = 0.001\n";
 
-/// The points of a sweep of this volume that warms up its device by passes.
+/// The points of a sweep of this volume, with a warm-up by passes.
 fn points(settle: &str) -> Result<Vec<Point>> {
     let experiment = parse(&format!("{SMALL_VOLUME}settle = {{ {settle} }}\n"))?;
     let Kind::Sweep(sweep) = &experiment.kind else { panic!("a sweep") };
     sweep.points(&experiment.path, &Options::default())
 }
 
-/// A run of it that warms up until `flash.programs` changes by at most `within` from pass to pass, in at most `most` passes.
+/// A run of this volume. Its warm-up ends when `flash.programs` changes by at most `within` from pass to
+/// pass, or after `most` passes.
 fn warmed_up(within: f64, most: u32) -> Summary {
     let settle = format!("columns = [\"flash.programs\"], within = {within:?}, most = {most}");
     let points = points(&settle).expect("sound");

@@ -1,4 +1,4 @@
-//! Evaluation of a parameter set for a question: means over the places that it names.
+//! Evaluation of a cell parameter set for a question: means over the places that the question selects.
 
 mod levels;
 mod places;
@@ -20,74 +20,76 @@ use crate::error::Result;
 use levels::state_name;
 use programs::program;
 
-/// The results of a parameter set for a question. The field names are the columns of experiments.
+/// The results of a question to a parameter set. The field names are the column names of experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The parameter set.
+    /// Name of the parameter set.
     pub set: String,
-    /// Number of places that the means are over.
+    /// Number of places that the means are taken over.
     pub places: u64,
-    /// The states of the first place.
+    /// The states of the cells at the first place.
     pub states: Vec<StateResult>,
-    /// The read references of the question.
+    /// The read reference voltages of the question.
     pub references: Vec<f64>,
-    /// The best references for the first place.
+    /// The read references with the fewest bit errors at the first place.
     pub best_references: Vec<f64>,
     /// The pages of a word line.
     pub pages: Vec<PageResult>,
-    /// Raw bit error rate, mean of the pages.
+    /// Raw bit error rate, mean of all pages.
     pub error_rate: f64,
-    /// The same at the best references.
+    /// Raw bit error rate at the best references, mean of all pages.
     pub best_error_rate: f64,
     /// Mean bit errors of a page.
     pub page_errors: f64,
-    /// The same at the best references.
+    /// Mean bit errors of a page at the best references.
     pub best_page_errors: f64,
-    /// Bit errors of the worst page of all places, drawn at random.
+    /// Bit errors of the worst page of all places, with error counts drawn at random.
     pub most_page_errors: u32,
-    /// The same at the best references.
+    /// Bit errors of the worst page at the best references, with error counts drawn at random.
     pub best_most_page_errors: u32,
-    /// Differences between the word lines of a layer, where they are evaluated one by one.
+    /// Differences between the word lines of a layer, if the question evaluates word lines one by one.
     pub lines: LineResult,
-    /// Greatest share of the cells of a state, over all places, that lie below the best reference beneath the
-    /// state.
+    /// Greatest share of the cells of a state, over all places, that lie below the best reference beneath
+    /// that state.
     pub crossed_left: f64,
-    /// Greatest share that lie above the best reference over the state.
+    /// Greatest share of the cells of a state, over all places, that lie above the best reference over that
+    /// state.
     pub crossed_right: f64,
     /// `crossed_left` divided by `crossed_right`.
     pub crossed_left_by_right: f64,
-    /// Bits rewritten in place; empty where none were.
+    /// Bits rewritten in place; empty if none were.
     pub rewrite: RewriteResult,
-    /// Error-rate ratio of the worst to the best layer of a block (dV), mean over blocks; 1 for a single
+    /// Ratio of the error rates of a block's worst and best layer (dV), mean over blocks; 1 for a single
     /// layer.
     pub layer_ratio: f64,
     /// Greatest difference in dV between two consecutive blocks, in percent.
     pub layer_ratio_differs_percent: f64,
-    /// Role of the worst layer of the first block, or its number.
+    /// Role of the worst layer of the first block, or its number if it has no role.
     pub worst_layer: String,
-    /// The same of the best layer.
+    /// Role of the best layer of the first block, or its number if it has no role.
     pub best_layer: String,
-    /// BER_EP1: the share of cells of the erased state and P1 that are read as each other.
+    /// BER_EP1: the share of cells of the erased state and of P1 that are read as the other of the two.
     pub erased_to_p1: Spread,
-    /// Programs; zeros where the set has no parameters of programs.
+    /// Word-line programs; zeros if the set has no program parameters.
     pub program: ProgramResult,
-    /// Reads that begin with the default references; zeros where the set has no parameters of reads.
+    /// Reads that begin with the default references; zeros if the set has no read parameters.
     pub retries: RetryResult,
-    /// Reads that begin where the last read of the layer ended, in quarters of the retry table (two bits of
-    /// state).
+    /// Reads that begin where the last read of the same layer ended. The start is stored in two bits, as a
+    /// quarter of the retry table.
     pub aware_retries: RetryResult,
-    /// Reduction of the mean retries by the latter, in percent.
+    /// Reduction of the mean number of retries by these stored starts, in percent.
     pub aware_reduction_percent: f64,
-    /// Increase of VStart of the layer in millivolts, in tens, up to which its errors stay within the worst
-    /// layer's; 0 where several layers are asked for.
+    /// Greatest increase of VStart, in multiples of 10 mV, with which the layer has no more errors than the
+    /// worst layer; 0 if the question selects several layers.
     pub safe_start_mv: f64,
-    /// Decrease of VFinal of the layer in millivolts, in tens, up to which its errors stay within the worst layer's; 0
-    /// where several layers are asked for.
+    /// Greatest decrease of VFinal, in multiples of 10 mV, with which the layer has no more errors than the
+    /// worst layer; 0 if the question selects several layers.
     pub safe_final_mv: f64,
 }
 
 impl Evaluation {
-    /// An answer of zeros in the shape of answers for TLC cells, for the names of its columns.
+    /// An evaluation filled with zeros, with the lists of a TLC cell. Experiments take their column names
+    /// from it.
     pub fn shape() -> Self {
         let state = |n: usize| StateResult { name: state_name(n), ..StateResult::default() };
         let page = |n: usize| PageResult { name: format!("p{n}"), ..PageResult::default() };

@@ -1,18 +1,18 @@
-//! Word lines of a layer: the order of their programs, and their differences.
+//! Word lines of a layer: program order within a block, and differences between word lines.
 
 use wordline_kernel::Seed;
 use wordline_nand::cell::{CellLocation, drawn_count};
 
-/// Order in which the word lines of a block are programmed (cubeFTL, figure 12).
+/// Program order of the word lines of a block (cubeFTL, figure 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Layer by layer.
+    /// All word lines of a layer, then those of the next layer.
     Horizontal,
-    /// All layers of the first word line, then of the next.
+    /// The first word line of every layer, then the second word line of every layer, and so on.
     Vertical,
-    /// The first word line of each layer goes one layer ahead of the others.
+    /// Layer by layer, with the first word line one layer ahead of the others.
     Mixed,
-    /// The first word line of each layer, then the others layer by layer.
+    /// The first word line of every layer, then the other word lines layer by layer.
     LeadersFirst,
 }
 
@@ -24,7 +24,7 @@ impl Order {
         Some([Self::Horizontal, Self::Vertical, Self::Mixed, Self::LeadersFirst][at])
     }
 
-    /// Layer and word line of each program of a block.
+    /// Layer and word line of each program of a block, in program order.
     fn programs(self, layers: u32, lines: u32) -> Vec<(u32, u32)> {
         let of_layer = |layer: u32, from: u32| (from..lines).map(move |line| (layer, line));
         match self {
@@ -46,8 +46,8 @@ impl Order {
         }
     }
 
-    /// For each word line of a block, layer by layer, the number of its eight neighbours that are programmed
-    /// after it.
+    /// The number of neighbours that are programmed later than a word line, for each word line of a block,
+    /// layer by layer. A word line has up to eight neighbours.
     pub(super) fn later_neighbours(self, layers: u32, lines: u32) -> Vec<u32> {
         let mut turn = vec![0; (layers * lines) as usize];
         for (n, (layer, line)) in self.programs(layers, lines).into_iter().enumerate() {
@@ -71,20 +71,22 @@ impl Order {
 /// Differences between the word lines of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LineResult {
-    /// Error-rate ratio of the worst to the best word line of a layer (dH), mean over layers.
+    /// Ratio of the error rates of a layer's worst and best word line (dH), mean over layers.
     pub ratio: f64,
-    /// The same with errors drawn at random.
+    /// The ratio dH with error counts drawn at random.
     pub drawn_ratio: f64,
-    /// Range of the drawn errors of a layer, relative to the range of word lines that differ by chance alone.
+    /// Range of the drawn error counts in a layer, divided by the range expected from counting statistics
+    /// alone.
     pub in_counting_errors: f64,
 }
 
-/// The mean range of this many normal variables, up to eight, in deviations (David, Order Statistics: 1.128,
+/// Mean range of n normal variables, in standard deviations, at index n (David, Order Statistics: 1.128,
 /// 1.693, 2.059 ...).
 const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
 impl LineResult {
-    /// Evaluates the error rates of word lines, layer by layer, each of `bits` bits.
+    /// Compares the error rates of word lines within each layer. `rates` are in the order of layers, `bits`
+    /// is the size of a word line.
     pub(super) fn of(rates: &[(CellLocation, f64)], bits: f64, seed: Seed) -> Self {
         let mut random = seed.stream("cells.lines", 0);
         let (mut sums, mut layers) = ([0.0; 3], 0.0);
@@ -123,13 +125,13 @@ mod tests {
             programs.sort_unstable();
             programs.dedup();
             assert_eq!(programs.len(), 24, "{order:?}");
-            // Beside each other 6 x 3, above 5 x 4, across 2 x 5 x 3.
+            // Neighbouring pairs of word lines: 6 x 3 in a layer, 5 x 4 between layers, 2 x 5 x 3 diagonal.
             assert_eq!(order.later_neighbours(6, 4).iter().sum::<u32>(), 18 + 20 + 30, "{order:?}");
         }
         assert_ne!(Order::Horizontal.later_neighbours(6, 4), Order::Vertical.later_neighbours(6, 4));
     }
 
-    /// Figure 12(c): no follower before the leader of its layer.
+    /// Figure 12(c): no word line is programmed before the leader of its layer.
     #[test]
     fn leaders_go_ahead_in_the_mixed_order() {
         let order = Order::Mixed.programs(3, 3);
@@ -137,7 +139,7 @@ mod tests {
         assert_eq!(order[7..], [(2, 1), (2, 2)]);
     }
 
-    /// Section 4.1.3: all word lines but those of the first vertical layer may be followers.
+    /// Section 4.1.3: all word lines except the first of each layer may be followers.
     #[test]
     fn leaders_may_all_go_first() {
         let order = Order::LeadersFirst.programs(3, 3);

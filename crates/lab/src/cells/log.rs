@@ -1,4 +1,4 @@
-//! Parquet file of the levels of answers: a row for each state at each value of a key.
+//! Parquet file with the states of evaluations along a key: one row for each state at each value of the key.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::log::reason;
 use crate::output::Output;
 
-/// The columns: the value of the key, the state, its mean, its deviation, its share of cells left behind, and
-/// the default and the best reference above it, which the highest state does not have.
+/// The columns. `left` is the share of cells that a reprogram left below the others. `reference` and
+/// `best_reference` lie above the state; the highest state has none, and both are NaN.
 const SCHEMA: &str = "message level {
     required binary value (UTF8);
     required binary state (UTF8);
@@ -26,7 +26,7 @@ const SCHEMA: &str = "message level {
     required double best_reference;
 }";
 
-/// Writes the states of answers to `path`; absent values are NaN.
+/// Writes the states of evaluations to `path`, each evaluation with the value of its key.
 ///
 /// # Errors
 /// [`Error::File`] if `path` cannot be written.

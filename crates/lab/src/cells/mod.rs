@@ -1,5 +1,5 @@
-//! Cells on their own: levels, reads and programs for a place and a condition, or over a population of
-//! places.
+//! The cell model without a device: threshold voltages, reads and programs at one place and condition, or
+//! over a population of places.
 
 mod answer;
 mod lines;
@@ -27,8 +27,7 @@ use wordline_nand::cell::{CellSet, CellsFile};
 use crate::config::{self, embedded};
 use crate::error::{Error, Result};
 
-/// Loads the parameter set `name`, embedded or from the file at that path. The error lists everything that is
-/// wrong.
+/// Loads the parameter set `name`: an embedded set, or the file at that path. The error lists every fault.
 pub fn set(name: &str) -> Result<CellSet> {
     let tree = config::cells(name)?;
     config::schema::complaints_of::<CellsFile>(&tree).into_result(()).map_err(Error::Config)?;
@@ -37,7 +36,7 @@ pub fn set(name: &str) -> Result<CellSet> {
     file.check().map_err(|wrong| Error::Config(config::with_origins(wrong, &tree)))
 }
 
-/// The names of the parameter sets that the program carries.
+/// The names of the embedded parameter sets.
 pub fn names() -> Vec<&'static str> {
     embedded::names(embedded::CELLS)
 }

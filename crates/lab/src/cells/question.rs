@@ -1,4 +1,4 @@
-//! A question to a parameter set: conditions, places, and parameters of reads and programs.
+//! A question to a cell parameter set: condition of the cells, places, and parameters of reads and programs.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
@@ -10,73 +10,75 @@ use super::lines::Order;
 use crate::error::{Error, Result};
 use crate::words::found_and_wanted;
 
-/// Blocks and chips that a population may have. Chosen: seconds of work.
+/// Greatest number of blocks and of chips in a population. Chosen: a question then takes seconds.
 const MOST: u32 = 10_000;
 
-/// Which cells, their history, and how they are programmed and read. Keys that are left out are those of new
-/// cells, just programmed with the parameters of the data sheet.
+/// The selection of cells, their history, and the parameters of their programs and reads. The defaults
+/// describe new cells just after a program with data-sheet parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Question {
-    /// P/E cycles.
+    /// Number of P/E cycles.
     pub cycles: f64,
     /// Retention time in hours.
     pub hours: f64,
     /// Temperature during retention, in degrees Celsius.
     pub celsius: f64,
-    /// Reads of the block since the program.
+    /// Reads of the block since the cells were programmed.
     pub reads: f64,
-    /// Reprograms of each neighbour after these cells were programmed.
+    /// Reprograms of each neighbour since the cells were programmed.
     pub again: f64,
-    /// History of reprograms in MLC mode, beginning with ER to P3: L for a rewrite of the low bit, H for one
-    /// of the high bit, + for a move of all four states up by one, - alone for none. Empty: all bits of a
+    /// History of reprograms in MLC mode, which begins with states ER to P3. L rewrites the low bit, H the
+    /// high bit, + moves all four states up by one, and a single - means no reprogram. Empty: all bits of a
     /// cell were programmed at once.
     pub history: String,
-    /// Whether all states of the cells are evaluated, not only the four that hold two bits in the end.
+    /// Whether all states of the cells are evaluated. Otherwise only the four states that hold the two bits
+    /// after the history.
     pub all_states: bool,
-    /// Layers of the super layer in which word lines are reprogrammed in any order.
+    /// Layers of a super layer, whose word lines are reprogrammed in any order.
     pub super_layer: u32,
-    /// A layer, by its number from the top or by its role: alpha, beta, kappa, omega. Empty: all layers.
+    /// A layer, by its number from the top or by its role (alpha, beta, kappa, omega). Empty: all layers.
     pub layer: String,
-    /// Chips of the population.
+    /// Number of chips in the population.
     pub chips: u32,
-    /// Blocks of each chip.
+    /// Number of blocks of each chip.
     pub blocks: u32,
-    /// Data size of a page.
+    /// Size of a page without its spare bytes.
     pub page_size: Bytes,
     /// Increase of VStart, in millivolts.
     pub start_margin: f64,
     /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
-    /// Whether every verify that may be skipped is skipped.
+    /// Whether the program skips every verify that is safe to skip.
     pub skip: bool,
-    /// A programmed state, from 1, of which more verifies are skipped; 0 for none.
+    /// A programmed state, from 1, of which `skip_more` additional verifies are skipped; 0 for none.
     pub skip_state: u32,
-    /// Verifies skipped beyond the allowed ones.
+    /// Number of verifies skipped beyond the safe ones, for the state `skip_state`.
     pub skip_more: u8,
-    /// Whether word lines follow a leader of their layer (cubeFTL, section 4.1): the window narrows by the
-    /// margin that the leader's BER_EP1 leaves right after a program with default parameters.
+    /// Whether word lines follow the leader of their layer (cubeFTL, section 4.1). A follower has a narrower
+    /// program window. The reduction depends on the leader's BER_EP1 right after its program with default
+    /// parameters.
     pub follow: bool,
-    /// The allowed BER_EP1.
+    /// Limit of BER_EP1 for a follower.
     pub follow_limit: f64,
-    /// Distance of a leader's BER_EP1 below the limit that allows the whole margin; less allows a part in
-    /// proportion.
+    /// Distance of the leader's BER_EP1 below the limit at which a follower gets the whole margin. With a
+    /// smaller distance it gets a proportional part.
     pub follow_spare: f64,
-    /// The whole margin of VStart and VFinal together, in millivolts.
+    /// Greatest margin of a follower, VStart and VFinal together, in millivolts.
     pub follow_margin: f64,
-    /// Share of the margin that goes to VStart.
+    /// Share of the margin that is applied to VStart; the rest is applied to VFinal.
     pub follow_start: f64,
     /// Whether word lines of a layer are evaluated one by one.
     pub lines: bool,
-    /// Order in which the word lines of a block are programmed, which decides how many of its eight
-    /// neighbours are programmed after each: horizontal, vertical, mixed or leaders-first. Empty: later
-    /// neighbours are ignored.
+    /// Program order of the word lines of a block: horizontal, vertical, mixed or leaders-first. It decides
+    /// how many of its eight neighbours are programmed after a word line. Empty: neighbours that are
+    /// programmed later have no effect.
     pub order: String,
-    /// Shift of each reference, the lowest first; empty for none.
+    /// Shift of each read reference, from the lowest, in the voltage unit of the set; empty for none.
     pub offsets: Vec<f64>,
-    /// Shift of all references, added to `offsets`.
+    /// Shift of all read references, added to `offsets`.
     pub offset: f64,
-    /// Effects that are left out.
+    /// Names of the effects to switch off.
     pub without: Vec<String>,
 }
 
@@ -115,30 +117,30 @@ impl Default for Question {
     }
 }
 
-/// A question checked against its parameter set.
+/// A question that fits its parameter set.
 #[derive(Clone, Debug)]
 pub struct CheckedQuestion {
     /// The question as asked.
     pub question: Question,
-    /// The stress of the cells.
+    /// Stress of the cells: cycles, retention, reads.
     pub condition: Condition,
-    /// The effects that are switched on.
+    /// The effects that are evaluated.
     pub effects: Effects,
-    /// The places, layer by layer in each block.
+    /// The places to evaluate: layer by layer in each block.
     pub places: Vec<CellLocation>,
-    /// Word lines of a layer.
+    /// Number of word lines of a layer.
     pub word_lines: u32,
-    /// The lowest state and the coding of cells in MLC mode.
+    /// Lowest state and coding of cells in MLC mode.
     pub two_bits: Option<(usize, Coding)>,
-    /// The bits that were rewritten to get there, if any.
+    /// The bits that were rewritten, in order, if the history has only rewrites.
     pub rewritten: Option<Vec<Bit>>,
-    /// Number of reprograms of the cells.
+    /// Number of reprograms of each cell.
     pub moves: u32,
-    /// The order of the programs of a block, where it matters.
+    /// Program order of the word lines of a block, if the question gives one.
     pub order: Option<Order>,
 }
 
-/// The history of cells in MLC mode that were programmed once.
+/// The `history` of cells in MLC mode without a reprogram.
 const NOT_REWRITTEN: &str = "-";
 
 pub(super) const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
@@ -147,12 +149,13 @@ pub(super) fn invalid_key(found: impl Into<String>, wanted: impl Into<String>) -
     Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
 }
 
-/// Parses the value of `key` in an argument: as in TOML, words without quotation marks.
+/// Parses the value of `key` in an argument. Values are written as in TOML, but text needs no quotation
+/// marks.
 fn parse_value(key: &str, text: &str) -> toml::Value {
     let read = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
     match (key, value) {
-        // A layer is a name, even where it is a number; most other numbers are fractions.
+        // Text keys stay text even if the value is a number. Most other numbers are fractions.
         ("layer" | "history" | "order", value) => value.as_str().unwrap_or(text).into(),
         ("chips" | "blocks" | "skip_state" | "skip_more" | "super_layer", value) => value,
         (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
@@ -188,7 +191,7 @@ impl Question {
     /// Checks the question against `set`.
     ///
     /// # Errors
-    /// Everything that is wrong, by key.
+    /// Every fault of the question, by key.
     pub fn check(&self, set: &CellSet) -> Result<CheckedQuestion> {
         let mut wrong = Complaints::default();
         let numbers = [
@@ -254,7 +257,7 @@ impl Question {
         })
     }
 
-    /// Complains about keys without effect on `set`, and about values outside of its range.
+    /// Complains about keys that have no effect on `set`, and about values outside of its range.
     fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
         let new = Self::default();
         let measured = set.retention.is_none() && !matches!(set.base, wordline_nand::cell::Base::Measured(_));
@@ -298,7 +301,7 @@ impl Question {
         }
     }
 
-    /// The bits that were rewritten, one after the other, if the history has only rewrites.
+    /// The rewritten bits in order, if the history has only rewrites.
     fn rewritten(&self) -> Option<Vec<Bit>> {
         match self.history.as_str() {
             "" => None,
@@ -307,7 +310,7 @@ impl Question {
         }
     }
 
-    /// The lowest state and the coding that the history leads to.
+    /// The lowest state and the coding after the history.
     fn two_bits(
         &self,
         set: &CellSet,

@@ -1,4 +1,4 @@
-//! Report on the cells along a key: the states at each value, and the bit errors.
+//! HTML report on the cells for several values of a key: states and bit errors.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,20 +10,20 @@ use crate::output::ReportFolder;
 use crate::provenance::Provenance;
 use crate::report::{Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, escaped, made_by};
 
-/// Points of the curve of a state. Chosen: enough for a bell to look round.
+/// Points on the curve of a state. Chosen: enough for a smooth bell.
 const POINTS: usize = 60;
-/// Deviations drawn on both sides of the mean of a state.
+/// Standard deviations drawn on each side of the mean of a state.
 const REACH: f64 = 5.0;
 
-/// A value of the key, and its answer: a point of a curve.
+/// A point of a curve: a value of the key, and its evaluation.
 #[derive(Serialize)]
 struct Point<'a> {
     value: &'a str,
     answer: &'a Evaluation,
 }
 
-/// Writes a report into a folder and replaces the one there: `report.html`, one page that needs no network,
-/// `answers.json` and `charts/NAME.vl.json`. `command` is the command line that made it.
+/// Writes a report to a folder, and replaces the report there: `report.html`, which needs no network,
+/// `answers.json` and `charts/NAME.vl.json`. `command` is the command line that made the report.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -67,7 +67,7 @@ fn html(key: &str, answers: &[(String, Evaluation)], charts: &[Chart], command: 
     report.html()
 }
 
-/// A sentence on the values with the fewest and the most wrong bits.
+/// A sentence that names the values of the key with the fewest and the most bit errors.
 fn verdict(key: &str, answers: &[(String, Evaluation)]) -> Option<String> {
     let by_rate =
         |a: &&(String, Evaluation), b: &&(String, Evaluation)| a.1.error_rate.total_cmp(&b.1.error_rate);
@@ -78,7 +78,7 @@ fn verdict(key: &str, answers: &[(String, Evaluation)]) -> Option<String> {
     ))
 }
 
-/// The table of the terminal, with the number of each text.
+/// The table as on the terminal, with the number behind each text.
 fn sheet(key: &str, answers: &[(String, Evaluation)]) -> Sheet {
     let text = |value: &String| SheetCell::of_text(value.clone());
     let cells = |(value, answer): &(String, Evaluation)| {
@@ -91,18 +91,18 @@ fn sheet(key: &str, answers: &[(String, Evaluation)]) -> Sheet {
     Sheet { name: format!("Along {key}"), heads, rows: answers.iter().map(cells).collect() }
 }
 
-/// The charts of answers along a key.
+/// The charts of the evaluations along a key.
 pub(crate) fn charts(key: &str, answers: &[(String, Evaluation)]) -> Vec<Chart> {
     vec![states(key, answers), errors(key, answers)]
 }
 
-/// The density of cells of a state with this mean and deviation at `voltage`.
+/// Density, at `voltage`, of a normal distribution with this mean and standard deviation.
 fn density(mean: f64, deviation: f64, voltage: f64) -> f64 {
     let x = (voltage - mean) / deviation;
     libm::exp(-x * x / 2.0) / (deviation * (2.0 * std::f64::consts::PI).sqrt())
 }
 
-/// Threshold voltages, a panel for each value.
+/// Chart of threshold voltages, with a panel for each value of the key.
 fn states(key: &str, answers: &[(String, Evaluation)]) -> Chart {
     let mut data = Vec::new();
     for (value, answer) in answers {
@@ -134,7 +134,7 @@ fn states(key: &str, answers: &[(String, Evaluation)]) -> Chart {
     chart("states", "Threshold voltages", caption, spec)
 }
 
-/// Bit errors at the default and the best references.
+/// Chart of bit errors at the default and at the best references.
 fn errors(key: &str, answers: &[(String, Evaluation)]) -> Chart {
     let mut data = Vec::new();
     for (value, answer) in answers {

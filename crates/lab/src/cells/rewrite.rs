@@ -1,36 +1,37 @@
-//! Bits rewritten in place: their states afterwards, and the moves.
+//! Bits rewritten in place: the states after the rewrites, and how far cells move.
 
 use serde::Serialize;
 use wordline_nand::cell::{Base, Bit, CellSet, TwoBitCoding};
 
-/// Positions of two bits in eight states after some rewrites, and the moves of the last one. Texts are as in
-/// the figures of ReSSD.
+/// The states of two-bit cells after some rewrites, and the moves of the last rewrite. Texts have the form of
+/// ReSSD's figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RewriteResult {
-    /// The states: P2 to P5.
+    /// First and last state in use, such as P2 to P5.
     pub states: String,
-    /// Their codes, high bit and low bit, the lowest state first.
+    /// The two-bit codes of the states in use, high bit first, from the lowest state.
     pub codes: String,
     /// The two numbers that the hardware stores: RPCnt and Distribution ID.
     pub stored: String,
-    /// The transitions of each code in the last rewrite: with the bit unchanged, then with the bit changed.
+    /// The codes that each code can become in the last rewrite: first with the bit unchanged, then with the
+    /// bit changed.
     pub changes: String,
-    /// The fewest states that a cell moves by in the last rewrite.
+    /// Fewest states that a cell moves up in the last rewrite.
     pub least_states: f64,
-    /// The most.
+    /// Most states that a cell moves up in the last rewrite.
     pub most_states: f64,
-    /// The mean, for random data.
+    /// Mean number of states that a cell moves up in the last rewrite, for random data.
     pub mean_states: f64,
-    /// The share of cells that do not move, for random data.
+    /// Share of cells that keep their state in the last rewrite, for random data.
     pub still: f64,
-    /// The mean rise of the threshold voltage in the last rewrite, in the units of the set.
+    /// Mean rise of the threshold voltage in the last rewrite, in the voltage unit of the set.
     pub mean_rise: f64,
-    /// The greatest one.
+    /// Greatest rise of the threshold voltage in the last rewrite.
     pub most_rise: f64,
 }
 
 impl RewriteResult {
-    /// After `history`, in the cells of `set`.
+    /// The result of the rewrites in `history`, with the cells of `set`.
     pub fn of(set: &CellSet, history: &[Bit]) -> Self {
         let coding = TwoBitCoding::of_history(history).expect("the history was checked");
         let name = |state: usize| if state == 0 { "ER".to_owned() } else { format!("P{state}") };
@@ -48,7 +49,7 @@ impl RewriteResult {
         answer
     }
 
-    /// Sets the moves of states in the rewrite of `bit`.
+    /// Sets the results of the last rewrite, which wrote `bit`.
     fn set_last_rewrite(&mut self, set: &CellSet, old: TwoBitCoding, new: TwoBitCoding, bit: Bit) {
         let mean = |state: usize| match &set.base {
             Base::Programmed(states) => states[state].mean,

@@ -1,4 +1,4 @@
-//! Evaluation of a question for several values of a key.
+//! Evaluates a question for several values of a key.
 
 use wordline_nand::cell::CellSet;
 
@@ -6,8 +6,8 @@ use super::answer::Evaluation;
 use super::question::{KEY_AND_VALUE, Question, invalid_key};
 use crate::error::Result;
 
-/// Evaluates `set` for each value of a key: `first` has the key and its values, separated by commas, `others`
-/// hold for all of them. Returns the key, and each value with its answer.
+/// Evaluates `set` for each value of a key. `first` is the key and its values, separated by commas. `others`
+/// are arguments for all values. Returns the key, and each value with its evaluation.
 ///
 /// # Errors
 /// If an argument is not a key with a value, or a question does not fit the set.

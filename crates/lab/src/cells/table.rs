@@ -1,10 +1,10 @@
-//! Tables of answers for a terminal.
+//! Tables of evaluations for a terminal.
 
 use wordline_kernel::counted;
 
 use super::answer::Evaluation;
 
-/// Aligns rows of cells in columns: the first to the left, the others to the right.
+/// Aligns rows in columns: the first column to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
@@ -38,7 +38,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// A table of one answer: states, references, pages, programs and reads.
+/// A table of one evaluation: states, references, pages, programs and reads.
 pub fn table(answer: &Evaluation) -> String {
     let mut text = format!("{}, {}\n\n", answer.set, counted(answer.places, "place"));
     let mut states = vec![row(&["state", "mean", "deviation", "reference above", "best"])];
@@ -58,7 +58,7 @@ pub fn table(answer: &Evaluation) -> String {
     text
 }
 
-/// The results of programs, reads and layers, one a line.
+/// The results of programs, reads and layers, one per row.
 fn facts(answer: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["errors between ER and P1".to_owned(), rate(answer.erased_to_p1.mean)]];
     let mut say = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
@@ -88,11 +88,11 @@ fn facts(answer: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// The heads of the columns of a curve, after the key.
+/// Column titles of a curve, after the column of the key.
 pub(super) const CURVE: [&str; 6] =
     ["bit errors", "at best references", "ER to P1", "retried", "retries", "program"];
 
-/// The texts below these heads, and their numbers.
+/// The text of each column, and its number.
 pub(super) fn curve_numbers(answer: &Evaluation) -> [(String, f64); 6] {
     let Evaluation { retries, program, .. } = answer;
     let rates = [answer.error_rate, answer.best_error_rate, answer.erased_to_p1.mean];
@@ -102,7 +102,7 @@ pub(super) fn curve_numbers(answer: &Evaluation) -> [(String, f64); 6] {
     [errors, at_best, erased, again, (format!("{:.1}", retries.mean), retries.mean), program]
 }
 
-/// Answers along a key: a line for each of its values.
+/// A table with one line for each value of the key.
 pub fn curve(key: &str, answers: &[(String, Evaluation)]) -> String {
     let heads: Vec<&str> = std::iter::once(key).chain(CURVE).collect();
     let mut rows = vec![row(&heads)];

@@ -26,7 +26,7 @@ fn leads_to(value: &toml::Value, key: &str) -> bool {
     key.split('.').try_fold(value, |inside, key| inside.get(key)).is_some()
 }
 
-/// The keys of all numbers and times of a table, with dots.
+/// Collects the dotted keys of all numbers and times of a table.
 fn numbers(value: &toml::Value, key: &str, all: &mut Vec<String>) {
     match value {
         toml::Value::Table(table) => {
@@ -91,7 +91,7 @@ fn an_error_in_a_file_names_its_line() {
     assert!(set(&path.display().to_string()).expect_err("a key is misspelled").to_string().contains("layrs"));
 }
 
-/// Table 2 of ReSSD: histories of rewrites have distinct codings, and impossible ones name their key.
+/// Table 2 of ReSSD: every history of rewrites has its own coding. An impossible history is refused by key.
 #[test]
 fn cells_that_are_programmed_again_have_codings_and_more_errors() {
     let ask = |text: &str| {

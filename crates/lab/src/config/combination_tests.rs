@@ -1,28 +1,28 @@
-//! Refused combinations of device features: each feature with each other one, and the table of
-//! docs/combinations.md that lists them. `UPDATE_DOCS=1` rewrites it.
+//! Refused combinations of device features. The test tries every pair and compares the result with the table
+//! in docs/combinations.md. `UPDATE_DOCS=1` rewrites the table.
 
 use std::path::Path;
 
 use super::*;
 
-/// The device that the features are added to, with room for any two of them.
+/// The device that the features are added to. It has enough capacity for any two of them.
 const BASE: &str = "part.geometry.blocks_per_plane=64;part.geometry.layers=4;ftl.over_provisioning=0.7";
 
 /// The key of the designs of a feature.
 const DESIGNS: &str = "designs=";
 
-/// A second pool, and the design that chooses the pool of a page.
+/// A second pool, and the design that selects the pool of a page.
 const POOLS: &str = "pools=[{ part = { base = 'centaur-slc-2d', geometry.blocks_per_plane = 64, geometry.pages_per_block = 16, \
     geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, dies_per_package = 1, planes_per_row = 1 } }];\
     designs='centaur';design.centaur={ least = '4KiB', condition = '8KiB', most = '16KiB', migration = false }";
 
-/// The mapping unit of a block map on a one-shot part: a program unit.
+/// The mapping unit for block-level mapping on a one-shot part: a program unit.
 const UNIT: &str = "ftl.mapping.unit='24KiB'";
 
 const SLC: &str = "part.timing.slc={ read = '20us', program = '100us', erase = '1ms' };ftl.slc_cache={ blocks = 2 };\
     ftl.router={ policy = 'slc-cache' }";
 
-/// Each feature with its settings. Two that set one key to different values cannot be combined.
+/// Each feature with its settings. Two features that set one key to different values cannot be combined.
 fn features() -> Vec<(&'static str, String)> {
     let answering = |seam: &str| format!("designs='answering';design.answering.seams=['{seam}']");
     let mut all = vec![
@@ -68,7 +68,7 @@ fn features() -> Vec<(&'static str, String)> {
     all
 }
 
-/// The settings of several features, with one list of all their designs; none where they give one key
+/// The settings of several features, with all their designs in one list; `None` if they set one key to
 /// different values.
 fn together(of: &[&str]) -> Option<Vec<String>> {
     let mut all: Vec<String> = BASE.split(';').map(str::to_owned).collect();
@@ -89,7 +89,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
         all.push(setting.to_owned());
     }
     if all.iter().any(|setting| setting == "part.geometry.one_shot=false") {
-        // There a program writes a page of each plane.
+        // A program of a part without one-shot programming writes a page of each plane.
         all.iter_mut()
             .filter(|setting| **setting == UNIT)
             .for_each(|unit| *unit = "ftl.mapping.unit='8KiB'".into());
@@ -105,7 +105,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// The complaints about a device with these settings, one a line.
+/// The complaints about a device with these settings, one per line.
 fn refusal(settings: &[String]) -> Option<String> {
     let registry = Registry::default().with_design::<super::scripted_design::ScriptedDesign>();
     let mut layered = load::preset(&registry, "tiny-tlc").expect("a preset");
@@ -118,7 +118,7 @@ fn refusal(settings: &[String]) -> Option<String> {
     }
 }
 
-/// The table of refused combinations: a row for each pair, with the message.
+/// The table of refused combinations: a row for each pair, with its message.
 fn table() -> String {
     let all = features();
     let mut out = "| feature | beside | the key, and what is wanted |\n|---|---|---|\n".to_owned();
@@ -131,7 +131,7 @@ fn table() -> String {
             pairs += 1;
             let Some(wrong) = refusal(&both) else { continue };
             let first = wrong.lines().next().unwrap_or_default();
-            // The text before the key is the origin of its value.
+            // A complaint begins with the origin of the value, then the key.
             let key = first.split_once(": found").map_or(first, |(key, _)| key);
             let key = key
                 .rsplit(": ")

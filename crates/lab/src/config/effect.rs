@@ -1,9 +1,10 @@
-//! Keys without effect on a device: a table of the condition of each. A user who set such a key gets an
-//! error; a key that a lower layer set for a device which a higher layer replaced is dropped.
+//! Keys without effect on a device. A table has the condition under which each key has an effect. A user who
+//! sets a key without effect gets an error. If a lower layer set the key, and a higher layer then replaced
+//! the device, the key is dropped.
 //!
-//! The keys of a part describe a chip, independent of the device around it: one has no effect only if it was
-//! set as a change of the part for this device. The table leaves out keys that describe the chip and go with
-//! others: its name, size, layers and spare bytes.
+//! The keys of a part describe the chip, independent of the device. They count only if they were set as a
+//! change of the part for this device. The table leaves out the chip's name, size, layers and spare bytes,
+//! which describe the chip.
 
 use serde_json::{Value as Json, json};
 use wordline_designs::SelectedDesigns;
@@ -22,15 +23,15 @@ use super::tree::{Node, Origin, TAG};
 
 /// A condition under which some keys have an effect.
 pub struct Condition {
-    /// The keys, each with all below it.
+    /// The keys, each including all keys below it.
     pub keys: &'static [&'static str],
-    /// The keys that decide whether they have an effect.
+    /// The keys that the condition depends on.
     gates: &'static [&'static str],
-    /// Whether the keys have an effect.
+    /// Whether the condition is met.
     is_effective: fn(&Config) -> bool,
-    /// The condition, as messages state it.
+    /// The condition as messages write it.
     wants: &'static str,
-    /// The reason why they have none otherwise.
+    /// The reason why the keys have no effect otherwise.
     reason: &'static str,
 }
 
@@ -293,23 +294,23 @@ fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {
     config.file.faults.iter().any(is)
 }
 
-/// Whether the failure policy as a whole has nothing to do.
+/// Whether no failure can occur, so that the failure policy is unused.
 fn has_no_failures(config: &Config) -> bool {
     !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase))
         && !has_read_failures(config)
 }
 
-/// Whether a read of some page may fail at first.
+/// Whether the first read of a page may fail.
 fn has_read_failures(config: &Config) -> bool {
     any_fault(config, |rule| rule.fails == Fails::Read) || has_cell_model(config)
 }
 
-/// Whether the cells of some part decide which reads fail.
+/// Whether the cell model of some part decides which reads fail.
 fn has_cell_model(config: &Config) -> bool {
     config.pools.iter().any(|pool| pool.part.read_levels().is_some())
 }
 
-/// Whether a submission queue has this priority. True where priorities do not apply.
+/// Whether a submission queue has this priority. True if the device has no queue priorities.
 fn has_priority(config: &Config, letter: char) -> bool {
     let nvme = &config.file.front.nvme;
     match &nvme.arbitration {
@@ -322,7 +323,7 @@ fn has_priority(config: &Config, letter: char) -> bool {
     }
 }
 
-/// The defaults of all keys, for a device with this many tables `[[pools]]`.
+/// The defaults of all keys, for a device with this many `[[pools]]` tables.
 fn defaults(pools: usize) -> Json {
     let pool = json!({ "frontier": FrontierKind::default() });
     let (front, buffer, ftl) = (FrontFile::default(), BufferFile::default(), FtlFile::default());
@@ -331,18 +332,19 @@ fn defaults(pools: usize) -> Json {
 
 /// A key without effect on a device.
 pub(super) struct IneffectiveKey {
-    /// The key, with all below it.
+    /// The key, including all keys below it.
     pub key: String,
-    /// The keys that decide whether it has one.
+    /// The keys that the condition depends on.
     pub gates: &'static [&'static str],
-    /// The condition, as the message states it.
+    /// The condition as the message writes it.
     pub wanted: String,
-    /// Whether its default is refused as well, where it is set above the keys that decide, or by an argument.
+    /// Whether the key is refused even with its default value, if an argument or a layer above the gates set
+    /// it.
     pub even_default: bool,
 }
 
 impl IneffectiveKey {
-    /// The keys of a condition that does not hold.
+    /// The keys of a condition that is not met.
     fn of(condition: &Condition) -> impl Iterator<Item = Self> + '_ {
         let Condition { keys, gates, wants, reason, .. } = condition;
         keys.iter().map(move |key| Self {
@@ -353,7 +355,8 @@ impl IneffectiveKey {
         })
     }
 
-    /// Whether the key counts as set at `origin`. A file may hold all keys of a device, with their defaults.
+    /// Whether the key counts as set at `origin`. A default value usually does not count: a file may list all
+    /// keys of a device.
     fn is_set(&self, tree: &Node, origin: &Origin, is_usual: bool) -> bool {
         let mut gates = self.gates.iter().filter_map(|key| origin_of(tree, key));
         let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.can_override(gate));
@@ -361,11 +364,12 @@ impl IneffectiveKey {
     }
 }
 
-/// The keys that a lower layer set without effect in `tree`, from which `config` and its designs were made.
+/// The keys in `tree` that are without effect and were set by a lower layer. `config` and `designs` were made
+/// from `tree`.
 ///
 /// # Errors
-/// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
-/// each.
+/// One complaint for each key that was set without effect. A key is no error if a higher layer took its
+/// effect away.
 pub fn ineffective_keys(
     tree: &Node,
     config: &Config,
@@ -388,25 +392,25 @@ pub fn ineffective_keys(
         if !gates.any(|gate| gate.can_override(origin)) {
             complain(tree, &one, (&is, &usual), &mut wrong);
         } else if !one.key.starts_with("part.") {
-            // A part may lack a key that nothing uses.
+            // A part key stays: removing it may leave the part incomplete.
             idle.push(one.key);
         }
     }
     wrong.into_result(idle)
 }
 
-/// The JSON pointer of a key.
+/// Converts a dotted key to a JSON pointer.
 fn pointer(key: &str) -> String {
     format!("/{}", key.replace('.', "/"))
 }
 
-/// Whether a key describes the chip itself, and does not change a part for the device.
+/// Whether the key comes from the description of the chip, and not from a change of the part for this device.
 fn is_of_chip(tree: &Node, key: &str, origin: &Origin) -> bool {
     let part = tree.at("part").filter(|_| key.starts_with("part."));
     part.is_some_and(|part| part.origin.rank() >= origin.rank())
 }
 
-/// Complains about the value below the key that differs from the default.
+/// Complains about the value at or below the key that differs from its default.
 fn complain(tree: &Node, idle: &IneffectiveKey, values: (&Json, &Json), wrong: &mut Complaints) {
     let mut leaf = non_default(&idle.key, tree, values);
     let named = format!("{leaf}.{TAG}");
@@ -417,7 +421,7 @@ fn complain(tree: &Node, idle: &IneffectiveKey, values: (&Json, &Json), wrong: &
     wrong.add(node.origin.label(&with_indices(&leaf)), &node.value, &idle.wanted);
 }
 
-/// A key with list indices as complaints show them: `pools[0].frontier`.
+/// A key with list indices as complaints write them: `pools[0].frontier`.
 fn with_indices(key: &str) -> String {
     let spelled = key.split('.').map(|part| match part.parse::<usize>() {
         Ok(number) => format!("[{number}]"),
@@ -426,7 +430,7 @@ fn with_indices(key: &str) -> String {
     spelled.collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// The written value below `key`, or `key` itself, that differs from its default, in the highest layer.
+/// The key at or below `key` whose written value differs from its default, in the highest layer.
 fn non_default(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     let members = tree.at(key).and_then(Node::members);
     let below =
@@ -436,7 +440,7 @@ fn non_default(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     highest.map_or_else(|| key.to_owned(), |key| non_default(&key, tree, (is, usual)))
 }
 
-/// The origin of a key, or of anything below it, in the highest layer; none if nothing is set.
+/// The highest layer's origin of `key` and all keys below it; `None` if nothing is set.
 fn origin_of<'a>(tree: &'a Node, key: &str) -> Option<&'a Origin> {
     fn highest(node: &Node) -> &Origin {
         let below = node.members().into_iter().flat_map(|members| members.values().map(highest));

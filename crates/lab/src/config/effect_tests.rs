@@ -1,4 +1,4 @@
-//! Does every key have an effect on some device, and is a key without effect refused?
+//! Checks that every key has an effect on some device, and that a key without effect is refused.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::scripted_design::ScriptedDesign;
 use super::*;
 use crate::{PowerCutPoint, RunOptions, Unobserved, Workload, run};
 
-/// `effect_tests.toml`; its head describes the tables.
+/// `effect_tests.toml`, whose head describes its tables.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Samples {
@@ -29,12 +29,13 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
     geometry.pages_per_block = 16, geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, \
     dies_per_package = 1, planes_per_row = 1 } }]";
 
-/// The built-in types, and a test design whose decisions are settings.
+/// The built-in types, and a test design that takes its decisions from its settings.
 fn registry() -> Registry {
     Registry::default().with_design::<ScriptedDesign>()
 }
 
-/// The device with these settings on preset `tiny`, unless they have no effect and `refuses` is set.
+/// The device with these settings on preset `tiny`. Settings without effect are an error if `refuses` is set,
+/// and are dropped otherwise.
 fn device(settings: &str, refuses: bool) -> Result<Device> {
     let registry = registry();
     let mut layered = load::preset(&registry, "tiny")?;
@@ -86,7 +87,8 @@ fn with(base: &str, key: &str, value: &str) -> String {
     }
 }
 
-/// The keys of an SSD, as `docs/configuration.md` lists them, with those of tables that it describes elsewhere.
+/// The keys of an SSD in `docs/configuration.md`, including the keys of tables that the page describes
+/// elsewhere.
 fn keys() -> BTreeSet<String> {
     let text = reference();
     let (_, section) = text.split_once("\n## Keys of an SSD\n").expect("the page has the section");
@@ -113,8 +115,8 @@ fn keys() -> BTreeSet<String> {
     keys
 }
 
-/// Whether a key belongs to a table whose keys are already tested elsewhere: every pool has parts and a
-/// layout like the first.
+/// Whether the key is tested elsewhere already: the part and layout of a further pool have the keys of the
+/// first pool.
 fn is_of_other_pool(key: &str) -> bool {
     ["pools.part.", "pools.layout."].iter().any(|table| key.starts_with(table))
 }
@@ -168,7 +170,7 @@ fn what_does_nothing_is_refused_with_its_reason_and_changes_no_result() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The samples of keys with a condition are of devices on which it holds.
+/// A sample of a key with a condition must be a device that meets the condition.
 #[test]
 fn what_does_something_is_taken() {
     let conditional = |key: &str| {
@@ -197,7 +199,8 @@ fn blocks_in_slc_mode_of_a_pool_without_a_stream_for_them_are_refused() {
     );
 }
 
-/// The text of a whole device holds each key with its default, even beside designs that replace its policies.
+/// The text of a device lists each key with its default, even if a design replaces the policy that uses the
+/// key.
 #[test]
 fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
     let victims = "designs=['answering'];design.answering.seams=['victim']";

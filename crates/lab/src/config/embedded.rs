@@ -1,4 +1,4 @@
-//! The embedded parts and presets.
+//! The parts and presets embedded in the program.
 
 /// Name and text of a file under `data/parts` or `data/presets`.
 pub type Embedded = (&'static str, &'static str);
@@ -9,7 +9,7 @@ macro_rules! embed {
     };
 }
 
-/// All parts, by name.
+/// All parts.
 pub const PARTS: &[Embedded] = embed!("parts":
     "3d-ssdsim-tlc" "centaur-slc-2d" "centaur-tlc-3d" "centaur-tlc-3d-paged" "cubeftl-tlc" "femu-qlc" "femu-slc" "femu-tlc"
     "femu-zns-qlc" "femu-zns-tlc" "ft-passd-tlc" "hynix-h27ubg8t2b" "hynix-h27ucg8t2m" "hynix-h27ucg8v"
@@ -23,11 +23,11 @@ pub const PARTS: &[Embedded] = embed!("parts":
     "tlc-1t" "tlc-256g-g3" "tlc-256g-g4" "tlc-512g" "tlc-512g-g5" "wiscsee-slc" "xl-flash" "z-nand"
 );
 
-/// All parameter sets of cells, by name.
+/// All cell parameter sets.
 pub const CELLS: &[Embedded] =
     embed!("cells": "cai-tlc-2017" "cubeftl-factors" "cubeftl-tlc" "ressd-b17a-a" "ressd-b17a-b");
 
-/// All presets of SSDs, by name.
+/// All SSD presets.
 pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12"
     "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
@@ -35,10 +35,10 @@ pub const PRESETS: &[Embedded] = embed!("presets":
     "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ressd-baseline" "ressd-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
 );
 
-/// Presets of the device with a fixed latency.
+/// Presets of the fixed-latency device.
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
-/// Presets of the host FTL after pblk.
+/// Presets of the host FTL modelled on pblk.
 pub const PBLK_PRESETS: &[Embedded] =
     embed!("presets": "ft-passd" "ft-passd-ocssd" "ft-passd-unreliable" "ft-passd-without-shift" "pblk");
 
@@ -51,7 +51,7 @@ pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny
 /// Presets of zoned namespaces.
 pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "zns-tlc");
 
-/// Presets of all types of devices.
+/// Presets of all device types.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
     [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS, ZONED_PRESETS].concat()
@@ -62,7 +62,7 @@ pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {
     all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The names of `all`.
+/// The names of the embedded files in `all`.
 pub fn names(all: &[Embedded]) -> Vec<&'static str> {
     all.iter().map(|(name, _)| *name).collect()
 }

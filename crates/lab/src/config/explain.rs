@@ -1,4 +1,4 @@
-//! Values derived from a configuration: its design, counts, capacity, memory, unloaded latency and peak
+//! Values that follow from a configuration: design, counts, capacity, memory, unloaded latency and peak
 //! throughput.
 
 use wordline_designs::SelectedDesigns;
@@ -11,10 +11,10 @@ use wordline_ssd::pools::ChannelsFile;
 
 use crate::report::Quantity;
 
-/// A heading, and the names and values below it.
+/// A heading, and the names and values under it.
 pub type Section = (String, Vec<(String, String)>);
 
-/// The values derived from the configuration of an SSD.
+/// The values that follow from the configuration of an SSD.
 pub(crate) fn sections(config: &Config, designs: &SelectedDesigns) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
         let title = |n: usize| match config.pools.count() {
@@ -143,7 +143,7 @@ fn collection(config: &Config, n: usize) -> Rows {
     vec![row("starts below", bytes(start)), row("stops at", bytes(stop))]
 }
 
-/// The L2P map of the device.
+/// The rows about the L2P map.
 fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
     let what = match (mapping.cache, config.map_cache()) {
@@ -174,13 +174,13 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Tables by their entries: map and shadow 4 B a logical page each, data tags 8 B for each mapping unit of
-/// flash, 32 B a block (counters, state and list links, rounded up).
+/// Memory of the tables of the simulation: map and shadow map 4 B per logical page each, data tags 8 B per
+/// mapping unit of flash, 32 B per block (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
         (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));
     let blocks = Bytes(32 * u64::from(config.pools.block_sets()));
-    // Per entry of a cache: the page, two lists and a slot in a table that is half full, rounded up.
+    // A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
     let cache = config
         .map_cache()
         .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
@@ -201,8 +201,8 @@ fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
     times.sum::<Duration>() / count
 }
 
-/// Mean read and program time of the array over the pages of a block, weighted by page type; a one-shot part
-/// programs a whole word line at once.
+/// Mean array read and program time over the pages of a block. A one-shot part programs a whole word line at
+/// once.
 fn array_times(part: &Part) -> (Duration, Duration) {
     let pages = 0..part.geometry.pages_per_block;
     let read = mean(pages.clone().map(|page| part.read_time(page)));
@@ -261,7 +261,7 @@ fn peak(config: &Config, n: usize) -> Rows {
     rows
 }
 
-/// Megabytes a second for `count` times `size` in each `time`.
+/// Megabytes per second, if `count` times `size` are moved in each `time`.
 fn rate(size: Bytes, time: Duration, count: u64) -> f64 {
     (size * count).0 as f64 / time.us()
 }
@@ -270,7 +270,7 @@ fn micros(time: Duration) -> String {
     Quantity::Latency(time.us()).to_string()
 }
 
-/// A size with a unit, for readers.
+/// A size with a unit for readers.
 pub(crate) fn human(size: Bytes) -> String {
     Quantity::Bytes(size.0 as f64).to_string()
 }

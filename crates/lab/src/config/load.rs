@@ -1,4 +1,5 @@
-//! From presets, files and arguments to one tree: reads, resolves names, and merges layers.
+//! Builds one tree from presets, files and arguments: reads them, replaces names by their documents, and
+//! merges the layers.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,10 +14,10 @@ use super::tree::{self, Node, Origin, Table, Value};
 use crate::devices::{DeviceType, Registry, Ssd, type_of};
 use crate::{Error, error::Result, input};
 
-/// The most presets that build on one another. Chosen; a cycle of them ends here.
+/// Greatest number of presets that build on one another. Chosen. It also stops a cycle.
 const MOST_LAYERS: usize = 16;
 
-/// A tree with the keys that its file has about itself.
+/// A tree, and the keys that describe its file.
 pub struct Layered {
     /// All layers, merged.
     pub tree: Node,
@@ -29,7 +30,8 @@ pub struct Layered {
 }
 
 impl Layered {
-    /// Renames it for a device of another type, and drops the description and source of the lower layers.
+    /// Renames a device that has become another type. Its description and source, which belong to lower
+    /// layers, are cleared.
     fn rename(&mut self, name: String) {
         self.name = name;
         self.description.clear();
@@ -37,7 +39,7 @@ impl Layered {
     }
 }
 
-/// A text and its origin.
+/// A TOML text and its origin.
 struct Document {
     label: String,
     name: String,
@@ -60,7 +62,7 @@ fn read(path: &Path) -> Result<Document> {
     Ok(Document { label: shown.display().to_string(), name: stem, text, folder })
 }
 
-/// The embedded text `name`, or the file at that path relative to `folder`; `None` when it is neither.
+/// The embedded text `name`, or the file at that path relative to `folder`; `None` if neither exists.
 fn find(kind: &str, name: &str, all: &[embedded::Embedded], folder: &Path) -> Result<Option<Document>> {
     if let Some(text) = embedded::text_of(name, all) {
         let (label, folder) = (format!("{kind} {name}"), PathBuf::new());
@@ -88,7 +90,7 @@ fn refuse<T>(key: String, found: impl std::fmt::Display, wanted: impl Into<Strin
     Err(Error::Config(wrong))
 }
 
-/// The preset `name` on all that it builds on.
+/// The preset `name`, merged with all presets that it builds on.
 pub fn preset(registry: &Registry, name: &str) -> Result<Layered> {
     let presets = presets(registry);
     match find("preset", name, &presets, Path::new(""))? {
@@ -113,7 +115,7 @@ pub fn part(name: &str) -> Result<Node> {
     }
 }
 
-/// The parameter set of cells `name`, or the set in the file at that path.
+/// The cell parameter set `name`, or the set in the file at that path.
 pub fn cells(name: &str) -> Result<Node> {
     match find("parameter set", name, CELLS, Path::new(""))? {
         Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
@@ -121,19 +123,19 @@ pub fn cells(name: &str) -> Result<Node> {
     }
 }
 
-/// The file at `path` on the preset that it names, or on the preset `base` if it names none.
+/// The file at `path`, merged with the preset that it names. A file that names no preset uses `base`.
 pub fn file(registry: &Registry, path: &Path, base: Option<&str>) -> Result<Layered> {
     build(registry, read(path)?, base, 0)
 }
 
-/// A document that is not a file.
+/// A document from a text. Messages call it `label`.
 pub fn text(registry: &Registry, label: &str, name: &str, text: &str) -> Result<Layered> {
     let folder = PathBuf::new();
     let document = Document { label: label.into(), name: name.into(), text: text.into(), folder };
     build(registry, document, None, 0)
 }
 
-/// A table of keys that is not a file.
+/// A document from a table of keys.
 pub fn keys(registry: &Registry, name: &str, table: &toml::Table) -> Result<Layered> {
     let layer: Rc<str> = name.into();
     let origin = |_: &str| Origin::Layer(Rc::clone(&layer), Origin::OF_USER);
@@ -147,7 +149,7 @@ fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usi
     build_on(registry, tree, (&name, &folder), base, depth)
 }
 
-/// The tree of a document `called` so in `folder`, on the preset that it builds on.
+/// The tree of a document, merged with the preset that it builds on. `folder` is the base of relative paths.
 fn build_on(
     registry: &Registry,
     mut tree: Node,
@@ -191,7 +193,7 @@ fn build_on(
     Ok(layered)
 }
 
-/// The preset `name`, which a file in `folder` names at `key`.
+/// The preset that a document in `folder` names at `key`.
 fn named_preset(
     registry: &Registry,
     (at, key): (&Origin, &str),
@@ -206,12 +208,12 @@ fn named_preset(
     }
 }
 
-/// Whether `over` names another type of device than that of the tree below it.
+/// Whether `over` names another device type than `tree` has.
 fn is_of_other_type(tree: &Node, over: &Node) -> bool {
     over.at(DEVICE).is_some() && type_of(over) != type_of(tree)
 }
 
-/// Merges `over` into `tree`. A device of another type replaces the lower layers, whose keys belong to their
+/// Merges `over` into `tree`. If `over` has another device type, it replaces `tree`, because keys belong to a
 /// type.
 fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
     if is_of_other_type(tree, &over) {
@@ -228,7 +230,7 @@ fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) 
     Ok(())
 }
 
-/// Merges `over` into the SSD at `key` of a tree, or into the preset that it names.
+/// Merges `over` into the SSD at `key` of a tree. If `over` names a preset, that preset comes first.
 fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, folder: &Path) -> Result<()> {
     let members = tree.members_mut().expect("a document is a table");
     let preset = over.members_mut().and_then(|members| members.remove("preset"));
@@ -251,8 +253,8 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
     Ok(())
 }
 
-/// Replaces the parts that `over` names by their tables, for the SSD `tree` at key `at` of its document.
-/// Designs with other names replace the lower ones, together with their settings.
+/// Replaces the part names in `over` by the tables of the parts. `tree` is the SSD at key `at` of its
+/// document. If `over` names other designs, the designs of `tree` and their settings are removed.
 fn resolve_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
@@ -274,8 +276,8 @@ fn resolve_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> R
     Ok(())
 }
 
-/// Replaces the designs `below` by those that `over` names: designs that are no longer named go with their
-/// settings.
+/// Replaces the designs in `below` by the designs that `over` names. Designs that are not named any longer
+/// lose their settings.
 fn replace_designs(below: &mut Table, over: &Table) {
     if let Some(name) = single_design(over) {
         if below.contains_key(DESIGNS) || single_design(below).is_some_and(|other| other != name) {
@@ -307,30 +309,30 @@ fn replace_designs(below: &mut Table, over: &Table) {
     }
 }
 
-/// The single design that its table of settings names.
+/// The single design that the table `design` names.
 fn single_design(keys: &Table) -> Option<String> {
     let Value::Text(name) = &keys.get(DESIGN)?.members()?.get("name")?.value else { return None };
     Some(name.clone())
 }
 
-/// The designs that a device or a pool names in a list.
+/// The designs in the list of a device or a pool.
 fn designs_of(keys: &Table) -> Option<Vec<String>> {
     let Value::Array(names) = &keys.get(DESIGNS)?.value else { return None };
     let text = |name: &Node| if let Value::Text(name) = &name.value { Some(name.clone()) } else { None };
     Some(names.iter().filter_map(text).collect())
 }
 
-/// A name that a table had, and its replacement.
+/// The kind of name that a table had.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResolvedName {
     Nothing,
-    /// Only the parameter set of the cells.
+    /// The name of a parameter set in the table `cells`.
     Set,
     Part,
 }
 
-/// Replaces the name in `part`, or in its key `base`, by the part with that name, keeps the keys of the table
-/// on top, and does the same with the parameter set of its cells. Complaints call it `key`.
+/// Replaces a part name, in `part` or in its key `base`, by the table of that part. Other keys of `part` are
+/// merged on top. A name of a cell parameter set is replaced too. Complaints call the part `key`.
 fn resolve_part(part: &mut Node, key: &str, folder: &Path) -> Result<ResolvedName> {
     let named_set = resolve_set(part, key, folder)?;
     let Some(document) = document_of(part, key, ("part", PARTS), folder)? else {
@@ -345,12 +347,12 @@ fn resolve_part(part: &mut Node, key: &str, folder: &Path) -> Result<ResolvedNam
     Ok(ResolvedName::Part)
 }
 
-/// Replaces the name `cells.set` of a part by the parameter set; false if it names none.
+/// Replaces the name in `cells.set` of a part by the parameter set. Returns false if there is no name.
 fn resolve_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     let Some(set) = set_of(part).and_then(|cells| cells.get_mut(SET)) else { return Ok(false) };
     let key = join(key, "cells.set");
     let Some(document) = document_of(set, &key, ("parameter set", CELLS), folder)? else { return Ok(false) };
-    // A complaint about the whole set belongs to the key that names it.
+    // Complaints about the whole set point to the key that names it.
     let named_at = set.origin.clone();
     replace_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
     set.origin = named_at;
@@ -360,17 +362,17 @@ fn resolve_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
 /// The key of the parameter set in the table `cells` of a part.
 const SET: &str = "set";
 
-/// The table `cells` of a part, which holds the set.
+/// The table `cells` of a part.
 fn set_of(part: &mut Node) -> Option<&mut Table> {
     part.members_mut()?.get_mut("cells")?.members_mut()
 }
 
-/// Removes the parameter set of a part, before another one replaces it.
+/// Removes the cell parameter set of a part, before another set replaces it.
 fn remove_set(part: &mut Node) {
     set_of(part).map(|cells| cells.remove(SET));
 }
 
-/// Puts `whole` in place of a node, and merges the node's own keys on top.
+/// Replaces a node by `whole`, and merges the keys of the old node on top.
 fn replace_below(node: &mut Node, whole: Node) {
     let over = std::mem::replace(node, whole);
     if over.members().is_some() {
@@ -378,7 +380,8 @@ fn replace_below(node: &mut Node, whole: Node) {
     }
 }
 
-/// The document that a node names, itself or by its key `base`, which is removed. Complaints call it `key`.
+/// The document that a node names, either as its value or in its key `base`. Removes the name. Complaints
+/// call the node `key`.
 fn document_of(
     node: &mut Node,
     key: &str,
@@ -388,7 +391,8 @@ fn document_of(
     let named = match &mut node.value {
         Value::Text(name) => Some((node.origin.clone(), key.to_owned(), std::mem::take(name))),
         Value::Table(keys) => match keys.remove("base") {
-            // Named by an argument as a whole, see `named_part`.
+            // An argument named the whole part, and `part_table` made this table of it: complaints name the
+            // part's key.
             Some(Node { origin: origin @ Origin::Set(_), value: Value::Text(name) })
                 if !origin.label(key).contains(": ") =>
             {
@@ -409,7 +413,7 @@ fn document_of(
     }
 }
 
-/// Merges the arguments `--set key=value` into a device; a later one overrides an earlier one.
+/// Merges the arguments `--set key=value` into a device. A later argument overrides an earlier one.
 pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> Result<()> {
     let mut wrong = Complaints::default();
     let mut over: Option<Node> = None;
@@ -459,8 +463,8 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
     overlay(registry, tree, over, Path::new(""))
 }
 
-/// Turns an argument that names a part, or the parameter set of its cells, into a table with that name, so
-/// that later arguments can change it: `part=NAME part.endurance=100`.
+/// Turns an argument that names a part, or a cell parameter set, into a table with that name. Later arguments
+/// can then change its keys: `part=NAME part.endurance=100`.
 fn part_table(registry: &Registry, key: &str, leaf: Node) -> Node {
     let of_ssd = |table: &str| registry.entries().any(|entry| entry.ssds().contains(&table));
     let is_set = key.ends_with("part.cells.set");
@@ -481,7 +485,7 @@ fn is_number(text: &str) -> bool {
     text.parse::<usize>().is_ok()
 }
 
-/// Inserts the parts that arguments name in pools, and removes the parts that were there.
+/// Inserts the parts that arguments name for pools, and removes the former parts of those pools.
 fn resolve_pool_parts(tree: &mut Node, over: &mut Node) -> Result<()> {
     let pools = over.members_mut().and_then(|members| members.get_mut("pools")).and_then(Node::members_mut);
     for (number, pool) in pools.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Configuration: TOML layered from preset, file and command line, checked all at once.
+//! Configuration in TOML: layers from presets, files and the command line, all validated together.
 
 mod effect;
 pub mod embedded;
@@ -33,17 +33,17 @@ pub use wordline_kernel::one_of;
 /// A preset, as `presets list` shows it.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct PresetInfo {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its description, in a line.
+    /// Description in one line.
     pub description: String,
     /// The source of its numbers.
     pub source: String,
-    /// The type of the device.
+    /// Device type.
     pub device: &'static str,
-    /// The designs that it names, separated by commas; none if it names none.
+    /// The designs that it names, separated by commas; `None` if it names none.
     pub design: Option<String>,
-    /// The name of its NAND part, of the first pool; empty without flash.
+    /// Name of the NAND part of the first pool; empty for a device without flash.
     pub part: String,
     /// The chips of each pool.
     pub chips: Vec<ChipsInfo>,
@@ -53,7 +53,7 @@ pub struct PresetInfo {
     pub capacity_bytes: u64,
 }
 
-/// The NAND part `name`, embedded or in the file at that path. The error lists everything that is wrong.
+/// The NAND part `name`: an embedded part, or the file at that path. The error lists every fault.
 pub fn part(name: &str) -> Result<Part> {
     let tree = load::part(name)?;
     schema::part_complaints(&tree).into_result(()).map_err(Error::Config)?;
@@ -62,9 +62,9 @@ pub fn part(name: &str) -> Result<Part> {
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
-/// The keys of `table`, from which `device` was made, that a layer set without effect because a higher layer
-/// changed the device. `layer_of` returns the layer of the value at a path: its name, and its height, 0 for
-/// built-in layers.
+/// The keys of `table` that are without effect on `device`, and that a layer set below the layer which
+/// changed the device. `device` was made from `table`. `layer_of` returns the name and height of the layer
+/// that set the value at a path; built-in layers have height 0.
 ///
 /// # Errors
 /// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
@@ -81,8 +81,8 @@ pub fn ineffective_keys(
     device.ineffective_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
 }
 
-/// The line of a TOML text, counted from 1, with the value at `path`, such as `vary[1].key`, or else with the
-/// innermost table or list around it; none where that is the whole text.
+/// The line of a TOML text, counted from 1, with the value at `path`, such as `vary[1].key`. If the value is
+/// missing, the line of the innermost table or list around it; `None` if only the whole text contains it.
 pub fn line_of(text: &str, path: &str) -> Option<usize> {
     let tree = tree::parse("", text).ok()?;
     let mut path = path;
@@ -97,7 +97,7 @@ pub fn line_of(text: &str, path: &str) -> Option<usize> {
 /// All presets of a registry.
 ///
 /// # Errors
-/// [`Error::Config`] with the faults of a preset from an outside crate.
+/// [`Error::Config`] if a preset from an outside crate has faults.
 pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
     let info = |(name, _): &embedded::Embedded| {
         let source = load::preset(registry, name)?.source;
@@ -125,15 +125,15 @@ fn preset(registry: &Registry, name: &str) -> Result<Device> {
     Device::load_of(registry, &Selection { preset: Some(name.to_owned()), ..Selection::default() })
 }
 
-/// The text of the preset `name`.
+/// The TOML text of the preset `name`.
 pub fn preset_text(registry: &Registry, name: &str) -> Option<&'static str> {
     registry.presets().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Every key of the preset `name`, with all that it builds on and all defaults.
+/// Every key of the preset `name`, including the keys of the presets that it builds on, and all defaults.
 ///
 /// # Errors
-/// [`Error::Config`] with the known names.
+/// [`Error::Config`] for an unknown name.
 pub fn preset_table(registry: &Registry, name: &str) -> Result<toml::Table> {
     Ok(preset(registry, name)?.configured.table())
 }
@@ -143,7 +143,7 @@ pub fn schema(registry: &Registry) -> String {
     serde_json::to_string_pretty(&schema_file::file(registry)).expect("a schema is JSON")
 }
 
-/// The device of a layered tree.
+/// The device that a layered tree describes.
 #[cfg(test)]
 fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
     let entry = registry.take_from(&mut layered.tree)?;

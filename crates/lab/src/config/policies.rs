@@ -1,6 +1,6 @@
-//! The extension points and their policies, and the designs, listed as policies of one more point. Names,
-//! settings and descriptions come from the enums that a configuration is read into, pages from
-//! `docs/policies`; designs bring their own.
+//! A list of all policies by extension point. Designs are listed as policies of one more extension point.
+//! Names, settings and descriptions come from the enums of the configuration, pages from `docs/policies`. A
+//! design has its own description.
 
 use std::borrow::Cow;
 
@@ -15,41 +15,41 @@ use super::schema::{alternatives, device, follow, join, keys_of, variants};
 use crate::devices::Registry;
 use crate::error::{Error, Result};
 
-/// Folder, name and text of each page.
+/// Folder, file name and text of each page.
 const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// Policies that no key names: the extension point, the policy, and the key that selects it by its presence
-/// or absence.
+/// Policies that no key names: the extension point, the policy, and the key whose presence or absence selects
+/// it.
 const UNNAMED: [(&str, &str, &str); 3] = [
     ("mapper", "block", "ftl.mapping.block"),
     ("mapper", "dftl", "ftl.mapping.cache"),
     ("mapper", "page", "ftl.mapping.cache"),
 ];
 
-/// The policies among them that are the default without the key.
+/// The policies of `UNNAMED` that are the default.
 const USUAL: [(&str, &str); 1] = [("mapper", "page")];
 
 /// A built-in policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// The decision that it takes.
+    /// The extension point: the decision that the policy takes.
     pub seam: String,
-    /// Its name in a configuration.
+    /// Name in a configuration.
     pub policy: String,
-    /// The key that names it, or selects it by its presence.
+    /// The key that names the policy, or whose presence selects it.
     pub key: String,
-    /// Whether it is the default where the key is left out.
+    /// Whether it is the default.
     pub default: bool,
-    /// Its further keys.
+    /// Keys of its settings.
     pub settings: Vec<String>,
-    /// Its description, in a line.
+    /// Description in one line.
     pub description: String,
-    /// Its page.
+    /// Text of its page.
     #[serde(skip)]
     pub page: Cow<'static, str>,
 }
 
-/// All policies by extension point, in the order of their enum, and the designs of a registry.
+/// All policies by extension point, in the order of their enums, then the designs of a registry.
 pub fn policies(registry: &Registry) -> Vec<Policy> {
     let mut all = designs(registry.designs());
     let root = device(&Designs::none());
@@ -66,7 +66,7 @@ pub fn policies(registry: &Registry) -> Vec<Policy> {
     all
 }
 
-/// The designs, which a device names in a list.
+/// The designs, which a device selects by name in a list.
 fn designs(designs: &Designs) -> Vec<Policy> {
     let policy = |entry: &dyn wordline_designs::Entry| Policy {
         seam: DESIGN.into(),
@@ -80,7 +80,7 @@ fn designs(designs: &Designs) -> Vec<Policy> {
     designs.entries().map(policy).collect()
 }
 
-/// Finds the settings below `path` that select a policy.
+/// Collects the settings below `path` that select a policy.
 fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     for (key, member) in schema["properties"].as_object().into_iter().flatten() {
         let path = join(path, key);
@@ -95,7 +95,7 @@ fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     }
 }
 
-/// The policies of an enum `NameKind`; other settings with variants are no extension points.
+/// Adds the policies of an enum `NameKind`. Other settings with variants are no extension points.
 fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<Policy>) {
     let Some(name) = definition.strip_suffix("Kind").map(str::to_lowercase) else { return };
     for (policy, variant) in variants(schema) {
@@ -114,7 +114,7 @@ fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<
     }
 }
 
-/// A policy that no key names: its description is the first sentence of its page, up to a bracket.
+/// A policy without a key. Its description is the first sentence of its page, up to a bracket.
 fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
     let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
@@ -131,7 +131,7 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     }
 }
 
-/// The page of a design; without one, its description and settings.
+/// The page of a design; if it has none, its description and settings.
 fn page_of_design(entry: &dyn wordline_designs::Entry) -> Cow<'static, str> {
     if !entry.page().is_empty() {
         return entry.page().into();
@@ -150,7 +150,7 @@ fn page_of(seam: &str, policy: &str) -> Option<&'static str> {
     PAGES.iter().find(|(folder, name, _)| *folder == seam && *name == file).map(|(_, _, text)| *text)
 }
 
-/// The policies with this `name`: an extension point, a policy, or `POINT/POLICY`.
+/// The policies that `name` selects. `name` is an extension point, a policy, or `POINT/POLICY`.
 ///
 /// # Errors
 /// [`Error::Argument`] with the known names.
@@ -191,7 +191,7 @@ mod tests {
         let all = policies(&Registry::default());
         for policy in &all {
             assert!(!policy.key.is_empty(), "{}", policy.seam);
-            // Without a name a device has no design.
+            // A device that names no design has none, so a design is never a default.
             if policy.seam == DESIGN {
                 assert_eq!((&policy.key[..], policy.default), (DESIGNS, false));
                 continue;

@@ -1,4 +1,4 @@
-//! From a tree to the value it describes; the error lists everything that is wrong, each with its origin.
+//! Reads typed values from a tree. The error lists every fault with its origin.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,10 +9,10 @@ use super::tree::{self, Node, Origin, Value};
 use crate::error::{Error, Result};
 use crate::words::found_and_wanted;
 
-/// The keys of a device under examination.
+/// The keys of a device during validation.
 pub struct Keys<'a>(pub(crate) &'a Node);
 
-/// The error for a value that the schema allows and serde refuses.
+/// The error for a value that the schema accepts and serde refuses.
 pub(crate) fn fallback_error(message: &str) -> Error {
     let mut wrong = Complaints::default();
     let (found, wanted) = found_and_wanted(message, "values that fit their keys");
@@ -20,10 +20,11 @@ pub(crate) fn fallback_error(message: &str) -> Error {
     Error::Config(wrong)
 }
 
-/// Reads a `T` from the TOML text of the source `name`, and validates it by its schema, then by `check`.
+/// Reads a `T` from TOML text, and validates it by its schema, then by `check`. `name` is the source in
+/// messages.
 ///
 /// # Errors
-/// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+/// Every fault, with source, line and key, the value found and the value wanted.
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     name: &str,
     text: &str,
@@ -41,7 +42,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     Ok(value)
 }
 
-/// Adds to each complaint the origin of its value, or that it is a default.
+/// Adds to each complaint the origin of its value, or a remark that the value is a default.
 pub(crate) fn with_origins(wrong: Complaints, tree: &Node) -> Complaints {
     let label = |complaint: Complaint| {
         let key = match tree.origin_of(&complaint.key) {
@@ -53,7 +54,7 @@ pub(crate) fn with_origins(wrong: Complaints, tree: &Node) -> Complaints {
     Complaints(wrong.0.into_iter().map(label).collect())
 }
 
-/// Removes the keys of the file itself from its tree.
+/// Removes the keys that describe the file from its tree, and returns them.
 pub(crate) fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
     let mut wrong = Complaints::default();
     let members = tree.members_mut().expect("a document is a table");

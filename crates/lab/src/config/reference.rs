@@ -1,4 +1,4 @@
-//! `docs/configuration.md`: how layering works, and every key from the schema.
+//! Generates `docs/configuration.md`: the rules of layering, and every key from the schema.
 
 use std::fmt::Write;
 
@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
-/// The page: an introduction, then one line for every key, those of an SSD first. A table or policy that another type of device has too is
-/// described once, and referred to from there. The text comes from the structs that the keys configure.
+/// The page: an introduction, then one line for every key, with the keys of an SSD first. A table that
+/// several device types share is described once, and linked from the others. Descriptions come from the doc
+/// comments of the structs.
 pub fn reference() -> String {
     let mut out = INTRODUCTION.to_owned();
     out += "\n## Keys of a file\n\n| key | type | meaning |\n|---|---|---|\n";
@@ -30,7 +31,7 @@ pub fn reference() -> String {
     let _ = writeln!(out, "\n## Keys of an SSD\n\n{HEADS}");
     let root = device(registry.designs());
     Lines { out: &mut out, root: &root, described: &mut described }.members(&root, "");
-    // The open-channel device before those that are built on it.
+    // The open-channel device comes before the types that contain one.
     let mut others: Vec<_> = registry.entries().filter(|entry| entry.name() != Ssd::NAME).collect();
     others.sort_by_key(|entry| entry.name() != OpenChannelSsd::NAME);
     for entry in others {
@@ -44,7 +45,7 @@ pub fn reference() -> String {
 
 const HEADS: &str = "| key | type | default | meaning |\n|---|---|---|---|";
 
-/// The page of a type of device: what it is, its keys and its metrics.
+/// The page of a device type: description, keys and metrics.
 ///
 /// # Errors
 /// [`Error::Argument`] with the names that there are.
@@ -67,13 +68,13 @@ pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
     Ok(out)
 }
 
-/// The definitions described so far, each with its name and the key where. Two schemas may use one name for two
-/// definitions.
+/// The definitions described so far, each with its name, its content and the key where it is described. Two
+/// schemas may use one name for different definitions.
 #[derive(Default)]
 struct Described(Vec<(String, Json, String)>);
 
 impl Described {
-    /// The key at which this definition stands already; otherwise it stands at `at` from now on.
+    /// The key at which this definition is already described. Otherwise records that it is described at `at`.
     fn stands_at(&mut self, name: &str, definition: &Json, at: &str) -> Option<String> {
         if name.is_empty() {
             return None;
@@ -99,13 +100,14 @@ impl Lines<'_> {
         let _ = writeln!(self.out, "| `{key}` | {kind} | {default} | {} |", cell(meaning.trim()));
     }
 
-    /// One line for each key of `schema`, whose own key is `path`; tables that were described elsewhere have a line that says where.
+    /// Adds one line for each key of `schema`, which belongs to the key `path`. A table that is already
+    /// described elsewhere gets one line with a link.
     fn members(&mut self, schema: &Json, path: &str) {
         let root = self.root;
         for (key, member) in schema["properties"].as_object().into_iter().flatten() {
             let at = join(path, key);
             let (target, definition) = follow(root, member);
-            // A table that may be left out is one of two: itself, or nothing.
+            // The schema of an optional table has two alternatives: the table, or null.
             let (target, definition) = match alternatives(target)[..] {
                 [only] if kind(follow(root, only).0) == "object" && variants(target).is_empty() => {
                     follow(root, only)
@@ -144,7 +146,8 @@ impl Lines<'_> {
         self.members(table, at);
     }
 
-    /// A value, with a line for each policy that it can name and for the settings of that.
+    /// Adds the line of a value, then a line for each policy that the value can name, and lines for the
+    /// settings of that policy.
     fn value(&mut self, at: &str, default: &str, meaning: &str, (value, definition): (&Json, &str)) {
         let kind = type_of(value, definition);
         let policies = variants(value);
@@ -169,7 +172,7 @@ impl Lines<'_> {
     }
 }
 
-/// The default of a member of `schema`, as text.
+/// The default value of a member of `schema`, as text.
 fn default_of(schema: &Json, key: &str, member: &Json) -> String {
     let mut required = schema["required"].as_array().into_iter().flatten();
     match &member["default"] {
@@ -209,7 +212,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
     }
 }
 
-/// The kind of a list's items.
+/// The type of a list's items, in words.
 fn items_of(items: &Json) -> &'static str {
     let definition = items["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     match (definition, kind(items)) {
@@ -225,7 +228,7 @@ fn items_of(items: &Json) -> &'static str {
     }
 }
 
-/// Text for a cell of a table: one line, bars escaped.
+/// Escapes text for a cell of a Markdown table: one line, without bars.
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }

@@ -1,6 +1,7 @@
 //! Keys of policies that a design of the device replaces.
 //!
-//! `ftl.placement` is not among them: its order fills a device before a run, without a design.
+//! `ftl.placement` is not among them: it decides the order in which a device is filled before a run, where no
+//! design takes part.
 
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, SelectedDesigns};
 use wordline_nand::CellMode;
@@ -9,8 +10,8 @@ use wordline_ssd::design::{Combination, ExtensionPoint};
 
 use super::effect::IneffectiveKey;
 
-/// The keys of policies that decide where no design does, with their decisions. Frontiers and router are
-/// treated apart: each pool has its own frontier, and the router takes two decisions.
+/// The keys of policies that decide where no design does, each with its decision. Frontiers and router are
+/// missing: each pool has its own frontier, and the router takes two decisions.
 const POLICIES: [(&str, ExtensionPoint); 7] = [
     ("buffer.coalesce", ExtensionPoint::Coalesce),
     ("ftl.balancer", ExtensionPoint::Balance),
@@ -21,10 +22,10 @@ const POLICIES: [(&str, ExtensionPoint); 7] = [
     ("ftl.tuner", ExtensionPoint::Tune),
 ];
 
-/// The keys that name the design that decides.
+/// The keys that select the designs and their decisions.
 const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 
-/// The keys of policies without a decision to take on this device.
+/// The keys of policies that have no decision to take on this device.
 pub(super) fn keys(config: &Config, designs: &SelectedDesigns) -> Vec<IneffectiveKey> {
     let combination = designs.combination(config);
     if combination.is_empty() {
@@ -44,8 +45,8 @@ pub(super) fn keys(config: &Config, designs: &SelectedDesigns) -> Vec<Ineffectiv
     in_all.chain(frontiers).chain(router(&combination, pools)).chain(modes(config)).collect()
 }
 
-/// Blocks for streams in other cell modes, in pools after the first that have no such stream: only a design
-/// can have one there.
+/// Keys for blocks in other cell modes, in pools after the first. Only a design can direct a stream in such a
+/// mode to these pools.
 fn modes(config: &Config) -> impl Iterator<Item = IneffectiveKey> + '_ {
     let of_pool = |n: usize| {
         let (slc, two_bit) = (config.file.slc_cache_of(n + 1), config.file.two_bit_of(n + 1));
@@ -63,7 +64,7 @@ fn modes(config: &Config) -> impl Iterator<Item = IneffectiveKey> + '_ {
     (0..config.file.pools.len()).flat_map(of_pool)
 }
 
-/// The router selects the pool of a page, and its stream in the first pool.
+/// The key of the router, which selects the pool of a page, and its stream in the first pool.
 fn router(combination: &Combination, pools: usize) -> Option<IneffectiveKey> {
     let [pool, stream] =
         [ExtensionPoint::Pool, ExtensionPoint::Stream].map(|seam| combination.owners(seam, pools)[0]);

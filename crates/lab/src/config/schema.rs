@@ -1,5 +1,5 @@
-//! Validation by JSON Schema: the schema of the structs that are read, and the walk that finds every wrong
-//! name and type of a tree in one pass.
+//! Validation by JSON Schema. The schema comes from the structs that are read. One walk over a tree finds
+//! every wrong key and every wrong type.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
@@ -13,7 +13,7 @@ use wordline_ssd::design::ExtensionPoint;
 
 use super::tree::{Node, Table, Value};
 
-/// Keys of a file beside those of a device, and what they mean.
+/// Keys that a file has in addition to those of a device, and their meanings.
 pub const FILE_KEYS: [(&str, &str); 4] = [
     ("name", "Name of the device in reports. Default: the name of the preset or of the file."),
     ("description", "Description of the device, in a line."),
@@ -21,13 +21,13 @@ pub const FILE_KEYS: [(&str, &str); 4] = [
     ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
 ];
 
-/// The key that names the type of a device.
+/// The key that selects the device type.
 pub const DEVICE: &str = "device";
 
-/// The name of the keys of an SSD in a schema.
+/// The name of the SSD keys in a schema.
 pub const SSD_FILE: &str = "SsdFile";
 
-/// The schema of the keys `F` of a type of device whose SSDs can name these designs.
+/// The schema of the keys `F` of a device type, whose SSDs can use these designs.
 pub fn of<F: JsonSchema>(designs: &Designs) -> Json {
     if F::schema_name() == SSD_FILE {
         return device(designs);
@@ -52,15 +52,15 @@ pub(super) fn remove(schema: &mut Json, key: &str) -> Option<Json> {
     schema.as_object_mut()?.remove(key)
 }
 
-/// The keys at the top of a schema.
+/// The top-level keys of a schema.
 pub fn keys_of(schema: &Json) -> Vec<String> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// The definition of the settings of designs: of one design with its name, or a table for each.
+/// Name of the definition for the settings of designs: one design with its name, or a table for each design.
 pub const SETTINGS_OF_DESIGNS: &str = "SettingsOfDesigns";
 
-/// The schema of a resolved SSD, which can name these designs.
+/// The schema of a resolved SSD, which can use these designs.
 pub fn device(designs: &Designs) -> Json {
     let mut schema = schemars::schema_for!(DeviceFile).to_value();
     let (settings, definitions) = settings_of(designs);
@@ -89,7 +89,7 @@ pub fn device(designs: &Designs) -> Json {
     schema
 }
 
-/// The schema of the settings of designs, and what it refers to.
+/// The schema of the settings of designs, and the definitions that it refers to.
 fn settings_of(designs: &Designs) -> (Json, Map<String, Json>) {
     let (mut by_name, mut tables, mut definitions) = (Vec::new(), Map::new(), Map::new());
     for entry in designs.entries() {
@@ -113,7 +113,7 @@ fn settings_of(designs: &Designs) -> (Json, Map<String, Json>) {
     (json!({ "anyOf": all }), definitions)
 }
 
-/// The greatest whole number of a format; TOML is limited to signed 64 bits.
+/// The greatest integer of a format. TOML is limited to signed 64 bits.
 pub(super) fn max_of_format(format: &str) -> Option<i64> {
     Some(match format {
         "uint8" => u8::MAX.into(),
@@ -129,29 +129,29 @@ pub struct Validator<'a> {
     root: &'a Json,
     /// The whole tree.
     tree: &'a Node,
-    /// Whether the tree is a device, which may build on a preset.
+    /// Whether the tree is a device file, which may build on a preset.
     is_device: bool,
     wrong: Complaints,
 }
 
-/// Everything in `tree` that the schema of a resolved device type does not allow.
+/// Every fault of `tree` by the schema of a resolved device type.
 pub fn complaints(root: &Json, tree: &Node) -> Complaints {
     validate(root, root, true, tree)
 }
 
-/// Everything in `tree` that the schema of a part file does not allow.
+/// Every fault of `tree` by the schema of a part file.
 pub fn part_complaints(tree: &Node) -> Complaints {
     let root = schemars::schema_for!(DeviceFile).to_value();
     validate(&root, &root["$defs"]["PartFile"], false, tree)
 }
 
-/// Everything in `tree` that the schema of a `T` does not allow.
+/// Every fault of `tree` by the schema of `T`.
 pub fn complaints_of<T: JsonSchema>(tree: &Node) -> Complaints {
     let root = schemars::schema_for!(T).to_value();
     validate(&root, &root, false, tree)
 }
 
-/// Everything in the table at `path` that the schema of a parameter set of cells does not allow.
+/// Every fault of the table at `path` by the schema of a cell parameter set.
 fn cells_complaints(tree: &Node, path: &str) -> Complaints {
     let root = schemars::schema_for!(CellsFile).to_value();
     let mut walk = Validator { root: &root, tree, is_device: false, wrong: Complaints::default() };
@@ -165,16 +165,16 @@ fn validate(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complai
     walk.wrong
 }
 
-/// The names of the variants of `T`, a setting without further keys.
+/// The names of the variants of `T`, an enum without further keys.
 pub fn names_of<T: JsonSchema>() -> Vec<String> {
     let schema = schemars::schema_for!(T).to_value();
     names(&schema).into_iter().map(str::to_owned).collect()
 }
 
-/// Reads the name of a variant as data files write it; the error lists the names.
+/// Reads the name of a variant in the spelling of data files.
 ///
 /// # Errors
-/// The text found and the names wanted.
+/// The text found, and the names wanted.
 pub fn named<T: serde::de::DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
     let names = names_of::<T>();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -185,7 +185,7 @@ pub fn named<T: serde::de::DeserializeOwned + JsonSchema>(text: &str) -> Result<
     serde_json::from_value(text.into()).map_err(|_| complain())
 }
 
-/// A schema with its reference resolved, and the name of the definition it refers to.
+/// Resolves the reference of a schema. Returns the definition and its name.
 pub fn follow<'a>(root: &'a Json, schema: &'a Json) -> (&'a Json, &'a str) {
     let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     name.map_or((schema, ""), |name| (&root["$defs"][name], name))
@@ -197,20 +197,20 @@ pub fn alternatives(schema: &Json) -> Vec<&Json> {
     listed.into_iter().flatten().filter(|one| one["type"] != "null").collect()
 }
 
-/// The names of a setting without further keys.
+/// The names that a setting without further keys accepts.
 pub fn names(schema: &Json) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten();
     let single = alternatives(schema).into_iter().map(|one| &one["const"]);
     listed.chain(single).filter_map(Json::as_str).collect()
 }
 
-/// The variants of a setting with variants: name and schema.
+/// The variants of a setting, each with name and schema.
 pub fn variants(schema: &Json) -> Vec<(&str, &Json)> {
     let with_tag = alternatives(schema).into_iter();
     with_tag.filter_map(|one| Some((one["properties"][tag(one)?]["const"].as_str()?, one))).collect()
 }
 
-/// The key that names a variant: the only constant among its properties.
+/// The key that names a variant: its only property with a constant.
 pub fn tag(variant: &Json) -> Option<&str> {
     let mut keys = variant["properties"].as_object()?.iter();
     keys.find(|(_, inner)| inner.get("const").is_some()).map(|(key, _)| key.as_str())
@@ -317,7 +317,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Whether SSDs can name a design like this.
+    /// Whether `name` is a design that an SSD can use.
     fn is_design(&self, name: &str) -> bool {
         self.root["$defs"][SETTINGS_OF_DESIGNS]["anyOf"][1]["properties"].get(name).is_some()
     }
@@ -348,14 +348,14 @@ impl Validator<'_> {
     fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let mut wanted = one_of(key, &names);
-        // A key of this table that begins with the name, or has it as a word, is more likely than one of
-        // another table.
+        // Prefer keys of this table that begin with the name, or contain it as a word, over keys of other
+        // tables.
         let has_word = |name: &&&str| name.starts_with(key) || name.split('_').any(|word| word == key);
         if let [whole] = names.iter().filter(has_word).collect::<Vec<_>>()[..] {
             let wanted = one_of(whole, &names);
             return self.wrong.add(member.origin.label(path), "an unknown key", wanted);
         }
-        // Of the keys with this name in other tables, those that share most of the path, and of these the
+        // Among the keys with this name in other tables, keep those that share most of the path, then the
         // nearest.
         let all = Paths { root: self.root, tree: self.tree }.of(self.root, Some(self.tree), "");
         let same: Vec<&str> = all
@@ -376,25 +376,25 @@ impl Validator<'_> {
     }
 }
 
-/// A hint for the name of a design found in the wrong place: the key that it belongs to.
+/// A hint for a design name found in the wrong place: the key where it belongs.
 pub fn design_hint(name: &str) -> String {
     format!("{name} is a design: {DESIGNS} = [\"{name}\"] in the file, or --set \"{DESIGNS}=['{name}']\"")
 }
 
-/// `key` of the table at `path`.
+/// Appends `key` to the path of its table.
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The full names of the keys that a tree can have.
+/// The full names of all keys that a tree can have.
 struct Paths<'a> {
     root: &'a Json,
     tree: &'a Node,
 }
 
 impl Paths<'_> {
-    /// The keys under `schema`, whose value is `node`: those of its variant, if it has one, and of the
-    /// designs that the tree names.
+    /// The keys under `schema`, including those of the variant that `node` selects, and of the designs that
+    /// the tree names.
     fn of(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
         let (schema, definition) = follow(self.root, schema);
         if definition == SETTINGS_OF_DESIGNS {
@@ -425,7 +425,7 @@ impl Paths<'_> {
         all
     }
 
-    /// The keys of the settings of designs: of one with its name, or of each in a table.
+    /// The keys of the settings of designs: of one design with its name, or of each design's table.
     fn of_designs(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
         let [alone, tables] = [&schema["anyOf"][0], &schema["anyOf"][1]];
         if node.is_some_and(|node| node.child("name").is_some()) {
@@ -445,7 +445,7 @@ fn is_text(node: &Node, text: &str) -> bool {
     matches!(&node.value, Value::Text(found) if found == text)
 }
 
-/// The type of a schema, other than null.
+/// The type of a schema, ignoring null.
 pub fn kind(schema: &Json) -> &str {
     let several = schema["type"].as_array().into_iter().flatten();
     std::iter::once(&schema["type"])
@@ -455,13 +455,13 @@ pub fn kind(schema: &Json) -> &str {
         .unwrap_or("")
 }
 
-/// The required number of items of a list, where it is fixed.
+/// The required length of a list, if it is fixed.
 fn count_of(schema: &Json) -> Option<u64> {
     let least = schema["minItems"].as_u64()?;
     (schema["maxItems"].as_u64() == Some(least)).then_some(least)
 }
 
-/// Parses a text, or returns what was wanted instead.
+/// A function that parses text, or returns the form that it expected.
 type QuantityParser = fn(&str) -> Result<(), String>;
 
 fn reads<Q: std::str::FromStr<Err = String>>(text: &str) -> Result<(), String> {

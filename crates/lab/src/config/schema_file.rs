@@ -1,13 +1,13 @@
-//! The JSON Schema of device files as users write them: the keys of a device, and the keys that only files
-//! have.
+//! The JSON Schema of device files as users write them: the keys of a device, and the keys that describe the
+//! file.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::schema::{DEVICE, FILE_KEYS, SSD_FILE, max_of_format, remove};
 use crate::devices::Registry;
 
-/// The schema of a device file of any type as users write it: with the keys of files, and with everything
-/// optional that a preset or a named part can provide.
+/// The schema of a device file of any type, as users write it. It includes the keys of files. Keys that a
+/// preset or a named part can supply are optional.
 pub fn file(registry: &Registry) -> Json {
     let (mut types, mut definitions) = (Vec::new(), Map::new());
     for entry in registry.entries() {
@@ -53,17 +53,17 @@ pub fn file(registry: &Registry) -> Json {
     schema
 }
 
-/// The description of the key that names the device type.
-pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Default: `ssd`.";
+/// The description of the key that selects the device type.
+pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
 
-/// Allows a name in the key `part` of a table that has one.
+/// Lets the key `part` of a table also be a name.
 fn with_named_part(schema: &mut Json) {
     if schema["properties"]["part"].is_object() {
         schema["properties"]["part"] = named_part();
     }
 }
 
-/// Sets the maximum of each whole number to what the program accepts, unless its struct sets a lower one.
+/// Limits each integer to the program's maximum, unless its struct has a lower limit.
 fn bound(schema: &mut Json) {
     match schema {
         Json::Object(members) => {
@@ -78,7 +78,7 @@ fn bound(schema: &mut Json) {
     }
 }
 
-/// A part as users write it.
+/// A part as users write it: a table, or a name.
 fn named_part() -> Json {
     json!({
         "description": "The NAND part: a name, a path, or a table of changes to the part `base`.",

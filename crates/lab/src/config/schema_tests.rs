@@ -1,4 +1,4 @@
-//! Files that both the JSON Schema of device files and the program refuse.
+//! Tests that the JSON Schema of device files and the program refuse the same files.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::*;
 
-/// Whether `value` is valid by `schema`, with the keywords of JSON Schema that ours uses.
+/// Whether `value` is valid by `schema`. Supports the JSON Schema keywords that Wordline uses.
 fn holds(root: &Json, schema: &Json, value: &Json) -> bool {
     let referred = schema["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
     let all = [
@@ -80,7 +80,7 @@ fn is_taken(root: &Json, text: &str) -> bool {
     holds(root, root, &serde_json::to_value(table).expect("TOML without dates is JSON"))
 }
 
-/// The schema of a file has the definitions of all types of devices in one table.
+/// One table of the file schema has the definitions of all device types.
 #[test]
 fn a_name_of_a_definition_means_the_same_in_all_types_of_devices() {
     let registry = Registry::default();
@@ -111,7 +111,7 @@ fn the_schema_takes_every_preset_and_part() {
     }
 }
 
-/// On preset `tiny`: valid files, and files that the program and the schema refuse.
+/// Valid and invalid files on preset `tiny`.
 #[test]
 fn the_schema_refuses_what_the_program_refuses() {
     let registry = Registry::default();

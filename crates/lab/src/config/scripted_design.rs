@@ -1,4 +1,4 @@
-//! A design for tests that takes the decisions it is given, each with the default decision.
+//! A test design that takes part in configured decisions, and always decides as the default does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,11 @@ pub(super) struct File {
     slc: Option<u8>,
     /// The pool in which its host stream is in MLC mode.
     two_bit: Option<u8>,
-    /// Reprograms of a word line there.
+    /// Reprograms of a word line in that pool.
     again: u8,
 }
 
-/// The design.
+/// The test design.
 pub(super) struct ScriptedDesign {
     settings: File,
 }

@@ -1,4 +1,4 @@
-//! Configurations that load, and configurations that do not, each with its message.
+//! Valid configurations, and invalid ones with their messages.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ fn load(text: &str, set: &[&str]) -> Result<Device> {
     Device::load(&Selection { preset: None, file: Some(path), set })
 }
 
-/// The complaint on loading `text`, without the folder of the test.
+/// The complaint about `text`, without the path of the test folder.
 fn complaint(text: &str, set: &[&str]) -> String {
     let error = load(text, set).expect_err(text).to_string();
     let lines = error.lines().map(|line| match line.find("drive.toml") {
@@ -98,8 +98,8 @@ fn every_part_is_sound_and_named_as_its_file() {
 
 #[test]
 fn every_part_is_as_large_as_it_is_sold() {
-    // Never smaller, apart from rounding blocks to planes (a part in a thousand of 910 blocks); larger by
-    // spare blocks, of which the B16A geometry has the most, 10.5%.
+    // The physical size is not below the data-sheet capacity, apart from rounding to planes (0.1 % for 910
+    // blocks). It is larger by the spare blocks, at most 10.5 % (the B16A geometry).
     for part in parts() {
         let Some(nominal) = part.nominal else { continue };
         let ratio = part.die_capacity().0 as f64 / nominal.0 as f64;
@@ -119,13 +119,13 @@ fn the_pages_of_every_part_fill_its_layers_and_have_a_usual_spare_area() {
             "{name}: {word_lines} word lines on {} layers",
             g.layers
         );
-        // From 64 B in 2 KiB, the oldest parts, to an eighth, the newest.
+        // Spare bytes range from 64 B per 2 KiB (the oldest parts) to an eighth (the newest).
         let spare = g.spare_size.0 as f64 / g.page_size.0 as f64;
         assert!((0.03..=0.125).contains(&spare), "{name}: {spare}");
     }
 }
 
-/// Megabytes a second of all planes of a die, by the mean over the pages of a block.
+/// Megabytes per second of all planes of a die, at the mean time over the pages of a block.
 fn array_rate(part: &Part, time: impl Fn(u32) -> Duration, pages: u32) -> f64 {
     let all = part.geometry.pages_per_block;
     let mean = (0..all).map(time).sum::<Duration>().us() / f64::from(all);
@@ -139,13 +139,14 @@ fn every_part_is_as_fast_as_parts_are() {
         let read = array_rate(&part, |page| part.read_time(page), 1);
         let program = array_rate(&part, |page| part.program_time(page), part.pages_per_program());
         assert!(read > program, "{name}: reads {read} MB/s, programs {program} MB/s");
-        // From an early MLC of one plane, HY27UV08BG (2.6), to XL-Flash (874).
+        // The range goes from HY27UV08BG, an early MLC part with one plane (2.6 MB/s), to XL-Flash (874
+        // MB/s).
         assert!((2.5..900.0).contains(&program), "{name}: programs {program} MB/s");
         let block = part.geometry.page_size * u64::from(part.geometry.planes * part.geometry.pages_per_block);
         let erase = block.0 as f64 / part.timing.erase.us();
         assert!(erase > program, "{name}: erases {erase} MB/s");
-        // A bus fits its array: a page is transferred in a tenth of tR (the bus serves ten dies) to five
-        // times tR (the array is idle most of the time, as in NANDFlashSim, section 8).
+        // A page transfer takes between a tenth of tR (the bus then serves ten dies) and five times tR (the
+        // array is then mostly idle, as in NANDFlashSim, section 8).
         let burst = part.bus.burst_out(part.geometry.page_size).us() / part.read_time(0).us();
         assert!((0.1..5.0).contains(&burst), "{name}: a page leaves in {burst} tR");
     }
@@ -153,7 +154,8 @@ fn every_part_is_as_fast_as_parts_are() {
 
 #[test]
 fn a_part_programs_as_fast_as_its_source_says() {
-    // MB/s of a die: AnandTech's table of ISSCC 2021; the 48-layer part, 2 planes x 48 KiB in 660 us.
+    // MB/s of a die, from AnandTech's table of ISSCC 2021. The 48-layer part programs 2 planes x 48 KiB in
+    // 660 us.
     for (name, sold) in [
         ("samsung-48l-256g", 149.0),
         ("samsung-128l-512g", 82.0),
@@ -213,7 +215,7 @@ fn a_part_by_name_replaces_the_part_of_the_preset() {
     assert_eq!(config(&device).part().name, "centaur-slc-2d");
 }
 
-/// Malformed files and arguments: the text of a file, the arguments, and a part of the message.
+/// Malformed files and arguments: text of the file, arguments, and a part of the message.
 const CASES: &[(&str, &[&str], &str)] = &[
     ("preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n", &[], "drive.toml:3: ftl.gc.start_below: found"),
     ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted front, or"),
@@ -587,7 +589,7 @@ fn a_cached_map_needs_no_other_key() {
         chosen.starts_with("drive.toml:4: ftl.gc.start_below_free_blocks: found 3, wanted at least 4"),
         "{chosen}"
     );
-    // Watermarks that the user chose stay as they are.
+    // Watermarks that the user set keep their values.
     let device = load("preset = \"tiny\"\n[ftl]\ngc.start_below_free_blocks = 5\n", &[]).expect("a device");
     assert_eq!(config(&device).file.ftl.gc.stop_at_free_blocks, 5);
 }

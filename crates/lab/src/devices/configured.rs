@@ -1,4 +1,4 @@
-//! The interface of a configured device of any type, for code that does not know the type.
+//! The interface of a configured device, for code that does not know its type.
 
 use std::any::Any;
 use std::fmt;
@@ -24,27 +24,27 @@ use crate::steps::SteppedRun;
 pub trait Configured: fmt::Debug + Send + Sync {
     /// The name of its type.
     fn device_type(&self) -> &'static str;
-    /// All its keys, its type included.
+    /// All its keys, including the key of its type.
     fn table(&self) -> toml::Table;
-    /// The shape of the device as a host sees it.
+    /// The shape of the device: namespaces, sector size and limits, as a host sees them.
     fn shape(&self) -> Shape;
-    /// The number of its submission queues.
+    /// Number of its submission queues.
     fn queues(&self) -> u16;
     /// The chips of each pool.
     fn chips(&self) -> Vec<ChipsInfo>;
-    /// The values derived from its configuration.
+    /// The values that follow from its configuration.
     fn explain(&self) -> Vec<Section>;
-    /// The keys without effect on it that a lower layer set.
+    /// The keys that a lower layer set and that are without effect.
     ///
     /// # Errors
     /// The keys that a user set without effect.
     fn ineffective_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
-    /// Makes the device, prepares it as `start` says, and begins a run of this load.
+    /// Makes the device, prepares it as `start` describes, and begins a run with `load`.
     ///
     /// # Errors
     /// The errors of [`Session::of`](crate::Session::of).
     fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn SteppedRun>>;
-    /// Makes the device, preconditions it and saves it.
+    /// Makes the device, preconditions it, and saves it as a snapshot.
     ///
     /// # Errors
     /// The errors of [`run::make_snapshot`](crate::run::make_snapshot).
@@ -103,7 +103,7 @@ impl<T: DeviceType> Configured for T {
     }
 }
 
-/// The SSD of a device, if it is one.
+/// The SSD behind this interface; `None` for other device types.
 pub fn as_ssd(device: &Arc<dyn Configured>) -> Option<&Ssd> {
     device.as_any().downcast_ref()
 }

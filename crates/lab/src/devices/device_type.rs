@@ -1,5 +1,4 @@
-//! The interface of a type of device: its keys and their validation, the device it makes, and what the
-//! program needs to know of it.
+//! The interface of a device type: its keys and their validation, and how to make a device from them.
 
 use std::fmt;
 
@@ -16,37 +15,38 @@ use crate::config::embedded::Embedded;
 use crate::config::explain::{self, Section, geometry_in_words};
 use crate::config::read::Keys;
 
-/// A type of device; a value is a validated configuration.
+/// A device type. A value of the type is a validated configuration.
 pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
-    /// Its name, as in the key `device`.
+    /// Name of the type, as in the key `device`.
     const NAME: &'static str;
-    /// Its description, in a sentence.
+    /// Description in one sentence.
     const DESCRIPTION: &'static str;
-    /// The keys whose tables are SSDs ([`SsdFile`](super::SsdFile)); presets and parts can be named in them
-    /// as at the top level.
+    /// The keys whose tables are SSDs ([`SsdFile`](super::SsdFile)). These tables can name presets and parts,
+    /// as the top level of an SSD file can.
     const SSDS: &'static [&'static str] = &[];
 
-    /// Its keys. Unknown keys are an error.
+    /// The keys of the configuration. Unknown keys are an error.
     type File: Serialize + DeserializeOwned + JsonSchema;
-    /// The device that it makes.
+    /// The simulated device.
     type Device: BlockDevice<Event: Send, Mark: Send> + Send + 'static;
 
-    /// Validates the keys of a file whose SSDs may name these designs.
+    /// Validates the keys of a file. Its SSDs may use these designs.
     ///
     /// # Errors
-    /// Everything that is wrong, by key.
+    /// Every fault, by key.
     fn check(file: Self::File, designs: &Designs) -> std::result::Result<Self, Complaints>;
 
-    /// The keys that it was made from.
+    /// The keys that this configuration was made from.
     fn file(&self) -> Self::File;
 
-    /// The shape of the device as a host sees it, before it is made.
+    /// The shape of the device as a host sees it: namespaces, sector size and limits. The device need not
+    /// exist yet.
     fn shape(&self) -> Shape;
 
-    /// A new device.
+    /// Makes a new device.
     fn build(&self, seed: Seed) -> Self::Device;
 
-    /// The number of its submission queues.
+    /// Number of submission queues.
     fn queues(&self) -> u16 {
         1
     }
@@ -56,7 +56,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// The values derived from its configuration.
+    /// The values that follow from the configuration.
     fn explain(&self) -> Vec<Section> {
         let Shape { capacity, sector_size, logical_page, .. } = self.shape();
         let row = |what: &str, size: Bytes| (what.to_owned(), explain::human(size));
@@ -64,32 +64,31 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         vec![("capacity".into(), rows.map(|(what, size)| row(what, size)).into())]
     }
 
-    /// Notes for the result of a run on a prepared device.
+    /// Notes for the result of a run. `_device` is prepared.
     fn notes(&self, _device: &Self::Device) -> Vec<String> {
         Vec::new()
     }
 
-    /// The designs that its SSDs may name, as at validation.
+    /// The designs that its SSDs may use, as given to [`check`](Self::check).
     fn designs(&self) -> Designs {
         Designs::default()
     }
 
-    /// Its metrics, beside those of an SSD.
+    /// Metrics of this type in addition to those of an SSD.
     fn metrics() -> Vec<&'static Metric> {
         Vec::new()
     }
 
-    /// Its presets, each with name and text.
+    /// Presets of this type, each with name and text.
     fn presets() -> &'static [Embedded] {
         &[]
     }
 
-    /// Fills in keys that are left out and follow from others; `is_written` returns whether a key was
+    /// Sets keys that are left out and follow from other keys. `_is_written` returns whether a key was
     /// written.
     fn fill_in(_file: &mut Self::File, _is_written: &dyn Fn(&str) -> bool) {}
 
-    /// The keys without effect on this device that a lower layer set; keys that a user set without effect are
-    /// an error.
+    /// The keys that a lower layer set and that are without effect on this device.
     ///
     /// # Errors
     /// The keys that a user set without effect.
@@ -102,13 +101,13 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
 /// The chips of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChipsInfo {
-    /// Name of their NAND part.
+    /// Name of the NAND part.
     pub part: String,
     /// Number of dies.
     pub dies: u32,
-    /// Bytes of flash.
+    /// Physical flash capacity in bytes.
     pub bytes: u64,
-    /// Their geometry in words.
+    /// The geometry in words.
     #[serde(skip)]
     pub geometry: String,
 }

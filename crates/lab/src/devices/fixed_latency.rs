@@ -1,4 +1,4 @@
-//! The simplest device as a type that a configuration can name.
+//! The device type `fixed-latency`: a device whose commands all take the same time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,17 @@ use wordline_ssd::{BlockDevice, SECTOR};
 use super::device_type::DeviceType;
 use crate::config::embedded::{Embedded, OTHER_PRESETS};
 
-/// A device that completes each command after the same time; validated.
+/// The validated configuration of a device with a fixed latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedLatency(FixedLatencyFile);
 
-/// Its keys.
+/// Keys of a device with a fixed latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedLatencyFile {
-    /// The capacity that the host sees.
+    /// Capacity that the host sees.
     pub capacity: Bytes,
-    /// Time from a command to its completion, independent of load.
+    /// Latency of every command, independent of load.
     pub latency: Duration,
 }
 
@@ -53,7 +53,7 @@ impl DeviceType for FixedLatency {
     }
 
     fn shape(&self) -> Shape {
-        // A device is cheap enough to make one for its shape.
+        // The device is cheap, so it is made just to get its shape.
         self.build(Seed(0)).shape()
     }
 

@@ -1,9 +1,9 @@
-//! Types of devices that a configuration can name with its key `device`: their keys and validation, the
-//! device that each makes, and what the program needs to run, compare, save and describe it. An outside crate
-//! adds its own types and designs to a [`Registry`].
+//! Device types that a configuration selects with its key `device`: their keys and validation, the devices
+//! that they make, and the means to run, compare, save and describe them. An outside crate adds its own types
+//! and designs to a [`Registry`].
 //!
-//! A run is compiled for each type. The rest of this crate handles a [`Configured`] device of any type, which
-//! begins its run with one call.
+//! Runs are compiled separately for each type. The rest of this crate uses [`Configured`], which hides the
+//! type and begins a run with one call.
 
 mod configured;
 mod device_type;

@@ -1,4 +1,4 @@
-//! An open-channel SSD with a host without an FTL, as a type that a configuration can name.
+//! The device type of an open-channel SSD, used by a host without an FTL.
 
 use wordline_designs::Designs;
 use wordline_host::direct::{self, DirectConfig, DirectFile};
@@ -10,14 +10,14 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// An open-channel SSD with a host without an FTL; validated.
+/// The validated configuration of an open-channel SSD and its host, which has no FTL.
 #[derive(Clone, Debug)]
 pub struct OpenChannelSsd(pub DirectConfig);
 
 impl DeviceType for OpenChannelSsd {
     const NAME: &'static str = "open-channel";
     const DESCRIPTION: &'static str = "An open-channel SSD without an FTL: a write goes to one parallel unit, the next write to the next one.";
-    /// The table that names the part of the device.
+    /// The table with the keys of the open-channel SSD.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = DirectFile;

@@ -1,4 +1,4 @@
-//! The host FTL after pblk as a type that a configuration can name.
+//! The device type of a host FTL modelled on pblk.
 
 use wordline_designs::Designs;
 use wordline_host::pblk::{self, PblkConfig, PblkFile};
@@ -10,14 +10,14 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PBLK_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// A host FTL after pblk; validated.
+/// The validated configuration of a host FTL modelled on pblk.
 #[derive(Clone, Debug)]
 pub struct Pblk(pub PblkConfig);
 
 impl DeviceType for Pblk {
     const NAME: &'static str = "pblk";
     const DESCRIPTION: &'static str = "An FTL in the host, after pblk of Linux, on an open-channel SSD.";
-    /// The table that names the part of the device.
+    /// The table with the keys of the open-channel SSD.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = PblkFile;

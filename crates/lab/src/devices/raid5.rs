@@ -1,4 +1,4 @@
-//! A RAID-5 over SSDs as a type that a configuration can name.
+//! The device type of a RAID-5 array of SSDs.
 
 use std::cmp::Ordering;
 
@@ -15,31 +15,31 @@ use super::ssd::{Ssd, SsdFile};
 use crate::config::embedded::{Embedded, RAID5_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// The most spares. Chosen: as many as members.
+/// Greatest number of spares. Chosen: as many as members.
 const MOST_SPARES: u16 = raid5::write_method::MOST_MEMBERS;
 
-/// The keys of an array.
+/// Keys of a RAID-5 array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raid5File {
     /// Number of members, from 3 to 64.
     #[serde(default = "members")]
     pub members: u16,
-    /// Number of spares, each ready to replace a failed member.
+    /// Number of spares. A spare replaces a failed member.
     #[serde(default)]
     pub spares: u16,
-    /// Members, counted from 0, that are described by `other`.
+    /// Members that the table `other` describes, counted from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<u16>,
-    /// The array itself.
+    /// The array: chunk, cache and rebuild settings.
     #[serde(default)]
     pub array: ArrayFile,
-    /// Each member: all are alike, apart from their random draws.
+    /// Each member. All members have these keys; their random draws differ.
     pub member: SsdFile,
-    /// Each spare. Default: like a member.
+    /// Each spare. Default: the keys of a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare: Option<SsdFile>,
-    /// Each of `others`, with as many sectors as a member.
+    /// Each member in `others`. It must have as many sectors as a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<SsdFile>,
 }
@@ -70,12 +70,12 @@ impl Raid5 {
     }
 }
 
-/// The size of all sectors of a device, in bytes.
+/// Size of a device's namespace in bytes.
 fn size(shape: &Shape) -> Bytes {
     SECTOR * shape.namespaces[0]
 }
 
-/// Compares a spare or other device with a member.
+/// Complains if a spare or another device does not fit the members.
 fn compare(key: &str, device: &Shape, member: &Shape, wrong: &mut Complaints) {
     let sectors = (device.sector_size, member.sector_size);
     if sectors.0 != sectors.1 {

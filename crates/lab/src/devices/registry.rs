@@ -1,4 +1,4 @@
-//! The registry of device types and of the designs that SSDs can name.
+//! The registry of device types, and of the designs that SSDs can use.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::config::schema::{self, DEVICE};
 use crate::config::tree::{Node, Origin};
 use crate::error::{Error, Result};
 
-/// The device types and designs that a configuration can name. Copies share their entries.
+/// The device types and designs that a configuration can name. Clones share the entries.
 #[derive(Clone)]
 pub struct Registry {
     types: Arc<Vec<Arc<dyn Entry>>>,
@@ -58,25 +58,25 @@ impl fmt::Debug for Registry {
 /// A device type, as listed for users.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TypeInfo {
-    /// Its name, as in the key `device`.
+    /// Name of the type, as in the key `device`.
     pub name: &'static str,
-    /// Its description, in a sentence.
+    /// Description in one sentence.
     pub description: &'static str,
-    /// Whether it is the default where the key is left out.
+    /// Whether it is the default type.
     pub default: bool,
-    /// Its keys.
+    /// Keys.
     pub keys: Vec<String>,
-    /// Its metrics.
+    /// Metrics.
     pub metrics: Vec<&'static str>,
 }
 
 impl Registry {
-    /// A registry of this type only, with the built-in designs.
+    /// A registry with this type only, and the built-in designs.
     pub fn of<T: DeviceType>() -> Self {
         Self { types: Arc::new(vec![Arc::new(TypeEntry::<T>(PhantomData))]), designs: Designs::default() }
     }
 
-    /// The same with one more type.
+    /// Adds a device type.
     ///
     /// # Panics
     /// If a type or a preset of that name exists.
@@ -91,7 +91,7 @@ impl Registry {
         Self { types: Arc::new(types), ..self }
     }
 
-    /// The same with one more design.
+    /// Adds a design.
     ///
     /// # Panics
     /// If a design or a preset of that name exists.
@@ -103,7 +103,7 @@ impl Registry {
         Self { designs: self.designs.with::<T>(), ..self }
     }
 
-    /// The same with these designs.
+    /// Replaces the designs.
     #[must_use]
     pub fn with_designs(self, designs: Designs) -> Self {
         Self { designs, ..self }
@@ -131,7 +131,7 @@ impl Registry {
         self.types.iter().map(info).collect()
     }
 
-    /// All presets, by name.
+    /// All presets, each with name and text.
     pub fn presets(&self) -> impl Iterator<Item = &'static Embedded> {
         let of_designs = self.designs.entries().flat_map(|entry| entry.presets());
         self.types.iter().flat_map(|entry| entry.presets()).chain(of_designs)
@@ -142,7 +142,7 @@ impl Registry {
         self.presets().map(|(name, _)| *name).collect()
     }
 
-    /// All metrics that a device can have, those of designs included.
+    /// All metrics that a device can have, including those of designs.
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
         let of_designs = self.designs.entries().flat_map(|entry| entry.metrics());
         self.types.iter().flat_map(|entry| entry.metrics()).chain(of_designs)
@@ -177,17 +177,17 @@ impl Registry {
         self.entries().find(|entry| entry.name() == name)
     }
 
-    /// The names of types, for a message about the unknown type `name`.
+    /// The names of the types, for a message about an unknown type.
     pub(crate) fn wanted(&self, name: &str) -> String {
         one_of(name, &self.names())
     }
 
-    /// The type that a tree names, if it is known.
+    /// The type that a tree names; `None` for an unknown name.
     pub(crate) fn find_in(&self, tree: &Node) -> Option<&dyn Entry> {
         self.find(type_of(tree))
     }
 
-    /// The type that a tree names; its key is removed from the tree.
+    /// The type that a tree names. Removes its key from the tree.
     pub(crate) fn take_from(&self, tree: &mut Node) -> Result<&dyn Entry> {
         if let Some(entry) = self.find_in(tree) {
             tree.remove(DEVICE);
@@ -202,7 +202,8 @@ impl Registry {
         Err(Error::Config(wrong))
     }
 
-    /// The device of a complete `table`, its type included; complaints are by key.
+    /// The device that a complete table of keys describes, including the key of its type. Complaints are by
+    /// key.
     ///
     /// # Errors
     /// Everything that is wrong with it, a complaint for each key.
@@ -218,19 +219,19 @@ impl Registry {
     }
 }
 
-/// A type of device as a trait object.
+/// A device type as a trait object.
 pub(crate) trait Entry: Send + Sync {
     fn name(&self) -> &'static str;
     fn description(&self) -> &'static str;
     fn ssds(&self) -> &'static [&'static str];
     fn metrics(&self) -> Vec<&'static Metric>;
     fn presets(&self) -> &'static [Embedded];
-    /// The schema of all its keys except its type, where SSDs can name these designs.
+    /// The schema of all its keys except the key of the type. Its SSDs can use these designs.
     fn schema(&self, designs: &Designs) -> Json;
-    /// The device of a tree without the key of its type; the error lists everything that is wrong. Keys
-    /// without effect on the device are removed from the tree.
+    /// The device of a tree from which the key of the type is already removed. Removes keys without effect
+    /// from the tree. The error lists every fault.
     fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
-    /// The same, keeping the keys without effect.
+    /// The device of a tree, without removing keys that have no effect.
     #[cfg(test)]
     fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
     fn of_table(
@@ -282,7 +283,7 @@ impl<T: DeviceType> Entry for TypeEntry<T> {
         designs: &Designs,
     ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
         let file = T::File::deserialize(table.clone()).map_err(|error| {
-            // Serde reports the fault, the schema its key.
+            // Serde reports the fault; validation by the schema adds its key.
             let tree = Node::of(&table.into(), "", &|_| Origin::Layer("".into(), 0));
             let mut wrong = schema::complaints(&self.schema(designs), &tree);
             if wrong.0.is_empty() {

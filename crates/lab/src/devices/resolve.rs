@@ -1,4 +1,4 @@
-//! From a tree of keys to a device of a known type.
+//! Makes a device of a known type from a tree of keys.
 
 use serde::Deserialize;
 use wordline_designs::Designs;
@@ -20,8 +20,8 @@ pub(crate) fn type_of(tree: &Node) -> &str {
     }
 }
 
-/// The device of a tree without the key of its type; the error lists everything that is wrong. Keys without
-/// effect on the device are removed from the tree.
+/// The device of a tree from which the key of the type is already removed. Removes keys without effect from
+/// the tree. The error lists every fault.
 pub(super) fn resolve<T: DeviceType>(tree: &mut Node, designs: &Designs) -> Result<T> {
     schema::complaints(&schema::of::<T::File>(designs), tree).into_result(()).map_err(Error::Config)?;
     loop {
@@ -34,7 +34,7 @@ pub(super) fn resolve<T: DeviceType>(tree: &mut Node, designs: &Designs) -> Resu
     }
 }
 
-/// The same, keeping the keys without effect.
+/// The device of a tree, without removing keys that have no effect.
 pub(super) fn read<T: DeviceType>(tree: &Node, designs: &Designs) -> Result<T> {
     let mut file =
         T::File::deserialize(tree.value.to_toml()).map_err(|error| fallback_error(error.message()))?;
@@ -42,7 +42,7 @@ pub(super) fn read<T: DeviceType>(tree: &Node, designs: &Designs) -> Result<T> {
     T::check(file, designs).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
 }
 
-/// The device of a document with all keys, such as [`Device::text`](crate::Device::text); complaints call it
+/// The device of a document with all keys, such as [`Device::text`](crate::Device::text). Complaints call it
 /// `label`.
 pub(crate) fn of_document<T: DeviceType>(label: &str, text: &str, designs: &Designs) -> Result<T> {
     let mut tree = tree::parse(label, text).map_err(Error::Config)?;

@@ -23,15 +23,15 @@ use crate::config::schema::SSD_FILE;
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design selects it for no page, as the policy slc-cache would";
 
-/// The change that an outside crate makes to the parts of a device of this configuration.
+/// A change of the parts of a device by an outside crate.
 pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
 
-/// A validated SSD.
+/// The validated configuration of an SSD.
 #[derive(Clone)]
 pub struct Ssd {
-    /// The device.
+    /// The configuration of the device.
     pub config: Config,
-    /// The designs that it names.
+    /// The designs that it uses.
     pub designs: SelectedDesigns,
     /// The change of the parts by an outside crate, in place of named designs.
     own: Option<Arc<Change>>,
@@ -50,13 +50,13 @@ impl fmt::Debug for Ssd {
 }
 
 impl Ssd {
-    /// The same with a change of the parts by an outside crate, in place of named designs.
+    /// Adds a change of the parts by an outside crate, in place of named designs.
     #[must_use]
     pub fn with(self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
         Self { own: Some(Arc::new(change)), ..self }
     }
 
-    /// Its policies.
+    /// The policies of the device.
     pub fn parts(&self) -> Parts {
         let Self { config, designs, own } = self;
         let base = Parts::of(config);
@@ -138,7 +138,7 @@ impl DeviceType for Ssd {
 pub struct SsdFile {
     /// The keys of the device.
     pub device: DeviceFile,
-    /// Its designs.
+    /// The keys of its designs.
     pub designs: DesignsFile,
 }
 
@@ -152,7 +152,8 @@ impl SsdFile {
         Ok(Ssd { config, designs, own: None })
     }
 
-    /// Fills in keys that are left out and follow from others.
+    /// Sets keys that are left out and follow from other keys. `is_written` returns whether a key was
+    /// written.
     pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
         let marks = ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
         self.device.raise_watermarks(marks);
@@ -182,7 +183,7 @@ impl JsonSchema for SsdFile {
         SSD_FILE.into()
     }
 
-    /// An empty schema, which `config::schema` fills: its definitions must be those of the whole file.
+    /// An empty schema, because its definitions must come from the whole file. `config::schema` completes it.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "object" })
     }

@@ -1,4 +1,4 @@
-//! Devices that a configuration names: SSDs with designs, and devices of other types.
+//! Configurations of SSDs with designs, and of devices of other types.
 
 use crate::{Device, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, Workload};
 

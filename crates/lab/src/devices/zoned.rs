@@ -1,4 +1,4 @@
-//! Zoned namespaces with an FTL in the host, as a type that a configuration can name.
+//! The device type of zoned namespaces with an FTL in the host.
 
 use wordline_designs::Designs;
 use wordline_host::pblk::{self, Pblk};
@@ -11,7 +11,7 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, ZONED_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// Zoned namespaces with an FTL in the host; validated.
+/// The validated configuration of zoned namespaces with an FTL in the host.
 #[derive(Clone, Debug)]
 pub struct Zoned(pub ZonedConfig);
 
@@ -19,7 +19,7 @@ impl DeviceType for Zoned {
     const NAME: &'static str = "zoned";
     const DESCRIPTION: &'static str =
         "Zoned namespaces (ZNS) under a log-structured FTL in the host, whose lines are zones.";
-    /// The table that names the part of the device.
+    /// The table with the keys of the open-channel SSD.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = ZonedFile;

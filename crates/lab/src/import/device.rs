@@ -1,4 +1,4 @@
-//! MQSim's `ssdconfig.xml` as a configuration.
+//! Converts MQSim's `ssdconfig.xml` to a configuration.
 
 use std::fmt::Display;
 
@@ -8,11 +8,11 @@ use super::parameters::{Parameters, document};
 use crate::error::{Error, Result};
 
 /// The TOML of the device that an MQSim configuration describes; `name` is the name of the file. A comment
-/// beside each key names the parameter that it follows from; comments at the end list unmapped parameters
-/// with the reasons.
+/// beside each key names the parameter that it comes from. Comments at the end list the parameters without a
+/// counterpart, with reasons.
 ///
 /// # Errors
-/// Everything that is wrong, each with file, line and parameter, the value found and what was wanted.
+/// Every fault, with file, line and parameter, the value found and the value wanted.
 pub fn device(name: &str, text: &str) -> Result<String> {
     let document = document(name, text, "Execution_Parameter_Set")?;
     let mut given = Parameters::of(name, &document, document.root_element());
@@ -53,7 +53,7 @@ impl Toml {
     }
 }
 
-/// The numbers of the flash that other parts of the device depend on.
+/// The properties of the flash that other parts of the device depend on.
 struct Flash {
     page: u64,
     blocks: u64,
@@ -61,7 +61,7 @@ struct Flash {
     suspends: &'static str,
 }
 
-/// A second in nanoseconds: the upper limit of any time of a chip.
+/// One second in nanoseconds, the upper limit of a chip's times.
 const SECOND: u64 = 1_000_000_000;
 
 fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
@@ -130,7 +130,7 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     Flash { page, blocks, planes, suspends }
 }
 
-/// Writes the layout of the dies; returns the total number of planes.
+/// Writes the keys of the die layout. Returns the total number of planes.
 fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
     let mut planes = flash.planes;
     out.table("layout");
@@ -147,7 +147,8 @@ fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
     planes
 }
 
-/// Gigabytes a second of a lane by PCIe generation: 2.5 and 5 GT/s with 8b/10b coding, then 128b/130b.
+/// Gigabytes per second of a lane, by PCIe generation. Generations 1 and 2 transfer 2.5 and 5 GT/s with
+/// 8b/10b coding, later ones use 128b/130b.
 const LANES: [(u32, f64); 5] = [(1, 0.25), (2, 0.5), (3, 0.985), (4, 1.969), (5, 3.938)];
 
 fn front(given: &mut Parameters, out: &mut Toml) {
@@ -186,7 +187,7 @@ fn front(given: &mut Parameters, out: &mut Toml) {
     out.line("lanes", wide, "PCIe_Lane_Count");
 }
 
-/// The time of MQSim's DRAM for 4 KiB: a row is opened, then bursts are transferred at both clock edges
+/// Time in which MQSim's DRAM transfers 4 KiB. It opens a row, then transfers bursts at both clock edges
 /// (`estimate_dram_access_time`).
 fn dram_time(given: &mut Parameters) -> u64 {
     let row = given.whole("Data_Cache_DRAM_Row_Size", 1..=1 << 30);
@@ -231,7 +232,7 @@ fn buffer(given: &mut Parameters, out: &mut Toml, planes: u64, flash: &Flash) {
     out.0.push(format!("# Data_Cache_Sharing_Mode = {sharing}: flows share the buffer here."));
 }
 
-/// The orders of channel, way, die and plane.
+/// All orders of channel, way, die and plane.
 const ORDERS: [&str; 24] = [
     "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP",
     "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
@@ -290,7 +291,7 @@ fn garbage_collection(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     out.line("suspend_erases", of(&["ERASE", "PROGRAM_ERASE"]), "CMD_Suspension_Support");
 }
 
-/// Unmapped parameters, with the reasons.
+/// Parameters that are not mapped to keys, each with the reason.
 const NOT_MAPPED: [(&str, &str); 16] = [
     ("Seed", "the seed is that of the run, --seed"),
     ("Enabled_Preconditioning", "the state of the device is that of the run, --precondition"),

@@ -1,4 +1,4 @@
-//! MQSim workload definitions as fio job files.
+//! Converts MQSim workload definitions to fio job files.
 
 use roxmltree::Node;
 use wordline_kernel::Complaints;
@@ -6,11 +6,11 @@ use wordline_kernel::Complaints;
 use super::parameters::{Parameters, document};
 use crate::error::{Error, Result};
 
-/// The fio job file equivalent to the flows of a scenario, counted from 1; `name` is the name of the file.
-/// Comments name unmapped parameters with the reasons.
+/// The fio job file with the flows of one scenario; scenarios count from 1. `name` is the name of the MQSim
+/// file. Comments list the parameters that are not mapped, with reasons.
 ///
 /// # Errors
-/// Everything that is wrong, each with file, line and parameter, the value found and what was wanted.
+/// Every fault, with file, line and parameter, the value found and the value wanted.
 pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
     let document = document(name, text, "MQSim_IO_Scenarios")?;
     let named = |node: &Node<'_, '_>, name: &str| node.is_element() && node.tag_name().name() == name;
@@ -52,7 +52,7 @@ pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
     wrong.into_result(lines.join("\n")).map_err(Error::Config)
 }
 
-/// A sector, MQSim's unit of sizes and addresses.
+/// Bytes of a sector, MQSim's unit of sizes and addresses.
 const SECTOR: u64 = 512;
 
 fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
@@ -79,8 +79,8 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         lines.push("norandommap=1".into());
     }
     if distribution.contains("HOTCOLD") && (1..100).contains(&hot) {
-        // As MQSim: all but `hot` per cent of the requests go to the hot region of `hot` per cent of the
-        // addresses.
+        // MQSim's hot region is `hot` per cent of the addresses. It gets all but `hot` per cent of the
+        // requests.
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
     }
     given.word("Request_Size_Distribution", &["FIXED"]);
@@ -90,7 +90,7 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
     not_mapped(given, lines);
 }
 
-/// The number of requests, and their pace.
+/// Writes the keys for the number of requests and their pace.
 fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
     let generator = given.word("Synthetic_Generator_Type", &["QUEUE_DEPTH", "ARRIVAL_RATE", "BANDWIDTH"]);
     let depth = given.whole("Average_No_of_Reqs_in_Queue", 0..=65_535);
@@ -127,7 +127,7 @@ fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
     }
 }
 
-/// Unmapped parameters, with the reasons.
+/// Parameters that are not mapped to keys, each with the reason.
 const NOT_MAPPED: [(&str, &str); 13] = [
     (
         "Initial_Occupancy_Percentage",

@@ -1,4 +1,5 @@
-//! Import of files of other simulators: every parameter is mapped, or named with the reason why it is not.
+//! Import of files of other simulators. Every parameter is either mapped to a key or listed with the reason
+//! why not.
 
 mod device;
 mod flows;

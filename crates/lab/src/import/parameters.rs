@@ -1,4 +1,4 @@
-//! The parameters of an XML file of MQSim: elements with text and without child elements.
+//! Reads the parameters of an MQSim XML file: the elements that have text and no child elements.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use wordline_kernel::{Complaints, one_of};
 
 use crate::error::{Error, Result};
 
-/// Parses the document `name`, whose outermost element must be `root`.
+/// Parses the XML document `name`. Its outermost element must be `root`.
 pub fn document<'t>(name: &str, text: &'t str, root: &str) -> Result<Document<'t>> {
     let wrong = |line: u32, found: String, wanted: String| Error::Line {
         path: name.into(),
@@ -27,18 +27,18 @@ pub fn document<'t>(name: &str, text: &'t str, root: &str) -> Result<Document<'t
     Err(wrong(line, format!("<{}>", found.tag_name().name()), format!("<{root}>, a file of MQSim")))
 }
 
-/// Parameters by name. Each is taken once; at the end none may be left.
+/// Parameters by name. Each must be read exactly once; [`end`](Self::end) complains about the rest.
 pub struct Parameters {
-    /// The file's name, for messages.
+    /// Name of the file, for messages.
     file: String,
     values: BTreeMap<String, (u32, String)>,
-    /// All names that were asked for.
+    /// All names that were read or skipped.
     known: Vec<&'static str>,
     pub wrong: Complaints,
 }
 
 impl Parameters {
-    /// The parameters in `element` and its descendants.
+    /// Collects the parameters in `element` and its descendants.
     pub fn of(file: &str, document: &Document<'_>, element: Node<'_, '_>) -> Self {
         let mut all = Self {
             file: file.into(),
@@ -62,7 +62,8 @@ impl Parameters {
         format!("{}:{line}: {key}", self.file)
     }
 
-    /// Takes the text of a parameter; its absence is an error unless it `may_miss`.
+    /// Removes a parameter and returns its line and text. A missing parameter is an error unless it
+    /// `may_miss`.
     fn take(&mut self, key: &'static str, may_miss: bool) -> Option<(u32, String)> {
         self.known.push(key);
         let found = self.values.remove(key);
@@ -72,7 +73,7 @@ impl Parameters {
         found
     }
 
-    /// The value that `read` parses from a parameter, or `otherwise` where that fails.
+    /// Parses a parameter with `read`. Returns `otherwise` if the parameter is missing or cannot be parsed.
     fn read<T>(
         &mut self,
         key: &'static str,
@@ -88,13 +89,13 @@ impl Parameters {
         })
     }
 
-    /// A whole number within `range`.
+    /// An integer within `range`.
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> u64 {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
         self.read(key, *range.start(), &wanted, |text| text.parse().ok().filter(|n| range.contains(n)))
     }
 
-    /// A fraction from 0 to below 1.
+    /// A fraction of at least 0 and less than 1.
     pub fn fraction(&mut self, key: &'static str) -> f64 {
         let wanted = "a fraction from 0 to below 1";
         self.read(key, 0.0, &wanted, |text| text.parse().ok().filter(|n| (0.0..1.0).contains(n)))
@@ -106,7 +107,7 @@ impl Parameters {
         self.read(key, 1.0, &"a number above 0", |text| text.parse().ok().filter(above))
     }
 
-    /// True or false. MQSim takes everything but `false` for true.
+    /// True or false. Any other text is an error; MQSim reads it as true.
     pub fn flag(&mut self, key: &'static str) -> bool {
         self.read(key, false, &"true or false", |text| match text.to_ascii_lowercase().as_str() {
             "true" => Some(true),
@@ -115,7 +116,7 @@ impl Parameters {
         })
     }
 
-    /// One of some words, in capitals as MQSim reads it.
+    /// One of `words`, which are capitals. Case is ignored, as in MQSim.
     pub fn word(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
         let Some((line, text)) = self.take(key, false) else { return words[0] };
         let capitals = text.to_ascii_uppercase();
@@ -126,17 +127,17 @@ impl Parameters {
         })
     }
 
-    /// One of some words, or the first where an older file lacks the parameter.
+    /// One of `words`. Returns the first of them if the parameter is missing, as in older files.
     pub fn word_or(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
         if self.values.contains_key(key) { self.word(key, words) } else { words[0] }
     }
 
-    /// Takes an unmapped parameter, and returns its value if it is there.
+    /// Removes a parameter that is not mapped, and returns its value if it exists.
     pub fn skip(&mut self, key: &'static str) -> Option<String> {
         self.take(key, true).map(|(_, text)| text)
     }
 
-    /// Complains about parameters that are left, and returns all complaints.
+    /// Adds a complaint for each parameter that was not read, and returns all complaints.
     pub fn end(mut self) -> Complaints {
         for (name, (line, _)) in std::mem::take(&mut self.values) {
             let place = self.place(line, &name);

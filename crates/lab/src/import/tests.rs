@@ -1,4 +1,4 @@
-//! MQSim files: their imports, and refused ones.
+//! Imports of MQSim files, and files that are refused.
 
 use wordline_kernel::{Bytes, Seed};
 
@@ -6,7 +6,7 @@ use super::{device, job_file};
 use crate::trace::workload::fio::JobFile;
 use crate::{Device, Registry};
 
-/// MQSim's configuration with 256 blocks a plane.
+/// MQSim's default configuration, with 256 blocks per plane.
 const DEVICE: &str = include_str!("mqsim-64g.xml");
 
 /// A million random reads.
@@ -40,7 +40,7 @@ fn the_configuration_of_mqsim_is_the_preset_with_its_name() {
     ] {
         assert_eq!(ours.get(key), preset.get(key), "{key}");
     }
-    // The time of MQSim's DRAM for 4 KiB (docs/validation/simulators.md).
+    // The time in which MQSim's DRAM transfers 4 KiB (docs/validation/simulators.md).
     assert_eq!(ours.get("buffer.access_time"), Some("20506ns".into()));
     assert_eq!(ours.get("ftl.gc.victim.choices"), Some(8.into()));
     assert_eq!(ours.get("ftl.scheduling.suspend_erases"), Some(true.into()));
@@ -127,7 +127,7 @@ fn flows_become_jobs_that_run() {
     let rate = FLOWS.replace("QUEUE_DEPTH", "ARRIVAL_RATE").replace("Stop_Time>0", "Stop_Time>5000000");
     let text = job_file("w.xml", &rate, 1).expect("it is sound");
     let jobs = JobFile::parse("w.fio", &text).expect("it is sound").jobs(Seed(1), Bytes::gib(8), None);
-    // 64 requests of 4 KiB a second arrive within 5 ms: usually only the first.
+    // A flow of 64 requests per second lasts 5 ms, so usually only its first request arrives.
     assert!((1..4).contains(&jobs.expect("it fits").in_turn().count()));
 }
 

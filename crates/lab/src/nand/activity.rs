@@ -1,39 +1,39 @@
 //! The activity of a die, derived from its spans: when RDY and ARDY are low, and when its page registers are
 //! in use.
 //!
-//! A bus grant that ends with a command cycle makes the die busy. If its array begins at once, the die is
-//! busy until the array ends; if data first move between the registers, the die is ready after the move, and
-//! the array continues behind the cache register.
+//! A bus grant that ends with a command cycle makes the die busy. Usually the array begins at once, and the
+//! die is busy until the array ends. If data first move between the registers, the die is ready after that
+//! transfer, and the array then works behind the cache register.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{Span, Stage};
 
 use crate::trace_event::is_on_bus;
 
-/// A gap between the end of a command and its array operation up to this is rounding to the clock of the
-/// dies, not a transfer between registers. Chosen: beyond the period of any clock domain, below the least
+/// Longest gap between a command and its array operation that counts as rounding to the clock of the dies; a
+/// longer gap is a transfer between registers. Chosen: above the period of any clock domain, below the least
 /// tRCBSY and tPCBSY (3 us).
 const ROUNDING: Duration = Duration::from_ns(200);
 
-/// A time interval in which a state holds for an operation.
+/// A time interval in which a state lasts, caused by one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interval {
-    /// Its beginning.
+    /// Begin of the interval.
     pub begin: Instant,
-    /// Its end.
+    /// End of the interval.
     pub end: Instant,
     /// Serial number of the operation.
     pub command: u32,
 }
 
-/// The activity of a die beyond its spans.
+/// States of a die that its spans do not show directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// RDY is low: the die accepts no command.
     pub not_ready: Vec<Interval>,
     /// ARDY is low: the array works.
     pub array_not_ready: Vec<Interval>,
-    /// The cache register (or the only one) holds data between bus and array.
+    /// The cache register, or the only register, holds data between bus and array.
     pub cache_register: Vec<Interval>,
     /// The data register holds data between cache register and array.
     pub data_register: Vec<Interval>,
@@ -45,23 +45,23 @@ struct BusGrant {
     end: Instant,
     last: Stage,
     command: u32,
-    /// The first data in, and the end of the last data out.
+    /// The begin of the first data in, and the end of the last data out.
     data_in: Option<Instant>,
     data_out: Option<Instant>,
 }
 
-/// The busy time of a die after a command.
+/// The time in which a die is busy after a command.
 struct BusyPeriod<'a> {
     hold: usize,
     ready: Instant,
     array_ready: Instant,
-    /// Whether data first moved between the registers.
+    /// Whether data moved between the registers first.
     has_transfer: bool,
     array: Option<&'a Span>,
 }
 
 impl Activity {
-    /// Derives the activity from `spans` of one die, in order of their beginning.
+    /// Derives the activity from the `spans` of one die, which are in order of their beginnings.
     pub fn of(spans: &[Span]) -> Self {
         let bus_grants = bus_grants(spans);
         let arrays: Vec<&Span> = spans.iter().filter(|span| !is_on_bus(span.stage)).collect();
@@ -132,15 +132,17 @@ fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<BusyPeriod<'a>>
     all
 }
 
-/// A transfer between registers with no array operation after it (3F) has no span. It takes as long as the
-/// shortest one that has, and ends at the latest when the die is on the bus again.
+/// Sets the end of register transfers without an array operation (3F), for which there is no span. Such a
+/// transfer is assumed to take as long as the shortest transfer before an array operation. It ends at the
+/// latest when the die uses the bus again.
 fn add_final_transfers(all: &mut [BusyPeriod<'_>], bus_grants: &[BusGrant], arrays: &[&Span]) {
     let gap = |busy: &BusyPeriod<'_>| {
         let begin = busy.array.filter(|_| busy.has_transfer)?.begin;
         let before = arrays.iter().take_while(|array| array.begin < begin).map(|array| array.end()).max();
         Some(begin.since(bus_grants[busy.hold].end.max(before.unwrap_or_default())))
     };
-    // The first few are enough, which saves searching all arrays: the shortest of them is the same for all.
+    // The first transfers suffice: the shortest one takes the same time everywhere. This avoids a search of
+    // all arrays.
     let turn = all.iter().filter_map(gap).take(4).min().unwrap_or_default();
     for busy in all.iter_mut().filter(|busy| busy.array.is_none()) {
         let again = bus_grants.get(busy.hold + 1).map_or(Instant::MAX, |hold| hold.begin);
@@ -177,8 +179,8 @@ fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[BusyPerio
     }
 }
 
-/// The time at which read data leave the data register: at the end of the sensing, after the transfer in a
-/// sequence of cache reads, or when a copyback programs them.
+/// The time at which read data leave the data register. This is the end of the sensing, or in a sequence of
+/// cache reads the end of the transfer, or in a copyback the begin of the program.
 fn transfer_time(
     bus_grants: &[BusGrant],
     sensed: &BusyPeriod<'_>,
@@ -212,7 +214,7 @@ fn merge(all: &mut Vec<Interval>) {
     });
 }
 
-/// Trims each interval to begin after the end of the one before it.
+/// Makes each interval begin at or after the end of the previous one.
 fn trim_overlaps(all: &mut Vec<Interval>) {
     all.sort();
     let mut free = Instant::ZERO;

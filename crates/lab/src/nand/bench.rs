@@ -1,4 +1,4 @@
-//! Operations on otherwise idle chips, with every stage recorded.
+//! Runs operations on chips without other load, and records every stage.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,23 +14,23 @@ use super::as_arguments;
 use super::operations::{Item, Kind};
 use crate::error::Result;
 
-/// Blocks of a plane that are modelled, where the part has more: the rest would behave the same. Chosen:
-/// enough for a long run of programs before the first block is used again.
+/// Greatest number of blocks per plane that are modelled. More blocks would behave the same. Chosen: a long
+/// sequence of programs fits before the first block is used again.
 const KEPT_BLOCKS: u32 = 64;
-/// The most dies. Chosen: what a time line can show at a glance.
+/// Greatest number of dies. Chosen: more are hard to see in a time line.
 const MOST_DIES: u32 = 64;
 
 /// Number and wiring of the chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Channels, packages and dies; all planes of a die are one plane group.
+    /// Channels, packages and dies. All planes of a die form one plane group.
     pub layout: Layout,
-    /// Whether dies share a chip enable, and whether the status is read.
+    /// Whether dies share a chip enable, and whether commands read the status.
     pub wiring: Wiring,
 }
 
 impl Setup {
-    /// A number of dies on one channel, each with its own chip enable.
+    /// A setup with all dies on one channel, each with its own chip enable.
     pub fn dies(dies: u32) -> Self {
         Self { layout: Layout::on_one_channel(dies, None), wiring: Wiring::default() }
     }
@@ -47,35 +47,35 @@ pub struct Bench {
 /// A completed operation.
 #[derive(Clone, Debug)]
 pub struct CompletedOperation {
-    /// Its name, by [`Item::name`].
+    /// Name of the operation, from [`Item::name`].
     pub name: String,
-    /// Its kind.
+    /// Kind.
     pub kind: Kind,
-    /// Its die.
+    /// Number of its die.
     pub die: u32,
-    /// The time at which the die accepted it.
+    /// Time at which the die accepted the command.
     pub begin: Instant,
-    /// The end of its data output, or of its array operation.
+    /// End of the data output, or of the array operation.
     pub end: Instant,
-    /// Time in its stages.
+    /// Time in each stage.
     pub stages: StageTimes,
-    /// Data bytes that it read, programmed or copied; none for an erase.
+    /// Bytes of data that it read, programmed or copied; 0 for an erase.
     pub bytes: Bytes,
-    /// Pages, over planes and the bits of a one-shot word line, or blocks of an erase.
+    /// Number of pages, over all planes and all bits of a one-shot word line. Number of blocks for an erase.
     pub units: u32,
 }
 
 /// The completed operations and their stages.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Every stage, in order of its beginning.
+    /// Every stage, in order of the beginnings.
     pub spans: Vec<Span>,
-    /// Every operation, by its serial number in the spans.
+    /// Every operation. Spans refer to operations by this index.
     pub operations: Vec<CompletedOperation>,
 }
 
 impl Bench {
-    /// Chips of `part`; the error says what does not fit.
+    /// Makes chips of `part`. The error names the limit that the setup exceeds.
     pub fn new(part: &Part, setup: Setup) -> Result<Self> {
         let mut file = (**part).clone();
         file.geometry.blocks_per_plane = file.geometry.blocks_per_plane.min(KEPT_BLOCKS);
@@ -100,7 +100,7 @@ impl Bench {
         Ok(Self { part, geometry, setup })
     }
 
-    /// Dies in all.
+    /// Total number of dies.
     pub fn dies(&self) -> u32 {
         self.geometry.dies()
     }
@@ -116,7 +116,7 @@ impl Bench {
         &self.part
     }
 
-    /// Runs `items`: each die runs those that name it in order, all dies in parallel.
+    /// Runs `items`. Each die runs its items in order; the dies work in parallel.
     pub fn run(&self, items: &[Item]) -> Trace {
         let mut chips = Chips::counting(self.part.clone(), self.geometry, self.setup.wiring);
         chips.record();
@@ -137,7 +137,7 @@ impl Bench {
         Trace { spans, operations }
     }
 
-    /// The commands of each die.
+    /// The commands of each die, in order.
     fn queues(&self, items: &[Item]) -> Vec<VecDeque<(Command, CompletedOperation)>> {
         let mut queues = vec![VecDeque::new(); self.dies() as usize];
         let mut places: Vec<PageCursor> = (0..self.dies()).map(|die| PageCursor::of(self, die)).collect();
@@ -164,7 +164,7 @@ impl Bench {
                 let next = if last { None } else { Some(places.next_read()) };
                 Operation::ReadCache { first: n == 0, next }
             }
-            // A program with a normal confirm cycle ends a sequence of cache programs.
+            // A sequence of cache programs ends with the normal confirm cycle.
             Kind::ProgramCache if !last => Operation::ProgramCache,
             Kind::Program | Kind::ProgramCache => Operation::Program,
             Kind::Copyback => Operation::Copyback { to: places.program() },
@@ -199,13 +199,13 @@ impl Bench {
     }
 }
 
-/// Chips during a run.
+/// Chips while they run.
 struct Running {
     chips: Chips,
     calendar: Calendar<Event>,
-    /// The commands that each die has still to run.
+    /// Commands that wait, by die.
     queues: Vec<VecDeque<(Command, CompletedOperation)>>,
-    /// The operations of each die in progress: at most two, one queued behind the other.
+    /// Operations in progress, by die. A die has at most two, the second one queued behind the first.
     flying: Vec<VecDeque<usize>>,
     operations: Vec<CompletedOperation>,
 }
@@ -227,7 +227,7 @@ impl Running {
         }
     }
 
-    /// Starts the next operation of a die if the die accepts it.
+    /// Starts the next operation of a die, if the die accepts it.
     fn start_next(&mut self, die: DieId) {
         let at = die.0 as usize;
         let now = self.calendar.now();
@@ -243,8 +243,8 @@ impl Running {
     }
 }
 
-/// Addresses of the next operations of a die: reads and programs from block 0 upwards, erases from the last
-/// block downwards.
+/// Addresses for the next operations of a die. Reads and programs use blocks from 0 upwards, erases use
+/// blocks from the last one downwards.
 struct PageCursor<'a> {
     bench: &'a Bench,
     die: u32,
@@ -258,7 +258,7 @@ impl<'a> PageCursor<'a> {
         Self { bench, die, read: 0, programmed: 0, erased: 0 }
     }
 
-    /// The `n`-th page of plane 0, wrapping around all blocks.
+    /// The `n`-th page of plane 0. After the last block, pages begin again with block 0.
     fn page(&self, n: u32) -> PageId {
         let geometry = &self.bench.geometry;
         let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
@@ -292,18 +292,18 @@ impl<'a> PageCursor<'a> {
 }
 
 impl Trace {
-    /// The name of every operation, by serial number.
+    /// The name of each operation, by serial number.
     pub fn names(&self) -> Vec<String> {
         self.operations.iter().map(|operation| operation.name.clone()).collect()
     }
 
-    /// From the beginning to the end of the last stage or operation.
+    /// Time from the beginning to the end of the last stage or operation.
     pub fn elapsed(&self) -> Duration {
         let ends = self.operations.iter().map(|operation| operation.end);
         ends.chain(self.spans.iter().map(Span::end)).max().unwrap_or_default() - Instant::ZERO
     }
 }
 
-/// The stages that an operation can have, in the order of tables.
+/// The stages that an operation can have, in the column order of tables.
 pub(super) const STAGES: [Stage; 7] =
     [Stage::Cle, Stage::Ale, Stage::Tir, Stage::Tor, Stage::Tin, Stage::Ton, Stage::Ber];

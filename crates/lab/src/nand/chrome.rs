@@ -1,7 +1,7 @@
-//! Time lines in the Chrome trace-event format, which Perfetto and chrome://tracing open.
+//! Time lines in the Chrome trace-event format, for Perfetto and chrome://tracing.
 //!
-//! A process is a channel or a package, a thread is a bus, an array, a plane or a register; RDY and ARDY are
-//! counters.
+//! A process of the format is a channel or a package. A thread is a bus, an array, a plane or a register. RDY
+//! and ARDY are counters.
 
 use std::fmt::Write;
 
@@ -12,14 +12,15 @@ use super::activity::{Activity, Interval};
 use super::timeline::{DieLocation, TimelineInput, lanes, nanoseconds, planes};
 use crate::trace_event::{decimal, quoted};
 
-/// Number of track ids of a die. Chosen: more than a die has tracks.
+/// Track ids reserved for a die. Chosen: more than the tracks of any die.
 const TRACKS: u32 = 64;
-/// The track of plane 0 of a die, after the tracks of the array.
+/// Offset of the track of plane 0, after the tracks of the array.
 const PLANES: u32 = 16;
-/// The track of the cache register of a die; the data register follows.
+/// Offset of the track of the cache register. The track of the data register follows.
 const REGISTERS: u32 = 40;
 
-/// The time line of `scene` as a trace-event document. Times are microseconds with picoseconds as decimals.
+/// The time line of `scene` as a trace-event document. Times are in microseconds, with picoseconds as
+/// decimals.
 pub fn chrome(scene: &TimelineInput<'_>) -> String {
     let mut events = Events { scene, text: String::new() };
     for (channel, spans) in scene.buses() {
@@ -46,12 +47,12 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// Adds an event from the members of its object.
+    /// Adds an event; `members` is the inside of its JSON object.
     fn add(&mut self, members: &str) {
         writeln!(self.text, "{{{members}}},").expect("a string takes any text");
     }
 
-    /// The process number of a package, or of its channel.
+    /// The process number of a package; without a package, of the channel.
     fn number(&self, place: DieLocation, package: Option<u32>) -> u32 {
         let of_channel = 1 + place.channel * (self.scene.layout.packages_per_channel.max(1) + 1);
         of_channel + package.map_or(0, |package| 1 + package)
@@ -79,7 +80,7 @@ impl Events<'_> {
         self.add(&format!("{head},\"name\":\"{what}_sort_index\",\"args\":{{\"sort_index\":{order}}}"));
     }
 
-    /// The tracks of a die.
+    /// Adds the tracks of a die.
     fn die(&mut self, place: DieLocation, spans: &[Span]) {
         let process = self.number(place, Some(place.package));
         let (die, base) = (place.die, place.die * TRACKS + TRACKS);
@@ -139,7 +140,7 @@ impl Events<'_> {
         self.add(&format!("{head},\"args\":{{{what}{more},{times}}}"));
     }
 
-    /// A signal that is high except in the given intervals.
+    /// Adds a signal that is low in the given intervals and high otherwise.
     fn counter(&mut self, process: u32, name: &str, low: &[Interval]) {
         let changes = low.iter().flat_map(|during| [(during.begin, 0), (during.end, 1)]);
         let first = low.first().is_none_or(|during| during.begin > Instant::ZERO);

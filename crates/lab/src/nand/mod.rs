@@ -1,5 +1,4 @@
-//! NAND chips without a device around them: the cost of operations, and time lines of buses, dies and
-//! registers.
+//! NAND chips without a device: the cost of operations, and time lines of buses, dies and registers.
 
 mod activity;
 mod bench;
@@ -25,8 +24,8 @@ use wordline_nand::part::BusFile;
 
 use crate::error::{Error, Result};
 
-/// The part `name` (embedded, or a file), with another bus where the caller names an interface or a timing
-/// mode: all bus times are then those of that mode, none of the part's file.
+/// The part `name`, embedded or from a file. If the caller gives an interface or a timing mode, the bus times
+/// are those of that mode, and the bus times of the part are ignored.
 pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Result<Part> {
     let part = crate::config::part(name)?;
     if interface.is_none() && mode.is_none() {
@@ -39,7 +38,7 @@ pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Resul
     file.check().map_err(|wrong| as_arguments(wrong, "--"))
 }
 
-/// Complaints about keys that came from arguments.
+/// Attributes complaints to the arguments that set the keys.
 fn as_arguments(wrong: Complaints, prefix: &str) -> Error {
     let named = wrong.0.into_iter().map(|mut complaint| {
         let key = complaint.key.rsplit('.').next().unwrap_or_default().to_owned();

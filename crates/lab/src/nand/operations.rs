@@ -5,7 +5,7 @@ use wordline_nand::Part;
 
 use crate::error::{Error, Result};
 
-/// The most operations of one call. Chosen: viewers load larger time lines slowly.
+/// Greatest number of operations in one call. Chosen: viewers load larger time lines slowly.
 const MOST_OPERATIONS: u64 = 100_000;
 
 /// The kind of an operation.
@@ -14,13 +14,13 @@ const MOST_OPERATIONS: u64 = 100_000;
 pub enum Kind {
     /// Read pages and transfer data out.
     Read,
-    /// A sequence of cache reads: data are transferred out while the next pages are read.
+    /// A sequence of cache reads. Data are transferred out while the next pages are read.
     ReadCache,
     /// Transfer data in and program.
     Program,
-    /// A sequence of cache programs: data are transferred in while the previous pages are programmed.
+    /// A sequence of cache programs. Data are transferred in while the previous pages are programmed.
     ProgramCache,
-    /// Read pages and program them elsewhere in their planes.
+    /// Read pages, and program them elsewhere in the same planes.
     Copyback,
     /// Erase blocks.
     Erase,
@@ -31,12 +31,12 @@ impl Kind {
     pub const ALL: [Self; 6] =
         [Self::Read, Self::ReadCache, Self::Program, Self::ProgramCache, Self::Copyback, Self::Erase];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         ["read", "read-cache", "program", "program-cache", "copyback", "erase"][self as usize]
     }
 
-    /// The reason why `part` cannot do it; `None` if it can.
+    /// The reason why `part` does not support this operation; `None` if it does.
     pub fn unsupported_reason(self, part: &Part) -> Option<&'static str> {
         let geometry = &part.geometry;
         match self {
@@ -51,21 +51,21 @@ impl Kind {
     }
 }
 
-/// Operations of one kind on some dies, a number on each in sequence.
+/// A number of operations of one kind, in sequence on each of some dies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The dies, each once.
+    /// Numbers of the dies, without repetition.
     pub dies: Vec<u32>,
-    /// Their kind.
+    /// Kind of these operations.
     pub kind: Kind,
-    /// Planes that take part, from plane 0 on.
+    /// Number of planes, from plane 0 on.
     pub planes: u32,
-    /// Number on each die; cache operations form one sequence.
+    /// Number of operations on each die. Cache operations form one sequence.
     pub times: u32,
 }
 
 impl Item {
-    /// Its name in tables and time lines: `read`, or `read@2` with two planes.
+    /// Name in tables and time lines: `read`, or `read@2` for two planes.
     pub fn name(&self) -> String {
         let name = self.kind.name();
         if self.planes == 1 { name.to_owned() } else { format!("{name}@{}", self.planes) }
@@ -100,7 +100,7 @@ pub fn parse(arguments: &[String], part: &Part, dies: u32) -> Result<Vec<Item>> 
     Ok(items)
 }
 
-/// An argument and the position in it.
+/// An argument, and a position in it.
 struct OperationParser<'a> {
     text: &'a str,
     at: usize,
@@ -117,7 +117,7 @@ impl<'a> OperationParser<'a> {
         Error::Argument { what: format!("operation `{}`, character {place}", self.text), found, wanted }
     }
 
-    /// The text from `at` up to the next sign, for complaints.
+    /// The text from `at` to the next separator, for messages.
     fn word_at(&self, at: usize) -> String {
         let text = &self.text[at..];
         let end = text.find(|c: char| c.is_whitespace() || ":@*,".contains(c)).unwrap_or(text.len());
@@ -134,7 +134,7 @@ impl<'a> OperationParser<'a> {
         found
     }
 
-    /// A whole number within bounds.
+    /// An integer from `least` to `most`.
     fn number(&mut self, what: &str, least: u32, most: u32) -> Result<u32> {
         let rest = self.rest();
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -170,7 +170,7 @@ impl<'a> OperationParser<'a> {
         Ok(planes)
     }
 
-    /// Parses `all`, or numbers and ranges with commas, up to the colon.
+    /// Parses the dies before the colon: `all`, or numbers and ranges separated by commas.
     fn dies(&mut self, dies: u32) -> Result<Vec<u32>> {
         let mut named = Vec::new();
         if self.consume("all") {

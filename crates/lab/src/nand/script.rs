@@ -1,4 +1,4 @@
-//! Scripts of cycles on the pins, from a file or standard input, and their results.
+//! Scripts of pin cycles, from a file or standard input, and their results.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use super::TimelineInput;
 use crate::error::{Error, Result};
 use crate::input;
 
-/// A script that was run.
+/// A script, and the results of its run.
 #[derive(Debug)]
 pub struct ScriptRun {
-    /// The script's file, or `standard input`.
+    /// Path of the script, or `standard input`.
     pub name: String,
     /// The part on the bus.
     pub part: Part,
@@ -27,8 +27,8 @@ pub struct ScriptRun {
 }
 
 impl ScriptRun {
-    /// Reads the script `path` (`-`: standard input) and runs it on the part that it names, or else on
-    /// `usual`. A part whose name ends in `.toml` is a file relative to the script.
+    /// Reads the script at `path` and runs it; `-` is standard input. The script names its part. A script
+    /// without a part runs on `usual`. A part name that ends in `.toml` is a file relative to the script.
     ///
     /// # Errors
     /// A file that cannot be read, and every malformed line of the script.
@@ -60,12 +60,13 @@ impl ScriptRun {
         Ok(Self { name, part, transcript, layout, names })
     }
 
-    /// The input of its time line: operations are named by the line and statement that opened them.
+    /// The input for a time line of the script. The name of an operation is the line and statement that
+    /// opened it.
     pub fn scene(&self) -> TimelineInput<'_> {
         TimelineInput { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
     }
 
-    /// The results that differ from the script's expectations, one line each, with file and line.
+    /// The results that differ from the expectations in the script, one line each, with file and line.
     pub fn wrong(&self) -> Vec<String> {
         let line = |entry: &Entry, wrong: &dyn std::fmt::Display| {
             format!("{}:{}: {}: {wrong}", self.name, entry.line, entry.text)
@@ -84,14 +85,14 @@ fn part_of_script(script: &Path, named: &str) -> Result<Part> {
     super::part(&name, None, None)
 }
 
-/// The line and statement that opened each operation, by its serial number.
+/// The line and statement that opened each operation, by serial number.
 fn names(transcript: &Transcript) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for span in &transcript.spans {
         let place = span.command as usize;
         names.resize(names.len().max(place + 1), String::new());
-        // The first span of an operation is its first latch, of the last statement with cycles that had begun
-        // by then.
+        // The first span of an operation is its first command latch. The last statement that had begun by the
+        // end of that span opened the operation.
         let earlier = transcript.entries.partition_point(|entry| entry.begin < span.end());
         let opened = transcript.entries[..earlier].iter().rev().find(|entry| entry.cycles > 0);
         if let Some(entry) = opened.filter(|_| names[place].is_empty()) {
@@ -101,7 +102,7 @@ fn names(transcript: &Transcript) -> Vec<String> {
     names
 }
 
-/// The transcript as JSON: times in picoseconds from the beginning of the run, bytes as hexadecimal digits.
+/// The transcript as JSON. Times are picoseconds from the beginning of the run, bytes are hexadecimal digits.
 impl Serialize for ScriptRun {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         let entry = |entry: &Entry| -> Value {
@@ -135,7 +136,7 @@ impl Serialize for ScriptRun {
     }
 }
 
-/// The transcript for a terminal, and the verdict.
+/// The transcript for a terminal, followed by the verdict.
 impl std::fmt::Display for ScriptRun {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Transcript { entries, complete, .. } = &self.transcript;

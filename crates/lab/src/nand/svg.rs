@@ -1,4 +1,4 @@
-//! A small picture of a time line: buses and dies as rows, stages in colours, an axis with units.
+//! A picture of a time line: rows for buses and dies, colours for stages, and an axis with units.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::bench::STAGES;
 use super::timeline::{TimelineInput, lanes, nanoseconds, planes};
 use crate::trace_event::decimal;
 
-// Sizes in pixels, chosen for a page of text.
+// Sizes in pixels. Chosen for a page of text.
 const WIDTH: u64 = 1_000;
 const LEFT: u64 = 110;
 const RIGHT: u64 = 24;
@@ -18,13 +18,12 @@ const ROW: u64 = 22;
 const GAP: u64 = 6;
 const AXIS: u64 = 40;
 const PLOT: u64 = WIDTH - LEFT - RIGHT;
-/// The least width of a stage that has its name inside, in thousandths of a pixel.
+/// Least width of a stage that shows its name, in thousandths of a pixel.
 const NAMED: u64 = 34_000;
-/// The most ticks of the axis.
+/// Greatest number of ticks on the axis.
 const TICKS: u64 = 10;
 
-/// The colour of a stage, from the palette of Okabe and Ito, which people with any colour vision can tell
-/// apart.
+/// The colour of a stage, from the colour-blind-safe palette of Okabe and Ito.
 fn colour(stage: Stage) -> &'static str {
     match stage {
         Stage::Cle => "#56b4e9",
@@ -38,7 +37,7 @@ fn colour(stage: Stage) -> &'static str {
     }
 }
 
-/// The time line of `scene` as an SVG document under `title`.
+/// The time line of `scene` as an SVG document with this `title`.
 pub fn svg(scene: &TimelineInput<'_>, title: &str) -> String {
     let rows = rows(scene);
     let height = TOP + rows.len() as u64 * (ROW + GAP) + AXIS;
@@ -62,7 +61,7 @@ pub fn svg(scene: &TimelineInput<'_>, title: &str) -> String {
     out + "</svg>\n"
 }
 
-/// The rows with their names: each bus, followed by its dies.
+/// The rows with their names. Each bus is followed by its dies.
 fn rows(scene: &TimelineInput<'_>) -> Vec<(String, Vec<Span>)> {
     let (mut buses, dies) = (scene.buses(), scene.dies());
     let mut rows = Vec::new();
@@ -94,21 +93,22 @@ impl Axis {
         Self { begin: begin.ps(), length: end.since(begin).ps().max(1) }
     }
 
-    /// The position of an instant, in thousandths of a pixel: adjacent stages share an edge after rounding.
+    /// The position of an instant in thousandths of a pixel. Adjacent stages have the same position at their
+    /// common edge.
     fn at(&self, instant: Instant) -> u64 {
         let since = u128::from(instant.ps() - self.begin);
         let along = since * u128::from(PLOT * 1_000) / u128::from(self.length);
         LEFT * 1_000 + along as u64
     }
 
-    /// Time between ticks: 1, 2 or 5 times a power of ten.
+    /// Time between two ticks: 1, 2 or 5 times a power of ten.
     fn step(&self) -> u64 {
         let steps = (0..19).flat_map(|power| [1, 2, 5].map(|n| n * 10_u64.pow(power)));
         steps.into_iter().find(|step| self.length / step < TICKS).unwrap_or(self.length)
     }
 
-    /// The unit of the labels in picoseconds, and its name: the smallest in which the last label has at most
-    /// four digits before the point; chosen.
+    /// The unit of the labels in picoseconds, and its name: the smallest unit in which the last label has at
+    /// most four digits before the point. Chosen.
     fn unit(&self) -> (u64, &'static str) {
         let units = [(1, "ps"), (1_000, "ns"), (1_000_000, "µs"), (1_000_000_000, "ms")];
         let end = self.begin + self.length;
@@ -136,7 +136,7 @@ fn ticks(out: &mut String, axis: &Axis, bottom: u64) {
     line(out, &format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{name}</text>"));
 }
 
-/// The stages that occur, with their colours.
+/// Draws the legend: the stages that occur, and their colours.
 fn legend(out: &mut String, spans: &[Span]) {
     let shown = STAGES.into_iter().filter(|stage| spans.iter().any(|span| span.stage == *stage));
     for (n, stage) in (0..).zip(shown) {
@@ -177,7 +177,7 @@ fn about(scene: &TimelineInput<'_>, span: &Span) -> String {
     text + &format!(": {length} ns from {begin} ns on")
 }
 
-/// Thousandths of a pixel as pixels.
+/// A number of thousandths of a pixel, in pixels.
 fn pixels(thousandths: u64) -> String {
     decimal(thousandths, 1_000)
 }
@@ -186,7 +186,7 @@ fn line(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("a string takes any text");
 }
 
-/// Text escaped for an element.
+/// Escapes text for an XML element.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! The cost of every operation of a part: latency, throughput, energy and the shares of its stages.
+//! The cost of every operation of a part: latency, throughput, energy, and time in each stage.
 
 use std::collections::BTreeMap;
 
@@ -14,39 +14,40 @@ use super::timeline::{Split, bus_text, fit_columns, percent, stage_names, stages
 use crate::error::Result;
 use crate::report::Quantity;
 
-/// Operations of each die before the measured ones, to fill buses and registers. Chosen.
+/// Operations on each die before the measured ones, until buses and registers are busy. Chosen.
 const BEFORE: u32 = 24;
-/// Operations of each die after the measured ones, to drain them. Chosen.
+/// Operations on each die after the measured ones, so that the load does not fall while they run. Chosen.
 const AFTER: u32 = 12;
-/// Measured operations of each die, where the pages of a word line follow each other. Chosen: whole word
-/// lines of 1, 2, 3, 4 and 5 bits a cell.
+/// Number of measured operations on each die, if the pages of a word line are programmed in sequence. Chosen:
+/// whole word lines of 1, 2, 3, 4 and 5 bits per cell.
 const MEASURED: u32 = 60;
 
-/// Measured operations of each die: otherwise one for each page of a block, so that each type of page counts.
+/// Number of measured operations on each die. For other page orders it is the number of pages of a block, so
+/// that every page type is measured.
 fn measured_count(part: &Part) -> u32 {
     let geometry = &part.geometry;
     if geometry.pairing == Pairing::WordLine { MEASURED } else { geometry.pages_per_block }
 }
 
-/// The cost of an operation, in the steady state of many in sequence on every die.
+/// The cost of an operation in the steady state, with a long sequence on every die.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationRow {
-    /// Its name.
+    /// The kind of operation.
     pub operation: Kind,
-    /// Planes that take part.
+    /// Number of planes that work together.
     pub planes: u32,
-    /// Dies that run it in parallel, on one channel.
+    /// Number of dies that work in parallel, on one channel.
     pub dies: u32,
-    /// Mean time from the die's acceptance to the end of data output or of the array operation, with waits
-    /// for the bus.
+    /// Mean time from acceptance by the die to the end of the data output or of the array operation,
+    /// including waits for the bus.
     pub latency_us: f64,
-    /// Data bytes read, programmed or copied a second, over all dies; none for an erase.
+    /// Data bytes read, programmed or copied per second, over all dies; none for an erase.
     pub bytes_per_second: Option<f64>,
-    /// Pages of data, or blocks of an erase, a second, over all dies.
+    /// Pages of data per second, over all dies; for an erase, blocks per second.
     pub units_per_second: f64,
-    /// Energy of its stages for each page of data, or each erased block; without idle time.
+    /// Energy of the stages per page of data, or per erased block, without idle power.
     pub energy_per_page_joules: f64,
-    /// The share of each stage in the time of all its stages.
+    /// Share of each stage in the total time of all stages.
     pub stage_shares: BTreeMap<&'static str, f64>,
 }
 
@@ -55,18 +56,19 @@ pub struct OperationRow {
 pub struct OperationTable {
     /// Name of the part.
     pub part: String,
-    /// The source of its numbers.
+    /// Source of its numbers.
     pub source: String,
-    /// Its interface, mode and rate.
+    /// Interface, timing mode and data rate.
     pub bus: String,
     /// The operations.
     pub rows: Vec<OperationRow>,
-    /// Operations that were left out, with the reasons.
+    /// Operations that were left out, with reasons.
     pub notes: Vec<String>,
 }
 
 impl OperationTable {
-    /// Every operation of `part` on one die and on `dies` dies of a channel, with one plane and with all.
+    /// Measures every operation of `part`: on one die and on `dies` dies of a channel, each with one plane
+    /// and with all planes.
     pub fn of(part: &Part, dies: u32, wiring: Wiring) -> Result<Self> {
         let planes = part.geometry.planes;
         let several = |number: u32| if number == 1 { vec![1] } else { vec![1, number] };
@@ -95,7 +97,7 @@ impl OperationTable {
         Ok(Self { part: name, source, bus: bus_text(part), rows, notes })
     }
 
-    /// Formats the rows as a table for a terminal of this many `columns`.
+    /// Formats the rows as a table for a terminal with this many `columns`.
     pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "planes", "dies", "latency", "throughput", "energy/page"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
@@ -148,7 +150,8 @@ fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
     }
 }
 
-/// The `count` operations that ended after the first `before`, and the time between the ends.
+/// The `count` operations that ended after the first `before` operations, and the time from the first to the
+/// last of these ends.
 fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&CompletedOperation>, Duration) {
     let mut ended: Vec<&CompletedOperation> = trace.operations.iter().collect();
     ended.sort_by_key(|one| (one.end, one.die));

@@ -1,4 +1,4 @@
-//! Time lines, activities derived from them, and tables.
+//! Tests of time lines, of the activity derived from them, and of tables.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant};
@@ -29,7 +29,8 @@ fn trace(operations: &[&str], dies: u32) -> Trace {
     bench.run(&items(operations, dies))
 }
 
-/// Hand-made: a cache program of 2.5 us during which the next data move in, and an erase on another die.
+/// A constructed trace: a cache program of 2.5 us, data for the next program meanwhile, and an erase on
+/// another die.
 fn spans() -> Vec<Span> {
     let span = |begin, die, stage, planes, length, command| Span {
         begin: Instant::from_ps(begin),
@@ -140,8 +141,8 @@ fn a_table_says_below_its_rows_what_the_part_lacks() {
 fn a_read_alone_takes_command_sensing_and_transfer() {
     let table = OperationTable::of(&mqsim(), 1, Setup::dies(1).wiring).expect("the part is sound");
     let row = &table.rows[0];
-    // 375 ns of command (295 ns, and tRHW instead of tCS after the previous data), tR 75 us, 50 ns before the
-    // data; 8 KiB at 333 MT/s.
+    // The command takes 375 ns: 295 ns, plus tRHW instead of tCS after the previous data. Then tR of 75 us,
+    // 50 ns before the data, and 8 KiB at 333 MT/s.
     let us = 0.375 + 75.0 + 0.05 + 8_192.0 / 333.0;
     assert!((row.latency_us - us).abs() < 1e-5, "{} and {us}", row.latency_us);
     let throughput = row.bytes_per_second.expect("a read moves data");
@@ -159,7 +160,7 @@ fn cache_operations_overlap_and_planes_share_the_array() {
     for planes in [1, 2] {
         assert!(throughput(Kind::ReadCache, planes, 1) > throughput(Kind::Read, planes, 1));
         assert!(throughput(Kind::ProgramCache, planes, 1) > throughput(Kind::Program, planes, 1));
-        // Four dies program in parallel: the bus is far from saturated.
+        // Four programs in parallel do not saturate the bus.
         let ratio = throughput(Kind::Program, planes, 4) / throughput(Kind::Program, planes, 1);
         assert!((3.9..4.01).contains(&ratio), "{ratio}");
     }
@@ -191,7 +192,8 @@ fn a_cache_read_hands_each_page_over_and_ends_at_rest() {
     let trace = trace(&["read-cache*3"], 1);
     let activity = Activity::of(&trace.spans);
     let turn = mqsim().timing.cache_busy;
-    // The first sensing; then 31 with an idle array, 31 and 3F while it reads the next page.
+    // RDY is low for the first sensing, for the 31h whose array is idle, and for the 31h and 3Fh that follow
+    // while the array reads the next page.
     let low = &activity.not_ready;
     assert_eq!(low.len(), 4, "{low:?}");
     assert_eq!(low[1].end - low[1].begin, turn);
@@ -212,7 +214,8 @@ fn a_time_line_is_a_trace_event_document() {
     let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let events = document["traceEvents"].as_array().expect("a list of events");
     let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
-    // Each stage on the bus or the array, again for each plane of an array stage, and 2 pages in 2 registers.
+    // A slice for each stage, one more for each plane of an array stage, and slices for 2 pages in 2
+    // registers.
     assert_eq!(slices.len(), spans.len() + 5 + 4);
     insta::assert_snapshot!("chrome", text);
 }
@@ -232,7 +235,7 @@ fn the_axis_has_the_unit_that_suits_it() {
         let text = svg(&TimelineInput { spans: &spans, layout: two_dies(), names: &[] }, "");
         let labels: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix("</text>")).collect();
         let of = |line: &str| line.rsplit('>').next().unwrap_or_default().to_owned();
-        // The names of the row and of the stage in it follow the axis.
+        // After the labels of the axis follow the name of the row, then the name of its stage.
         (of(labels[labels.len() - 4]), of(labels[labels.len() - 3]))
     };
     assert_eq!(label(450_000), ("450".into(), "ns".into()));
@@ -241,7 +244,7 @@ fn the_axis_has_the_unit_that_suits_it() {
     assert_eq!(label(12_000_000_000), ("12".into(), "ms".into()));
 }
 
-/// The numbers that `name` has in the tags of a class in `text`.
+/// The numbers of the attribute `name` in all tags of a class in `text`.
 fn rectangles(text: &str) -> Vec<[u64; 3]> {
     let number = |line: &str, name: &str| {
         let from = line.find(&format!(" {name}=\"")).expect("the attribute is there") + name.len() + 3;
@@ -289,7 +292,7 @@ proptest! {
             for during in all {
                 prop_assert!(during.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{:?}", during);
             }
-            // ARDY is low whenever the array works, and RDY never while a program's data move in.
+            // ARDY is low while the array works. RDY is high while a program's data move in.
             for span in &spans {
                 let low = |all: &[Interval]| all.iter().any(|low| low.begin < span.end() && span.begin < low.end);
                 if is_on_bus(span.stage) {

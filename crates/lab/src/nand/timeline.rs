@@ -12,14 +12,14 @@ use super::bench::{Bench, CompletedOperation, STAGES, Trace};
 use crate::report::Quantity;
 use crate::trace_event::{decimal, is_on_bus};
 
-/// The input of a time line: spans of [`Chips`](wordline_nand::Chips), or of the pins.
+/// The input of a time line: spans from [`Chips`](wordline_nand::Chips), or from the pins.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineInput<'a> {
-    /// The stages, in order of their beginning.
+    /// The stages, in order of their beginnings.
     pub spans: &'a [Span],
     /// The package and channel of each die.
     pub layout: Layout,
-    /// Names of the operations by serial number; later ones have none.
+    /// Names of the operations, by serial number. Operations beyond the list have no name.
     pub names: &'a [String],
 }
 
@@ -27,7 +27,7 @@ pub struct TimelineInput<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DieLocation {
     pub channel: u32,
-    /// Counted on its channel.
+    /// Number of the package on its channel.
     pub package: u32,
     pub die: u32,
 }
@@ -59,12 +59,12 @@ impl<'a> TimelineInput<'a> {
         dies
     }
 
-    /// The name of an operation; empty without one.
+    /// The name of an operation; empty if it has none.
     pub(super) fn name(&self, command: u32) -> &'a str {
         self.names.get(command as usize).map_or("", String::as_str)
     }
 
-    /// An operation with its serial number: `read@2 7`, or `command 7` without a name.
+    /// An operation with its serial number: `read@2 7`, or `command 7` if it has no name.
     pub(super) fn label(&self, command: u32) -> String {
         match self.name(command) {
             "" => format!("command {command}"),
@@ -73,7 +73,8 @@ impl<'a> TimelineInput<'a> {
     }
 }
 
-/// The spans of a die's array in as many lanes as run in parallel: one, unless planes read independently.
+/// Distributes the spans of a die's array over lanes, so that spans in a lane do not overlap. One lane
+/// suffices unless planes read independently.
 pub(super) fn lanes(spans: &[Span]) -> Vec<Vec<&Span>> {
     let mut lanes = Vec::<Vec<&Span>>::new();
     for span in spans.iter().filter(|span| !is_on_bus(span.stage)) {
@@ -86,34 +87,34 @@ pub(super) fn lanes(spans: &[Span]) -> Vec<Vec<&Span>> {
     lanes
 }
 
-/// The planes of a span, by number.
+/// The plane numbers of a span.
 pub(super) fn planes(span: &Span) -> Vec<u32> {
     (0..u16::BITS).filter(|plane| span.planes >> plane & 1 == 1).collect()
 }
 
-/// A time in nanoseconds with picosecond digits: `1500`, or `0.833`.
+/// A time in nanoseconds, with picoseconds as decimals: `1500`, or `0.833`.
 pub(super) fn nanoseconds(ps: u64) -> String {
     decimal(ps, 1_000)
 }
 
-/// Times and energy of all operations with a name.
+/// Times and energy of all operations with one name.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationSummary {
-    /// Its name, with `@` and the planes where there are several.
+    /// Name of the operation, with `@` and the number of planes if there are several.
     pub operation: String,
-    /// How many.
+    /// Number of operations.
     pub count: usize,
-    /// Mean time from the die's acceptance to the end of data output or of the array operation.
+    /// Mean time from acceptance by the die to the end of the data output or of the array operation.
     pub mean_latency_us: f64,
-    /// The shortest such time.
+    /// Shortest time of these.
     pub least_latency_us: f64,
-    /// The longest such time.
+    /// Longest time of these.
     pub most_latency_us: f64,
-    /// Data bytes that they moved.
+    /// Bytes of data moved.
     pub bytes: u64,
-    /// Energy of their stages, without idle time.
+    /// Energy of the stages, without idle power.
     pub energy_joules: f64,
-    /// The share of each stage in the time of all stages.
+    /// Share of each stage in the total time of all stages.
     pub stage_shares: BTreeMap<&'static str, f64>,
 }
 
@@ -122,25 +123,25 @@ pub struct OperationSummary {
 pub struct Summary {
     /// Name of the part.
     pub part: String,
-    /// Its interface, mode and rate.
+    /// Interface, timing mode and data rate.
     pub bus: String,
-    /// Dies in all.
+    /// Total number of dies.
     pub dies: u32,
-    /// From the first command to the end of the last operation.
+    /// Time from the first command to the end of the last operation.
     pub elapsed_us: f64,
-    /// Data bytes that were read, written or copied.
+    /// Bytes of data read, programmed or copied.
     pub bytes: u64,
-    /// Data bytes a second.
+    /// Bytes of data per second.
     pub throughput_bytes_per_second: f64,
-    /// Share of the time in which the buses are occupied, over all channels used.
+    /// Share of time in which buses are occupied, over the channels that were used.
     pub bus_busy: f64,
-    /// Stages that were recorded.
+    /// Number of recorded stages.
     pub spans: usize,
     /// The operations by name.
     pub operations: Vec<OperationSummary>,
 }
 
-/// `NV-DDR2 mode 8, 533 MT/s`.
+/// The bus in words, such as `NV-DDR2 mode 8, 533 MT/s`.
 pub(super) fn bus_text(part: &Part) -> String {
     let bus = &part.bus;
     let rate = crate::report::three_digits(bus.data_out.megatransfers());
@@ -174,7 +175,7 @@ impl Summary {
         }
     }
 
-    /// Formats the rows as a table for a terminal of this many `columns`.
+    /// Formats the rows as a table for a terminal with this many `columns`.
     pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "count", "latency", "least", "most", "energy"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
@@ -201,17 +202,17 @@ impl Summary {
     }
 }
 
-/// Where a table that is too wide is split.
+/// The columns at which a table that is too wide is split.
 #[derive(Clone, Copy)]
 pub(super) struct Split {
-    /// Columns that name a row, which both tables have.
+    /// Number of leading columns that name a row. Both tables have them.
     pub(super) named: usize,
-    /// Columns of the first table.
+    /// Number of columns of the first table.
     pub(super) first: usize,
 }
 
-/// Formats a table for a terminal of this many `columns`; the last columns of a wider one follow in a second
-/// table.
+/// Formats a table for a terminal with this many `columns`. If the table is too wide, the last columns follow
+/// in a second table.
 pub(super) fn fit_columns(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
     let whole = columns_of(head, rows, |_| true);
     if whole.lines().all(|line| line.chars().count() <= usize::from(columns)) {
@@ -222,7 +223,7 @@ pub(super) fn fit_columns(head: &[String], rows: &[Vec<String>], split: Split, c
     format!("{first}\n\n{rest}")
 }
 
-/// The table with only the columns that are `shown`.
+/// A table with only those columns for which `shown` is true.
 fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bool) -> String {
     let some = |cells: &[String]| {
         let kept = cells.iter().enumerate().filter(|(column, _)| shown(*column));
@@ -238,7 +239,7 @@ fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bo
     table.trim_fmt()
 }
 
-/// Aligns numbers to the right, and puts columns close to each other.
+/// Aligns numbers to the right, and sets columns close together.
 fn right_aligned(table: &mut Table) {
     for (n, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 0)); // the rule below the head parts them
@@ -248,7 +249,7 @@ fn right_aligned(table: &mut Table) {
     }
 }
 
-/// The stages as heads of columns of shares.
+/// Column titles of the shares of stages.
 pub(super) fn stage_names() -> impl Iterator<Item = String> {
     STAGES.into_iter().map(|stage| format!("{} %", stage.name()))
 }
@@ -273,7 +274,7 @@ fn summary(part: &Part, name: &str, all: &[&CompletedOperation]) -> OperationSum
     }
 }
 
-/// The share of each stage in the time of all stages, and the total energy.
+/// The share of each stage in the total time of all stages, and the total energy.
 pub(super) fn stages(part: &Part, all: &[&CompletedOperation]) -> (BTreeMap<&'static str, f64>, f64) {
     let sum = all.iter().map(|one| one.stages).sum::<wordline_nand::energy::StageTimes>();
     let active = sum.active_ps().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Output files that are complete or absent, and other places to write to.
+//! Output files. A file is complete or absent. Output to standard output, pipes and devices is supported too.
 
 mod names;
 mod pending;
@@ -25,20 +25,19 @@ pub use unfinished::remove_unfinished;
 
 /// A destination for bytes.
 ///
-/// A regular file, or an unused name, is written as a temporary file that gets its name in
-/// [`finish`](Self::finish), so that readers find the complete file or the previous one. Links are followed,
-/// and the permissions of a replaced file are kept. Anything else (devices, pipes, terminals) is written
-/// directly. `-` is standard output.
+/// A regular file is written as a temporary file, which gets its name in [`finish`](Self::finish). Readers
+/// find either the complete file or the previous one. Links are followed, and the permissions of a replaced
+/// file are kept. Devices, pipes and terminals are written directly. `-` is standard output.
 #[derive(Debug)]
 pub struct Output {
-    /// The path as the user named it.
+    /// The path as the user wrote it.
     path: PathBuf,
     target: Target,
 }
 
 #[derive(Debug)]
 enum Target {
-    /// A temporary file that will get this name.
+    /// A temporary file that gets this name when it is complete.
     Beside {
         file: PendingFile,
         name: PathBuf,
@@ -49,27 +48,27 @@ enum Target {
 }
 
 impl Output {
-    /// Opens a path named by a user, to find out early whether it can be written. Its folder must exist.
-    /// Opening a pipe waits for its reader.
+    /// Opens a path that a user named. A path that cannot be written is an error now and not after the run.
+    /// The folder of the path must exist. Opening a pipe waits for its reader.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written; also for a regular file without write permission.
+    /// [`Error::File`] if the path cannot be written, which includes a regular file without write permission.
     pub fn open(path: &Path) -> Result<Self> {
         let target = Target::open(path).map_err(|reason| failed(path, reason))?;
         Ok(Self { path: path.to_owned(), target })
     }
 
-    /// Whether it is standard output.
+    /// Whether the output goes to standard output.
     pub fn is_standard(&self) -> bool {
         matches!(self.target, Target::Stdout(_))
     }
 
-    /// The path as the user named it.
+    /// The path as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a small output and finishes it.
+    /// Writes `bytes` and finishes the output.
     ///
     /// # Errors
     /// [`Error::File`]; the previous file is then unchanged.
@@ -78,7 +77,7 @@ impl Output {
         self.finish()
     }
 
-    /// Completes the output: a file is synced and gets its name.
+    /// Finishes the output. A regular file is synced and gets its name.
     ///
     /// # Errors
     /// [`Error::File`]; the previous file is then unchanged.
@@ -124,7 +123,7 @@ impl Target {
     }
 }
 
-/// Fails for a folder that does not exist: a misspelt name must not create one.
+/// Fails if the folder does not exist. A misspelt name must not create a folder.
 fn check_folder(folder: &Path) -> io::Result<()> {
     match fs::metadata(folder) {
         Err(reason) if reason.kind() == ErrorKind::NotFound => {
@@ -135,7 +134,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Fails for a file that its permissions protect, also for the superuser.
+/// Fails if the permissions of the file forbid writing, even for the superuser.
 fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     if about.permissions().readonly() {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "the file is read-only"));
@@ -143,15 +142,15 @@ fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     OpenOptions::new().append(true).open(path).map(|_| ())
 }
 
-/// Gives the new file the permissions of the file it replaces, and its owner where allowed.
+/// Gives the new file the permissions of the file that it replaces, and its owner if that is allowed.
 fn keep_owner_and_permissions(file: &File, before: &fs::Metadata) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Only the superuser can change the owner. Others replace files under their own name.
+        // Only the superuser can change the owner. For other users the file belongs to them afterwards.
         let _ = fchown(file, Some(before.uid()), Some(before.gid()));
     }
-    // Where permissions cannot be set, the file keeps those of a new one.
+    // If the permissions cannot be set, the file keeps those of a new file.
     let _ = file.set_permissions(before.permissions());
 }
 
@@ -173,7 +172,7 @@ impl Write for Output {
     }
 }
 
-/// Writes `bytes` to a path named by a user.
+/// Writes `bytes` to a path that a user named.
 ///
 /// # Errors
 /// As for [`Output::open`] and [`Output::give`].

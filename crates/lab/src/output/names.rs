@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-/// The prefix of names of temporary files.
+/// Prefix of the names of temporary files.
 pub(super) const TEMPORARY: &str = ".wordline-";
 
-/// Whether a file is a temporary one, by its name.
+/// Whether the name of a file is that of a temporary file.
 pub(super) fn is_temporary(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(TEMPORARY))
 }

@@ -1,8 +1,8 @@
-//! A temporary file next to its final name.
+//! A temporary file in the folder of its final name.
 //!
-//! On systems that support it, the file has no name until the end (`O_TMPFILE`), so that nothing is left if
-//! the program is killed. To replace an existing file it gets a temporary name for an instant, since a link
-//! cannot replace one.
+//! If the system supports it, the file has no name until the end (`O_TMPFILE`). Nothing is left then if the
+//! program is killed. A link cannot replace an existing file, so for a replacement the file first gets a
+//! temporary name, which is then renamed.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,12 +18,12 @@ use super::unfinished::CleanupGuard;
 pub(super) enum PendingFile {
     #[cfg(target_os = "linux")]
     Unnamed(File),
-    /// With a temporary name; removed unless it gets its final name.
+    /// A file with a temporary name, which is removed unless it gets its final name.
     Named(NamedTempFile, CleanupGuard),
 }
 
 impl PendingFile {
-    /// Creates a file in the directory of `path`, with the permissions of any new file.
+    /// Creates a file in the folder of `path`, with the permissions of a new file.
     pub(super) fn new(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(file) = nameless::in_directory(directory_of(path)) {
@@ -32,7 +32,7 @@ impl PendingFile {
         Self::named(path)
     }
 
-    /// Creates a file with a temporary name, which works on any system.
+    /// Creates a file with a temporary name. This works on any system.
     pub(super) fn named(path: &Path) -> io::Result<Self> {
         let file = builder().tempfile_in(directory_of(path))?;
         let unfinished = CleanupGuard::new(file.path());
@@ -43,12 +43,12 @@ impl PendingFile {
         match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => file,
-            // Uses the plain file, whose errors do not mention the temporary name.
+            // The plain file's errors do not contain the temporary name.
             Self::Named(file, _) => file.as_file(),
         }
     }
 
-    /// Gives the complete file its final name, and replaces an existing one.
+    /// Gives the complete file its final name, and replaces an existing file.
     pub(super) fn take_name(self, name: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
@@ -58,7 +58,8 @@ impl PendingFile {
     }
 }
 
-/// A builder of temporary files with ordinary permissions, not private ones.
+/// A builder of temporary files with the permissions of a new file; the default of the crate is private
+/// files.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
@@ -81,8 +82,8 @@ mod nameless {
     /// The file descriptors of the process.
     const OPEN: &str = "/proc/self/fd";
 
-    /// Creates a file without a name; none where the file system of the directory does not support it, or
-    /// `/proc` is absent.
+    /// Creates a file without a name. Returns `None` if the file system does not support it, or if there is
+    /// no `/proc`.
     pub(super) fn in_directory(directory: &Path) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = File::from(open(directory, flags, Mode::from_raw_mode(0o666)).ok()?);
@@ -94,7 +95,7 @@ mod nameless {
         format!("{OPEN}/{}", file.as_raw_fd())
     }
 
-    /// Links the file to a temporary name, and renames that to the final one.
+    /// Links the file to a temporary name, and renames this to the final name.
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         let link = |path: &Path| {
             linkat(CWD, path_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)

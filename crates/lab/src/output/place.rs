@@ -1,19 +1,19 @@
-//! Resolution of a path: a regular file, standard output, or a special file that must not be replaced.
+//! Resolves an output path to a regular file, standard output, or a special file, which must not be replaced.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// The most links that are followed, as in Linux.
+/// Greatest number of links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// The target of a path.
+/// The target of an output path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ResolvedPath {
     Stdout,
-    /// A device, a pipe or a terminal: an existing file that is not regular.
+    /// An existing file that is not regular, such as a device, a pipe or a terminal.
     Special(PathBuf),
-    /// A regular file, with all links resolved, or an unused name.
+    /// A regular file or an unused name, with all links resolved.
     Regular(PathBuf),
 }
 
@@ -30,9 +30,9 @@ pub(super) fn of(path: &Path) -> io::Result<ResolvedPath> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match descriptor(&path) {
-            // Uses the stream of printing, to keep the order of the output.
+            // The same stream as for printing, so that the order of the output is kept.
             Some(Some(1)) => return Ok(ResolvedPath::Stdout),
-            // A file opened by a shell belongs to the shell, and is not replaced.
+            // A file that the shell opened belongs to the shell, and is not replaced.
             Some(_) => return Ok(ResolvedPath::Special(path)),
             None => {}
         }
@@ -51,8 +51,8 @@ pub(super) fn of(path: &Path) -> io::Result<ResolvedPath> {
     Err(io::Error::other("too many links lead on from there"))
 }
 
-/// Whether a path names an open file of a process, such as `/dev/fd/63` or `/proc/self/fd/1`; with its
-/// descriptor if it belongs to this process.
+/// Whether a path names an open file of a process, such as `/dev/fd/63` or `/proc/self/fd/1`. The inner value
+/// is the file descriptor, if the process is this one.
 fn descriptor(path: &Path) -> Option<Option<u32>> {
     if !cfg!(unix) {
         return None;

@@ -1,4 +1,4 @@
-//! The folder of a report, which is replaced as a whole and belongs to one run at a time.
+//! The folder of a report. A report is replaced as a whole, and one run at a time can write to the folder.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -9,25 +9,25 @@ use super::unfinished::CleanupGuard;
 use super::{failed, is_standard};
 use crate::error::{Error, Result};
 
-/// The page of every report.
+/// File name of the page of a report.
 pub(crate) const PAGE: &str = "report.html";
 
-/// The folder of a report's charts.
+/// Name of the folder of the charts, inside the report.
 const CHARTS: &str = "charts";
 
-/// The extension of chart files.
+/// Extension of chart files.
 const CHART: &str = ".vl.json";
 
-/// The extensions of charts drawn for papers, each next to its chart file.
+/// Extensions of charts drawn for papers, which lie beside the chart files.
 const DRAWN: [&str; 3] = [".pdf", ".svg", ".png"];
 
-/// The files of a report beside its page and charts.
+/// Data files of a report.
 const DATA: [&str; 4] = ["summary.json", "outcome.json", "table.json", "answers.json"];
 
-/// The lock file of the run that will write the report. Its name is also a temporary one.
+/// The lock file of the run that will write the report. Its name counts as temporary.
 const LOCK: &str = ".wordline-lock";
 
-/// A folder for a report. No other program writes a report there meanwhile.
+/// A folder for a report, which this program has locked against other programs.
 #[derive(Debug)]
 pub struct ReportFolder {
     path: PathBuf,
@@ -35,13 +35,13 @@ pub struct ReportFolder {
     before: Vec<PathBuf>,
     /// Whether the folder was created for this report.
     is_new: bool,
-    /// The lock, held for its lifetime.
+    /// The locked file. The lock ends with this value.
     _lock: File,
     _unfinished: Vec<CleanupGuard>,
 }
 
 impl ReportFolder {
-    /// Claims a folder for a report: a new one, an empty one, or one with a report.
+    /// Locks a folder for a report. The folder may be new, empty, or contain a report.
     ///
     /// # Errors
     /// [`Error::Content`] if it has other files or is claimed by another run; [`Error::File`] if it cannot be
@@ -85,16 +85,16 @@ impl ReportFolder {
         !self.before.is_empty()
     }
 
-    /// The path as the user named it.
+    /// The path as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the files of the report, each with its path in the folder, and removes all files of the
+    /// Writes the files of the report, each with its path in the folder, and removes the files of the
     /// previous report.
     ///
     /// # Errors
-    /// [`Error::File`]. The old report stays until the new files are written.
+    /// [`Error::File`]. The previous report stays until the new files are written.
     pub fn write(mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
         self.replace(files).map_err(|reason| failed(&self.path, reason))?;
         self.is_new = false;
@@ -136,7 +136,7 @@ impl Drop for ReportFolder {
     }
 }
 
-/// The files of the report in a folder; none in an empty folder.
+/// The files of the report in a folder; empty for an empty folder.
 fn report_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let refused = |found: String| Error::Content {
         path: folder.to_owned(),

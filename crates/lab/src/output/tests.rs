@@ -61,10 +61,10 @@ fn files_under_way_are_removed_when_the_program_ends() {
     let file =
         PendingFile::named(&directory.path().join("result.json")).expect("the directory can be written");
     assert_eq!(names_in(directory.path()).len(), 1);
-    // Linux supports files without names.
+    // On Linux the file has no name.
     #[cfg_attr(not(target_os = "linux"), expect(irrefutable_let_patterns))]
     let PendingFile::Named(_, unfinished) = &file else { panic!("a file with a name") };
-    // Only the files of this test: others run at the same time.
+    // Remove only the file of this test: other tests run at the same time.
     unfinished.remove();
     assert_eq!(names_in(directory.path()).len(), 0);
 }
@@ -82,7 +82,7 @@ fn a_file_with_a_temporary_name_takes_its_own() {
     assert_eq!(names_in(directory.path()), ["result.json"]);
 }
 
-/// A killed program leaves nothing, since the file has no name.
+/// A killed program leaves nothing, because the file has no name.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_not_whole_has_no_name() {
@@ -139,7 +139,7 @@ mod unix {
         assert!(write(&ring, b"x").is_err(), "a ring of links leads nowhere");
     }
 
-    /// Also for the superuser, who may write anything.
+    /// Read-only files are refused even for the superuser, who could write them.
     #[test]
     fn a_read_only_file_is_refused_and_stays() {
         let directory = folder();
@@ -152,7 +152,7 @@ mod unix {
         assert_eq!(names_in(directory.path()), ["file"]);
     }
 
-    /// A named pipe, with a reader in the background.
+    /// A named pipe, with a thread that reads it.
     fn pipe(path: &Path) -> std::thread::JoinHandle<Vec<u8>> {
         assert!(Command::new("mkfifo").arg(path).status().expect("POSIX has mkfifo").success());
         let path = path.to_owned();
@@ -173,7 +173,8 @@ mod unix {
         assert_eq!(names_in(directory.path()), ["link", "pipe"]);
     }
 
-    /// Through a link in a folder of the test: if it were replaced, only the link would be.
+    /// The test uses a link in its own folder. If the program wrongly replaced a file, it would replace only
+    /// this link.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_device_is_written_to_and_stays_a_device() {

@@ -7,7 +7,7 @@ use wordline_trace::{Compression, Generated, Request, TargetFormat, WriteError, 
 use super::{Output, failed};
 use crate::error::Result;
 
-/// An output file of a trace.
+/// A trace file during writing.
 #[derive(Debug)]
 pub struct TraceFile {
     output: Output,
@@ -15,25 +15,25 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Opens the file `path`, compressed if its name ends in `.gz` or `.zst`; `-` is standard output. The
-    /// file appears under its name only when it is complete: after an error there is none, or the previous
-    /// one.
+    /// Opens a trace file for writing. It is compressed if its name ends in `.gz` or `.zst`; `-` is standard
+    /// output. The file gets its name only when it is complete. After an error there is no file, or the
+    /// previous one.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written, [`Error::Content`](crate::Error::Content)
-    /// for the extension of an unsupported compression.
+    /// [`Error::File`](crate::Error::File) if the file cannot be written,
+    /// [`Error::Content`](crate::Error::Content) if the extension is that of an unsupported compression.
     pub fn open(path: &Path) -> Result<Self> {
         let compression = Compression::of(path)?;
         Ok(Self { output: Output::open(path)?, compression })
     }
 
-    /// Whether it is standard output.
+    /// Whether the trace goes to standard output.
     pub fn is_standard(&self) -> bool {
         self.output.is_standard()
     }
 
-    /// Writes requests as they come. With `generated`, the first line is a comment about the generator, if
-    /// the format has comments. Optional fields (processor, stream) are written if `has_more` is set.
+    /// Writes requests one by one. If `generated` is given and the format has comments, the first line is a
+    /// comment about the generator. Optional fields (processor, stream) are written if `has_more` is set.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File), or the error of a request that cannot be read; the previous file
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_nothing_behind() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // A folder with the name of the file makes the last step fail.
+        // A folder with the name of the file makes the final rename fail.
         let path = folder.path().join("t.csv");
         std::fs::create_dir(&path).expect("writable");
         let message = write(&path).expect_err("a folder is in the way").to_string();

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The files to remove if the program ends now, in reverse order.
+/// The files to remove if the program ends now, the last one first.
 static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A file, or an empty directory, that is removed if the program ends now.
+/// A file, or an empty folder, that is removed if the program ends early.
 #[derive(Debug)]
 pub(super) struct CleanupGuard(PathBuf);
 
@@ -17,7 +17,7 @@ impl CleanupGuard {
         Self(path.to_owned())
     }
 
-    /// Removes it, as at the end of the program.
+    /// Removes the file, as at an early end of the program.
     #[cfg(test)]
     pub(super) fn remove(&self) {
         remove(&self.0);
@@ -33,14 +33,14 @@ impl Drop for CleanupGuard {
     }
 }
 
-/// Removes all temporary files, before a program ends without unwinding.
+/// Removes all temporary files, before the program ends without unwinding.
 pub fn remove_unfinished() {
     let under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
     under_way.iter().rev().for_each(|path| remove(path));
 }
 
 fn remove(path: &Path) {
-    // Errors of removal are ignored. The directory of a report is removed only if it is empty.
+    // Errors are ignored. The folder of a report is removed only if it is empty.
     let _ = match path.is_dir() {
         true if super::names::is_temporary(path) => fs::remove_dir_all(path),
         true => fs::remove_dir(path),

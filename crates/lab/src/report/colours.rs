@@ -1,8 +1,8 @@
-//! The colours of style sheets, and their contrast.
+//! Colours of style sheets, and their contrast.
 
 use std::collections::BTreeMap;
 
-/// The custom properties of a style sheet, for the light and the dark page.
+/// The custom properties of a style sheet, for the light page and for the dark page.
 pub(crate) fn palettes(style: &'static str) -> [BTreeMap<&'static str, [f64; 3]>; 2] {
     let (light, rest) =
         style.split_once("@media (prefers-color-scheme: dark)").expect("there is a dark page");
@@ -25,7 +25,7 @@ fn palette(text: &'static str) -> BTreeMap<&'static str, [f64; 3]> {
     text.split(';').filter_map(colour).collect()
 }
 
-/// The contrast of two colours, by WCAG 2.2.
+/// Contrast of two colours, as WCAG 2.2 defines it.
 pub(crate) fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
     let linear = |c: f64| if c <= 0.04045 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) };
     let luminance = |[r, g, b]: [f64; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);

@@ -1,5 +1,5 @@
-//! Layout tests of drawn charts: the texts of each with their positions, and texts that are cut off, outside,
-//! or overlapping.
+//! Layout tests of drawn charts. They list the texts of each chart with their positions, and find texts that
+//! are cut off, outside of the chart, or overlapping.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,14 +8,15 @@ use std::process::{Command, Stdio};
 use super::{Chart, for_a_page};
 use serde_json::{Value, json};
 
-/// The widths at which charts are drawn, in points: a column of a paper, its page, and a chart on a page of
-/// 400 pixels.
+/// Widths at which charts are drawn, in points: a column of a paper, a page of a paper, and a chart on a
+/// screen of 400 pixels.
 pub const WIDTHS: [f64; 3] = [238.0, 493.0, 368.0];
 
-/// Lines that begin with one of these report a fault of a chart.
+/// Prefixes of lines that report a fault of a chart.
 const WRONG: [&str; 4] = ["  TAKES", "  OUTSIDE", "  OVER EACH OTHER", "  CUT OFF"];
 
-/// The texts of charts at a width; none, with a message, where no Python has the package that draws charts.
+/// The texts of charts that are drawn at this width. Returns `None` and prints a message if Python, or its
+/// package for drawing charts, is missing.
 pub fn layout(charts: &[Chart], width: f64) -> Option<String> {
     let mut path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin").into_os_string();
     path.push(":");

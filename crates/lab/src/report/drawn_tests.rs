@@ -4,7 +4,7 @@ use super::drawn::{WIDTHS, layout, wrong};
 use super::{charts, sample};
 use crate::summary::Summary;
 
-/// A mixed run of a millisecond with similar latencies.
+/// A mixed run of a millisecond, whose latencies are similar.
 fn narrow() -> Summary {
     let mut run = sample::mixed();
     run.host.read_latency_us.cumulative = vec![(80.0, 0.2), (82.0, 0.9), (85.0, 1.0)];
@@ -17,8 +17,8 @@ fn narrow() -> Summary {
     run
 }
 
-/// It takes seconds where charts can be drawn: more than sixteen charts of each of five reports, one of them, in
-/// long runs two, at three widths.
+/// This test takes seconds if charts can be drawn. It draws five reports with more than sixteen charts each.
+/// Most are drawn at one width. One report, or two with `WORDLINE_LONG`, is drawn at three widths.
 #[test]
 fn texts_of_charts_are_whole_and_apart_at_each_width_and_range() {
     let several = vec![sample::mixed(), sample::faster(), sample::only_writes()];

@@ -1,10 +1,10 @@
-//! The charts of a page: each a figure with a title, a caption, the drawing, and its numbers as a table.
+//! The charts of a page as figures, each with a title, a caption, the drawing, and its numbers as a table.
 
 use super::charts::Chart;
 use super::markup::{Section, add, escaped, scrolled};
 use super::numbers;
 
-/// The section with the figures of `charts`. The script of the page draws them.
+/// The section with the figures of `charts`. A script in the page draws them.
 pub fn section(charts: &[Chart]) -> Section {
     let mut out = "<noscript><p>The charts need JavaScript; the numbers do not.</p></noscript>\n\
                    <div class=\"charts\">\n"
@@ -16,8 +16,8 @@ pub fn section(charts: &[Chart]) -> Section {
     Section::new("charts", "Charts", out + "</div>\n")
 }
 
-/// A figure. To a screen reader the drawing is one picture, described by the caption; the table below has the
-/// numbers.
+/// A figure. A screen reader sees the drawing as one picture, which the caption describes. The table below
+/// has the numbers.
 fn figure(chart: &Chart) -> String {
     let [name, title, caption] = [&chart.name, &chart.title, &chart.caption].map(|text| escaped(text));
     let mut out = format!(

@@ -1,4 +1,4 @@
-//! The frame of every report: the verdict in words, charts, tables, and how to reproduce it.
+//! The frame of every report: verdict, charts, tables, and how to reproduce the result.
 
 use std::collections::BTreeSet;
 
@@ -13,27 +13,28 @@ pub(super) const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const TABLES: &str = include_str!("../../assets/tables.js");
 const NOTICE: &str = include_str!("../../assets/NOTICE.txt");
-/// The libraries that draw the charts, in order of their dependencies.
+/// The libraries that draw the charts, in the order in which they depend on each other.
 pub(super) const PROGRAMS: [(&str, &str); 3] = [
     ("vega", include_str!("../../assets/vega.min.js")),
     ("vega-lite", include_str!("../../assets/vega-lite.min.js")),
     ("vega-embed", include_str!("../../assets/vega-embed.min.js")),
 ];
-/// The content security policy: nothing is loaded. Vega compiles its expressions, hence `unsafe-eval`.
+/// The content security policy forbids loading anything. Vega compiles its expressions, which needs
+/// `unsafe-eval`.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// A report. Texts are plain unless they are described as HTML.
+/// A report. Texts are plain unless a field says HTML.
 #[derive(Default)]
 pub struct Report<'a> {
-    /// The title of the page.
+    /// Title of the page.
     pub title: &'a str,
-    /// The subject of the report, in HTML.
+    /// Subject of the report, in HTML.
     pub about: String,
-    /// The verdict, a sentence each.
+    /// The verdict, one sentence each.
     pub verdict: Vec<String>,
     /// Notes to read before using the numbers.
     pub notes: Vec<String>,
-    /// Further content, folded below the notes, in HTML.
+    /// Further content in HTML, folded, below the notes.
     pub more: String,
     /// The key numbers, before the charts.
     pub key: Option<Section>,
@@ -41,18 +42,19 @@ pub struct Report<'a> {
     pub charts: &'a [Chart],
     /// The tables.
     pub tables: Vec<Section>,
-    /// How to reproduce it.
+    /// The data needed to reproduce the result.
     pub again: Reproduction<'a>,
-    /// The style sheet of this kind of report alone.
+    /// Style sheet for this kind of report only.
     pub style: &'a str,
 }
 
 /// The data needed to reproduce a report.
 #[derive(Default)]
 pub struct Reproduction<'a> {
-    /// Sentences: the program, the seeds, files that were read. Repeated ones are shown once.
+    /// Sentences about the program, the seeds, and the files that were read. Repeated sentences are shown
+    /// once.
     pub sentences: Vec<String>,
-    /// The command line, or the call.
+    /// The command line, or the function call.
     pub command: &'a str,
     /// The configuration.
     pub configuration: &'a str,
@@ -82,13 +84,13 @@ impl Reproduction<'_> {
     }
 }
 
-/// The sentence on the program that made a result.
+/// A sentence that names the program that made a result.
 pub fn made_by(provenance: &Provenance) -> String {
     format!("Made by {}; schema {}.", provenance.program(), provenance.schema)
 }
 
 impl Report<'_> {
-    /// One self-contained HTML page that needs no network.
+    /// The report as one HTML page, which contains all it needs and loads nothing.
     pub fn html(self) -> String {
         let verdict: String = self.verdict.iter().map(|one| format!("<p>{}</p>\n", escaped(one))).collect();
         let mut introduction = self.about;
@@ -114,7 +116,7 @@ pub fn list(items: &[String]) -> String {
     format!("<ul>{items}</ul>")
 }
 
-/// The page with a title, an introduction in HTML, its sections, and the charts in them.
+/// A page with a title, an introduction in HTML, its sections, and their charts.
 fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart], style: &str) -> String {
     let mut contents = String::new();
     let mut body = String::new();
@@ -152,7 +154,7 @@ fn scripts(charts: &[Chart]) -> String {
     );
     let programs = if charts.is_empty() { &[][..] } else { &PROGRAMS[..] };
     for (_, program) in programs {
-        // A source map would be another file, which the page does not have.
+        // The reference to a source map is removed, because the page has no second file.
         let program = program.split("//# sourceMappingURL").next().unwrap_or(program).trim_end();
         add(&mut out, format_args!("<script>{program}</script>\n"));
     }
@@ -162,7 +164,7 @@ fn scripts(charts: &[Chart]) -> String {
     out
 }
 
-/// JSON that cannot end its element or open a comment.
+/// Escapes JSON so that it cannot end its element or open a comment.
 fn harmless(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

@@ -1,4 +1,4 @@
-//! The hardware of a device in a sentence: capacity and geometry, for pages and titles.
+//! The hardware of a device in one sentence, for pages and titles.
 
 use super::markup::escaped;
 use super::quantity::Quantity;
@@ -6,8 +6,8 @@ use crate::device::Device;
 use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::summary::Summary;
 
-/// Capacity and geometry of the device of a run, from its configuration; none for a design of an outside
-/// crate, which only its own program knows.
+/// Capacity and geometry of the device of a run, from its configuration. `None` if the device uses a design
+/// of an outside crate, because only that crate's program can read the configuration.
 pub fn hardware(run: &Summary) -> Option<String> {
     of_configuration(&run.device, &run.configuration)
 }
@@ -36,10 +36,10 @@ pub fn of_device(device: &dyn Configured) -> String {
     std::iter::once(capacity).chain(of_chips).collect::<Vec<_>>().join("; ")
 }
 
-/// The most devices whose hardware a page lists. Chosen: what is read before the charts.
+/// Greatest number of devices whose hardware a page lists. Chosen: few enough to read before the charts.
 const LISTED: usize = 4;
 
-/// The hardware of several devices in HTML, without repetitions.
+/// The hardware of several devices in HTML. Each description appears once.
 pub fn list_of_hardware(all: impl IntoIterator<Item = String>) -> String {
     let mut each: Vec<String> = Vec::new();
     for one in all {

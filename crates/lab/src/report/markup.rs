@@ -1,19 +1,19 @@
-//! The building blocks of every page.
+//! Building blocks of HTML pages.
 
 use std::fmt::Write as _;
 
-/// A part of a page, named in its contents.
+/// A section of a page, which the table of contents lists.
 pub struct Section {
-    /// Its id, for links.
+    /// Id for links.
     pub id: &'static str,
-    /// Its heading.
+    /// Heading, as text.
     pub title: String,
-    /// Its content, as HTML.
+    /// Content, as HTML.
     pub html: String,
 }
 
 impl Section {
-    /// A section with its heading in plain text.
+    /// A section whose heading is plain text.
     pub fn new(id: &'static str, title: impl Into<String>, html: String) -> Self {
         Self { id, title: title.into(), html }
     }
@@ -24,7 +24,7 @@ pub fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes any text");
 }
 
-/// Text escaped for HTML, in an element or an attribute.
+/// Escapes text for an HTML element or attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -40,12 +40,13 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A name with dots and underscores, with a possible line break after each of them.
+/// A name with a possible line break after each dot and underscore.
 pub(super) fn breakable(name: &str) -> String {
     escaped(name).replace('_', "_<wbr>").replace('.', ".<wbr>")
 }
 
-/// The opening tag of content that may be wider than the page, and scrolls sideways, by keys as well.
+/// The opening tag of content that may be wider than the page. It scrolls sideways, and keys can scroll it
+/// too.
 pub(super) fn scrolled(name: &str) -> String {
     format!("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", escaped(name))
 }

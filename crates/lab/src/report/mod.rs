@@ -1,4 +1,4 @@
-//! Reports: the table on the terminal, JSON, and one self-contained HTML page.
+//! Reports of runs: tables on the terminal, JSON, and an HTML page.
 
 mod charts;
 #[cfg(test)]
@@ -51,12 +51,12 @@ pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
 
-/// A run as JSON, indented. A number that is not finite is `null`.
+/// A run as indented JSON. A number that is not finite is `null`.
 pub fn json(run: &Summary) -> String {
     pretty(run)
 }
 
-/// Several runs as a JSON list, each as in [`json`].
+/// Several runs as a JSON list. Its items have the form of [`json`].
 pub fn json_list(runs: &[Summary]) -> String {
     pretty(&runs)
 }
@@ -70,7 +70,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
-/// Writes a report into a folder and replaces the one there: `report.html`, `summary.json` and
+/// Writes a report to a folder, and replaces the report there: `report.html`, `summary.json` and
 /// `charts/NAME.vl.json`. `summary` is the JSON of the runs.
 pub fn write(folder: ReportFolder, runs: &[Summary], summary: &str, origin: Origin<'_>) -> Result<()> {
     let chart =

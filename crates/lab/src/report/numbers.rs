@@ -1,22 +1,21 @@
-//! The numbers of a chart as a table: for readers who cannot see the chart, and for those who want the
-//! values.
+//! The data of a chart as a table, for readers who cannot see the chart or who need the values.
 
 use serde_json::Value;
 
 use super::markup::{add, escaped};
 use super::quantity::three_digits;
 
-/// A series with more values shows only some of them: chosen, a number that is easy to take in.
+/// Greatest number of values of a series that are all shown. Chosen: easy to take in.
 const MOST_OF_A_SERIES: usize = 12;
 
-/// The steps at which a longer series is shown, beside its least and greatest value.
+/// Number of equal steps at which a longer series is shown, in addition to its least and its greatest value.
 const STEPS: usize = 8;
 
 /// A channel of a chart: its field and its title.
 struct Channel<'a> {
     field: &'a str,
     title: String,
-    /// Whether the axis writes fractions as percentages.
+    /// Whether the axis shows fractions as percentages.
     is_percent: bool,
 }
 
@@ -43,7 +42,7 @@ impl<'a> Channel<'a> {
         match &row[self.field] {
             Value::Number(number) => match number.as_f64().unwrap_or(f64::NAN) {
                 share if self.is_percent => format!("{} %", three_digits(100.0 * share)),
-                // Mostly numbers of dies and windows.
+                // Whole numbers are mostly numbers of dies and windows.
                 whole if whole.fract() == 0.0 && whole.abs() < 1_000.0 => format!("{whole:.0}"),
                 number => three_digits(number),
             },
@@ -55,12 +54,12 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The layout of a chart's rows: series, position, and value.
+/// Channels of a chart's rows: series, position, and value.
 struct Layout<'a> {
     series: Vec<Channel<'a>>,
     place: Option<Channel<'a>>,
     value: Channel<'a>,
-    /// Half of the interval of the value, where rows have one.
+    /// Half-width of the confidence interval of the value, if the rows have one.
     half: Option<Channel<'a>>,
 }
 
@@ -68,7 +67,7 @@ impl<'a> Layout<'a> {
     fn of(spec: &'a Value) -> Option<Self> {
         let plot = if spec["spec"].is_object() { &spec["spec"] } else { spec };
         let encoding = &plot["encoding"];
-        // The shades of a map whose sides are quantities.
+        // In a map, both axes are quantities and the colour is the value.
         let shade = &plot["layer"][0]["encoding"]["color"];
         let is_amount = |name: &&str| encoding[*name]["type"] == "quantitative";
         let valued = match shade["type"] == "quantitative" {
@@ -82,7 +81,7 @@ impl<'a> Layout<'a> {
         };
         let place = places.first().and_then(|name| Channel::of(&encoding[*name]));
         let others = places.iter().skip(1).chain(&["color", "strokeDash", "shape", "xOffset"]);
-        // A channel of one layer alone: dashes apply to lines.
+        // Some channels belong to one layer only: dashes belong to lines.
         let channel = |name: &str| {
             if encoding[name].is_object() { &encoding[name] } else { &plot["layer"][0]["encoding"][name] }
         };
@@ -106,7 +105,7 @@ impl<'a> Layout<'a> {
         Some(Self { series, place, value, half })
     }
 
-    /// The rows of each series, in order of their first row.
+    /// The rows of each series. Series are in the order of their first row.
     fn groups<'b>(&self, rows: &'b [Value]) -> Vec<(Vec<String>, Vec<&'b Value>)> {
         let mut groups: Vec<(Vec<String>, Vec<&Value>)> = Vec::new();
         for row in rows.iter().filter(|row| row[self.value.field].is_number() || row["state"].is_string()) {
@@ -119,8 +118,8 @@ impl<'a> Layout<'a> {
         groups
     }
 
-    /// The rows shown of a series: all of a short one; of a long one some at even steps, and the least and
-    /// greatest.
+    /// The rows to show of a series. A short series is shown whole. A long one is shown at even steps, plus
+    /// its least and its greatest value.
     fn chosen<'b>(&self, rows: &[&'b Value]) -> Vec<&'b Value> {
         if rows.len() <= MOST_OF_A_SERIES {
             return rows.to_vec();
@@ -136,7 +135,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The numbers of a chart as an HTML table.
+/// The data of a chart as an HTML table.
 pub fn table(spec: &Value) -> String {
     let rows = spec["data"]["values"].as_array().map_or(&[][..], Vec::as_slice);
     if !rows.is_empty() && rows.iter().all(Value::is_number) {

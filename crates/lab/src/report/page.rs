@@ -1,4 +1,4 @@
-//! The page of one run, or of several side by side.
+//! The HTML page of one run, or of several runs side by side.
 
 use std::collections::BTreeSet;
 use std::slice::from_ref;
@@ -22,7 +22,7 @@ pub struct Origin<'a> {
     pub command: &'a str,
 }
 
-/// A self-contained HTML page on one run, or on several side by side, that needs no network.
+/// An HTML page on one run, or on several runs side by side. It contains all it needs and loads nothing.
 pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let charts = charts(runs);
     let title = match runs {
@@ -51,7 +51,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     report.html()
 }
 
-/// The comparison of the runs, and the bottleneck of each.
+/// The sentences that compare the runs, and the bottleneck of each run.
 fn verdict(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);
     let compared = if runs.len() > 1 { words::compared(runs) } else { Vec::new() };
@@ -65,8 +65,8 @@ fn verdict(runs: &[Summary]) -> Vec<String> {
     compared.into_iter().chain(bound).collect()
 }
 
-/// The kind of workload, the outcome, and what identifies the run. `named` adds the name of the run, where
-/// there are several.
+/// The kind of workload, the outcome, and the data that identify the run. `named` adds the name of the run,
+/// for pages with several runs.
 fn about(run: &Summary, named: bool) -> String {
     let warn = if run.outcome == Outcome::Complete { "" } else { " warn" };
     let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
@@ -98,7 +98,7 @@ fn notes(runs: &[Summary]) -> Vec<String> {
     runs.iter().zip(&labels).flat_map(of_run).collect()
 }
 
-/// The key results, by group and name.
+/// The key results: group, name of the result, and title on the page.
 const KEY_RESULTS: [(&str, &str, &str); 8] = [
     ("Host", "requests", "Requests"),
     ("Host", "IOPS", "IOPS"),
@@ -146,20 +146,20 @@ fn tables(run: &Summary) -> String {
     sheet::of_tables("All results", &(out + "</div>\n"))
 }
 
-/// The head of the row of a result.
+/// The head of a result's row.
 fn named(name: &str, result: &Quantity) -> String {
     let unit = result.unit();
     let unit = if unit.is_empty() { String::new() } else { format!(" data-unit=\"{unit}\"") };
     format!("<th scope=\"row\"{unit}>{}</th>", breakable(name))
 }
 
-/// The cell of a result, with further text after it.
+/// The cell of a result; `behind` is further text after it.
 fn shown(result: &Quantity, behind: &str) -> String {
     let class = if matches!(result, Quantity::Text(_)) { " class=\"words\"" } else { "" };
     format!("<td{class}{}>{}{behind}</td>", sheet::number(result.number()), escaped(&result.to_string()))
 }
 
-/// Results of several runs in columns, with ratios to the first run: the key results, or all.
+/// Results of several runs in columns, with ratios to the first run. `only_key` selects the key results.
 fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
     let all = results(runs);
     let Some(first) = all.first() else { return String::new() };
@@ -204,7 +204,7 @@ fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a 
     out + "</tr>\n"
 }
 
-/// How to reproduce the runs.
+/// The data needed to reproduce the runs, for the page.
 fn again<'a>(runs: &[Summary], origin: Origin<'a>) -> Reproduction<'a> {
     let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();

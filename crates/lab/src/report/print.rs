@@ -1,5 +1,5 @@
-//! Charts for print: as wide as a page or a column of a paper, with text in the size of captions, and without
-//! title and caption.
+//! Charts for print. They are as wide as a page or a column of a paper, have text in the size of captions,
+//! and have no title or caption.
 
 use serde_json::{Value, json};
 
@@ -9,15 +9,15 @@ use super::frame::STYLE;
 /// The width of a printed chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// A column of a two-column paper: 84 mm, as Springer asks for; columns of ACM (85 mm) and IEEE (89 mm)
+    /// A column of a two-column paper: 84 mm, as Springer requires. Columns of ACM (85 mm) and IEEE (89 mm)
     /// are wider.
     Column,
-    /// A page of such a paper: 174 mm, as Springer asks for; ACM has 178 and IEEE 182 mm.
+    /// A page of a two-column paper: 174 mm, as Springer requires. ACM has 178 mm and IEEE 182 mm.
     Page,
 }
 
 impl Width {
-    /// The width in points, 72 to an inch.
+    /// The width in points (1/72 inch).
     pub fn points(self) -> f64 {
         let millimetres = match self {
             Self::Column => 84.0,
@@ -27,30 +27,32 @@ impl Width {
     }
 }
 
-/// Size of text in points. Chosen: captions in such papers have eight.
+/// Size of text in points. Chosen: captions in such papers have eight points.
 const TEXT: f64 = 8.0;
 
-/// The mean width of a character in that size. Chosen: about half of the height in sans-serif type.
+/// Mean width of a character in points. Chosen: about half of the height in sans-serif type.
 const CHARACTER: f64 = 4.4;
 
-/// Points of a legend symbol and the spaces around it. Chosen: as Vega has them in this size.
+/// Width of a legend symbol and the spaces around it, in points. Chosen: the value of Vega for this text
+/// size.
 const SYMBOL: f64 = 22.0;
 
-/// Fraction of the width for the plot, which legends stand above. Chosen: the axis takes the rest.
+/// Fraction of the width for the plot. Legends are above the plot. Chosen: the rest is for the axis.
 const PLOT: f64 = 0.7;
 
-/// Height by width of a chart without a height of its own. Chosen: close to the golden section.
+/// Height divided by width, for charts without a height of their own. Chosen: close to the golden section.
 const RATIO: f64 = 0.6;
 
-/// Points of a bar or row of a chart whose height follows from their number. Chosen: a line of text.
+/// Height of a bar or row in points, for charts whose height depends on the number of rows. Chosen: a line of
+/// text.
 const STEP: f64 = 11.0;
 
-/// Points beside the plot of a panel, for its axis.
+/// Space beside the plot of a panel for its axis, in points.
 const BESIDE: f64 = 60.0;
 
-/// The specification of a chart with this total width, in points. `height` is the height of its plots; by
-/// default it follows from the width. Panels get the width that a usual axis leaves, so that their total
-/// differs a little.
+/// The specification of a chart with this total width in points. `height` is the height of the plots; the
+/// default depends on the width. The total width of a chart with panels differs a little, because the width
+/// of an axis is estimated.
 pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     let mut whole = spec.clone();
     let Some(object) = whole.as_object_mut() else { return whole };
@@ -79,18 +81,18 @@ pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     whole
 }
 
-/// Whether the labels of its rows have two lines each.
+/// Whether row labels have two lines each.
 fn has_two_lines(plot: &Value) -> bool {
     plot["encoding"]["y"]["axis"]["labelExpr"].as_str().is_some_and(|text| text.starts_with("split("))
 }
 
-/// The width below which legends are stacked. Chosen: two names of runs do not fit side by side.
+/// Width in points below which legends are stacked. Chosen: two names of runs do not fit side by side.
 const STACKED: f64 = 400.0;
 
 /// Number of series colours in the style sheet.
 pub(super) const COLOURS: usize = 33;
 
-/// The configuration: text of that size, and the colours of pages.
+/// Sets the Vega configuration: text size, and the colours of pages.
 fn config(spec: &mut Value, width: f64) {
     let text = json!({ "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal" });
     let with = |more: Value| {
@@ -126,7 +128,7 @@ pub(super) fn colour(name: &str) -> &'static str {
     found.expect("the style sheet has the colour")
 }
 
-/// Sets the columns of legends to as many as fit side by side.
+/// Sets the columns of each legend to as many as fit side by side.
 fn legends(spec: &mut Value, width: f64) {
     let values = spec["data"]["values"].as_array().cloned().unwrap_or_default();
     let encoding = match spec["encoding"].is_object() {
@@ -156,7 +158,7 @@ fn legends(spec: &mut Value, width: f64) {
     }
 }
 
-/// The specifications of charts for print, each with its name, for the program that draws them.
+/// The specifications of charts for print, each with its name, as input of the program that draws them.
 pub fn printed(charts: &[Chart], width: Width) -> Value {
     let width = width.points();
     let one = |chart: &Chart| json!({ "name": chart.name, "width": width, "spec": for_a_page(&chart.spec, width, None) });

@@ -1,4 +1,4 @@
-//! Numbers with their units, formatted for readers.
+//! Numbers with units, formatted for readers.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum Quantity {
     Text(String),
     /// A count.
     Count(u64),
-    /// A bare number: a mean count or a ratio.
+    /// A number without unit: a mean count or a ratio.
     Number(f64),
     /// A latency in microseconds.
     Latency(f64),
@@ -22,22 +22,22 @@ pub enum Quantity {
     Bytes(f64),
     /// An amount of data in terabytes (10^12 B), the unit of drive endurance.
     Terabytes(f64),
-    /// Bytes a second.
+    /// Bytes per second.
     Throughput(f64),
-    /// Events a second.
+    /// Events per second.
     PerSecond(f64),
     /// Energy in joules.
     Joules(f64),
     /// A fraction of a whole.
     Fraction(f64),
-    /// The run has no such result, such as a write latency without writes.
+    /// A result that the run does not have, such as a write latency without writes.
     Absent,
-    /// The run cannot answer it, such as a percentile with too few requests beyond it.
+    /// A result that the run cannot answer, such as a percentile with too few requests beyond it.
     Unknown,
 }
 
 impl Quantity {
-    /// The value of a metric in its `unit`.
+    /// The value of a metric as a quantity in its `unit`.
     pub fn of(unit: Unit, value: Value) -> Self {
         match (value, unit) {
             (Value::Absent, _) => Self::Absent,
@@ -51,12 +51,12 @@ impl Quantity {
         }
     }
 
-    /// The latency, or `Absent` without requests of the kind.
+    /// A latency; `Absent` if there are no requests of the kind.
     pub fn latency_of(requests: u64, microseconds: f64) -> Self {
         if requests == 0 { Self::Absent } else { Self::Latency(microseconds) }
     }
 
-    /// The percentile of the latency of this many requests.
+    /// A latency percentile of this many requests.
     pub fn percentile_of(requests: u64, microseconds: Option<f64>) -> Self {
         match (requests, microseconds) {
             (0, _) => Self::Absent,
@@ -65,7 +65,7 @@ impl Quantity {
         }
     }
 
-    /// The number in its unit; none for text, and for absent or non-finite values.
+    /// The number in its unit; `None` for text, and for values that are absent, unknown or not finite.
     pub fn number(&self) -> Option<f64> {
         let number = match self {
             Self::Text(_) | Self::Absent | Self::Unknown => return None,
@@ -102,13 +102,13 @@ impl Quantity {
         }
     }
 
-    /// The ratio to `first`; none where one has no number or `first` is zero.
+    /// The ratio to `first`; `None` if either has no number, or if `first` is zero.
     pub fn ratio_to(&self, first: &Self) -> Option<f64> {
         let (number, first) = (self.number()?, first.number()?);
         (first != 0.0).then(|| number / first)
     }
 
-    /// That ratio as text, `×1.41`; empty without one.
+    /// The ratio to `first` as text, such as `×1.41`; empty if there is none.
     pub fn ratio_text(&self, first: &Self) -> String {
         match self.ratio_to(first) {
             None => String::new(),
@@ -159,7 +159,7 @@ const DECIMAL_SIZES: [(f64, &str); 6] =
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const ENERGIES: [(f64, &str); 5] = [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ")];
 
-/// The number in the greatest unit in which it is at least 1.
+/// The number in the largest unit in which it is at least 1.
 fn scaled(number: f64, units: &[(f64, &str)]) -> String {
     let mut shown = units[units.len() - 1];
     if number == 0.0 {
@@ -170,7 +170,7 @@ fn scaled(number: f64, units: &[(f64, &str)]) -> String {
     format!("{} {}", three_digits(number / shown.0), shown.1)
 }
 
-/// Seconds up to two minutes, then minutes, hours and days.
+/// A time: up to two minutes in seconds, then in minutes, hours or days.
 fn time(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 && s > 0.0 => scaled(s, &TIMES),
@@ -181,7 +181,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// At least three digits, never an exponent: 0.00123, 1.23, 12.3, 1,235.
+/// A number with at least three digits and without an exponent: 0.00123, 1.23, 12.3, 1,235.
 pub fn three_digits(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! The results of a run in the order of all tables.
+//! The results of a run, in the order that all tables use.
 
 use wordline_kernel::{Metric, Metrics, counted};
 
@@ -7,11 +7,11 @@ use super::told;
 use crate::percentiles::{PERCENTILES, Percentile};
 use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
-/// Results with a heading, each with its name.
+/// A group of results under a heading.
 pub struct Group {
     /// The heading.
     pub title: String,
-    /// Names and results.
+    /// Names and values of the results.
     pub rows: Vec<(String, Quantity)>,
 }
 
@@ -27,7 +27,8 @@ impl Group {
     }
 }
 
-/// All results of runs: the same groups for each. Pools that a run does not have are absent in it.
+/// All results of each run. Every run has the same groups. The results of a pool that a run does not have are
+/// absent.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
     let members = runs.iter().map(|run| run.members.len()).max().unwrap_or_default();
@@ -63,7 +64,7 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     runs.iter().map(of_run).collect()
 }
 
-/// The results that every run has.
+/// The groups that every run has.
 fn common(run: &Summary, runs: &[Summary]) -> [Group; 15] {
     let host = &run.host;
     [
@@ -99,7 +100,7 @@ pub fn outcome(run: &Summary) -> &'static str {
     }
 }
 
-/// The bottleneck of a run, in a word.
+/// The bottleneck of a run as a word.
 pub fn bound(run: &Summary) -> &'static str {
     match run.verdict.as_ref().map(|verdict| verdict.bound) {
         None => "–",
@@ -169,7 +170,7 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("discards", Quantity::Count(host.discards)),
         ("flushes", Quantity::Count(host.flushes)),
     ];
-    // Commands of few workloads.
+    // Commands that few workloads have.
     let rare = [("write zeroes", host.write_zeroes), ("compares", host.compares)];
     let rare = rare.into_iter().filter(|(_, count)| *count > 0);
     rows.extend(rare.map(|(name, count)| (name, Quantity::Count(count))));
@@ -197,13 +198,13 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The latency of commands of few workloads.
+/// The latency of a command that few workloads have.
 fn rare(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     if requests == 0 { Vec::new() } else { latency(requests, of) }
 }
 
-/// Results that are left out when they are zero: of a map in flash, an SLC cache, or failures and logs of an
-/// array.
+/// Results that are left out when they are zero. They belong to a map in flash, an SLC cache, or failures and
+/// logs of an array.
 pub const OPTIONAL: [&str; 17] = [
     IN_THE_BUFFER,
     "mapping-cache hits",
@@ -224,16 +225,16 @@ pub const OPTIONAL: [&str; 17] = [
     "sectors lost",
 ];
 
-/// The share of host writes that is not in flash.
+/// Label of the share of host writes that is not in flash.
 const IN_THE_BUFFER: &str = "  coalesced or still in buffer";
 
-/// The heading of metrics that no other table has, on pages of reports.
+/// Heading of metrics that no other table has, on pages of reports.
 pub const OTHER: &str = "Other metrics";
 
-/// The heading of metrics of this type of device or its designs alone.
+/// Heading of metrics that only this type of device, or its designs, have.
 pub const OWN: &str = "Device and designs";
 
-/// A label in tables, and the name of a metric.
+/// A label in tables, and the name of the metric.
 pub type Row = (&'static str, &'static str);
 
 /// Counts of flash operations.
@@ -253,12 +254,11 @@ const FLASH: &[Row] = &[
     ("effective over-provisioning", "flash.effective_spare"),
 ];
 
-/// Costs of these operations.
+/// Costs of flash operations.
 const COSTS: &[Row] = &[(FROM_GC, "programs_per_host_program"), ("energy", "energy_joules")];
 
-/// The part of write amplification that is due to garbage collection: pages programmed for the host and for
-/// relocation, for each page programmed for the host. Read-modify-writes, padding and the map are not
-/// counted.
+/// Label of the write amplification from GC only: pages programmed for the host and for relocation, per page
+/// programmed for the host. Read-modify-writes, padding and the map do not count.
 const FROM_GC: &str = "  from GC only";
 
 /// Counts of failures.
@@ -272,7 +272,7 @@ const FAULTS: &[Row] = &[
     ("failed dies", "faults.failed_dies"),
 ];
 
-/// Counts of failures in one of several pools.
+/// Counts of failures in a pool, for devices with several pools.
 pub const POOL_FAULTS: &[Row] = &[
     ("failed programs", "faults.program_failures"),
     ("failed erases", "faults.erase_failures"),
@@ -281,13 +281,13 @@ pub const POOL_FAULTS: &[Row] = &[
     ("lost logical pages", "faults.lost_pages"),
 ];
 
-/// Costs of one of several pools.
+/// Costs of a pool, for devices with several pools.
 const POOL_COSTS: &[Row] = &[("energy", "energy_joules")];
 
-/// The heading of sub-requests to pools.
+/// Heading of sub-requests to pools.
 pub const SENT: &str = "Sub-requests";
 
-/// The heading of the counts of an array.
+/// Heading of the counts of an array.
 pub const ARRAY: &str = "Array";
 
 /// Counts of an array.
@@ -315,7 +315,7 @@ const ARRAY_COUNTS: &[Row] = &[
     ("sectors lost", "raid5.lost"),
 ];
 
-/// Sub-requests to each of several pools.
+/// Sub-requests to a pool, for devices with several pools.
 const SUB_REQUESTS: &[Row] = &[
     ("sent to pool 1", "sub_requests.to_first"),
     ("  their mean size", "sub_requests.to_first_mean_bytes"),
@@ -341,22 +341,22 @@ fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
     others
 }
 
-/// Whether a metric is in a section that not every SSD has.
+/// Whether a metric belongs to a section that not every SSD has.
 fn is_own(metric: &Metric) -> bool {
     metric.section().is_some_and(|own| wordline_ssd::metrics::all().all(|other| other.section() != Some(own)))
 }
 
-/// Rows of a table: the value of each metric, with its label.
+/// Rows of a table: each label with the value of its metric.
 fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
     rows.iter().map(|(label, name)| (*label, measured(run, name))).collect()
 }
 
-/// The value of the metric with this name, in its unit.
+/// The value of the metric `name`, in its unit.
 fn measured(run: &Summary, name: &str) -> Quantity {
     or_unknown(run, name, value_of(&run.metrics, name))
 }
 
-/// The result with this name, or `Unknown` where the run cannot answer it.
+/// `result`, or `Unknown` if the run cannot answer `name`.
 fn or_unknown(run: &Summary, name: &str, result: Quantity) -> Quantity {
     if run.why_unknown(name).is_some() { Quantity::Unknown } else { result }
 }
@@ -376,8 +376,8 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The share of host writes that was not programmed, where write amplification is below 1 for that reason:
-/// they were overwritten in the buffer, or are still in it at the end.
+/// The share of host writes that was not programmed, because the buffer coalesced them or still holds them at
+/// the end. Given only if it makes write amplification fall below 1.
 fn never_programmed_share(run: &Summary) -> Quantity {
     let amplification = run.write_amplification.filter(|amplification| *amplification < 1.0);
     let of_host = run.metrics.count("flash.host_bytes") as f64 / run.host.written_bytes.max(1) as f64;
@@ -425,7 +425,7 @@ fn spread(parts: &[f64]) -> Vec<(&'static str, Quantity)> {
 }
 
 fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
-    // A device without flash has no blocks.
+    // A device without flash has no blocks, so its results are absent.
     let of_flash = |result| if run.wear.erases.is_empty() { Quantity::Absent } else { result };
     let expected = run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes);
     let number = |value: Option<f64>| value.map_or(Quantity::Absent, Quantity::Number);
@@ -445,7 +445,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-/// The row with the part of a pool, in tables with a column for each pool.
+/// Row with the NAND part of a pool, in tables with a column for each pool.
 pub const PART: &str = "part";
 
 fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
@@ -474,7 +474,7 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The counts of an array, and its parity relative to the data.
+/// The counts of an array, and its parity relative to its data.
 fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let mut rows = metrics(run, ARRAY_COUNTS);
     let [data, parity] =
@@ -485,7 +485,7 @@ fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The row with the name of a job, in tables with a column for each job.
+/// Row with the name of a job, in tables with a column for each job.
 pub const JOB: &str = "name";
 
 fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
@@ -523,7 +523,7 @@ fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-/// The row with the role of a device of an array, in tables with a column for each device.
+/// Row with the role of a device, in tables with a column for each device of an array.
 pub const ROLE: &str = "role";
 
 fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
@@ -547,10 +547,11 @@ fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-/// The most characters of a label.
+/// Greatest number of characters in a label.
 const LABEL: usize = 40; // chosen: two of them fit on a line
 
-/// A distinct label for each run: by device or workload, whichever differs, and by number otherwise.
+/// A distinct label for each run. It is the device or the workload, whichever differs between the runs, or
+/// else a number.
 pub fn labels(runs: &[Summary]) -> Vec<String> {
     let one_device = runs.iter().all(|run| run.device == runs[0].device);
     let one_workload = runs.iter().all(|run| run.workload.name == runs[0].workload.name);
@@ -570,7 +571,7 @@ pub fn labels(runs: &[Summary]) -> Vec<String> {
     numbered.collect()
 }
 
-/// The text with at most this many characters; the middle of a longer one is replaced.
+/// The text with at most this many characters. In a longer text the middle is replaced.
 pub fn shortened(text: &str, most: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= most {

@@ -1,4 +1,4 @@
-//! Invented runs for the tests of reports: plausible ones, and extremes.
+//! Invented runs for tests of reports: plausible ones, and extreme ones.
 
 use wordline_kernel::Metrics;
 use wordline_kernel::metrics::{Unit, Value};
@@ -13,7 +13,7 @@ use crate::summary::{
 };
 use crate::tail::{LatencyRange, LongestCommand, SlowRequest, Slowest, Tail, TailDie, TailPart};
 
-/// A mixed run of a drive of 8 channels and 64 dies, with garbage collection in its second half.
+/// A mixed run on a drive with 8 channels and 64 dies. GC begins in its second half.
 pub fn mixed() -> Summary {
     Summary {
         device: "nvme-tlc-512g".to_owned(),
@@ -71,7 +71,7 @@ fn verdict() -> Verdict {
     }
 }
 
-/// The same run on an array of this many devices, the second of which failed.
+/// The mixed run on an array of this many devices. Device 1 has failed.
 pub fn array(devices: u32) -> Summary {
     let pool = pooled().pools[1].clone();
     let role = |number| if number == 1 { "member 1, failed".to_owned() } else { format!("member {number}") };
@@ -104,7 +104,7 @@ pub fn array(devices: u32) -> Summary {
     run
 }
 
-/// The same run on a device with more dies, and less waiting.
+/// The mixed run on a device with more dies and shorter waits.
 pub fn faster() -> Summary {
     let mut run = mixed();
     run.device = "nvme-tlc-1t <script>alert('&')</script>".to_owned();
@@ -122,7 +122,7 @@ pub fn faster() -> Summary {
     run
 }
 
-/// The same run on a device with two pools.
+/// The mixed run on a device with two pools.
 pub fn pooled() -> Summary {
     let pool = |part: &str, bytes, programs, erases, endurance_used, wear_values| PoolUse {
         part: part.to_owned(),
@@ -214,7 +214,7 @@ pub fn empty() -> Summary {
     }
 }
 
-/// 64 blocks that were never erased.
+/// The wear of 64 blocks that were never erased.
 fn unworn() -> Wear {
     Wear {
         erases: vec![0.0; 64],
@@ -235,7 +235,7 @@ fn unworn() -> Wear {
     }
 }
 
-/// A run of reads only, so short that it has one window, on a device of one die with 65,536 blocks.
+/// A run of reads on a device with one die of 65,536 blocks. The run is so short that it has one window.
 pub fn only_reads() -> Summary {
     let mut run = mixed();
     run.workload = Source { name: "randread-4k".to_owned(), kind: SourceKind::Synthetic };
@@ -259,7 +259,7 @@ pub fn only_reads() -> Summary {
     run
 }
 
-/// Five days of a trace of writes, on a drive that reached the end of its life.
+/// A run of five days with a trace of writes, on a drive that reached the end of its life.
 pub fn only_writes() -> Summary {
     let mut run = mixed();
     run.workload = Source { name: "web_0".to_owned(), kind: SourceKind::RealTrace };
@@ -295,8 +295,8 @@ fn host() -> Host {
     }
 }
 
-/// The metrics of a device: these values, and 0 or absent for the others. With values of several pools, it
-/// has the metrics of pools.
+/// The metrics of a device. Metrics that `values` does not list are 0 or absent. The metrics of pools exist
+/// if `values` has any.
 fn metrics(values: &[(&str, Value)]) -> Metrics {
     let of_pools = |name: &str| name.starts_with("sub_requests.");
     let has_pools = values.iter().any(|(name, _)| of_pools(name));
@@ -313,7 +313,7 @@ fn metrics(values: &[(&str, Value)]) -> Metrics {
     metrics
 }
 
-/// The metrics of a run with reads and writes, and these.
+/// The metrics of a run with reads and writes, and those in `more`.
 fn busy(more: &[(&str, Value)]) -> Metrics {
     let usual = [
         ("flash.reads", 1_004_113.into()),
@@ -337,7 +337,7 @@ fn busy(more: &[(&str, Value)]) -> Metrics {
     metrics(&[&usual, more].concat())
 }
 
-/// A distribution with most values near `typical` and a long tail.
+/// A latency distribution with most values near `typical`, and a long tail.
 fn latency(typical: f64, tail: f64) -> Latency {
     let at = |fraction: f64| {
         let slow = (-libm::log10(1.0 - fraction)).max(0.0);
@@ -390,7 +390,7 @@ fn write_back(programs: u64) -> WriteBack {
     }
 }
 
-/// A tail whose slowest requests wait behind garbage collection.
+/// A tail attribution whose slowest requests wait behind GC.
 fn tail() -> Tail {
     let part = |(name, us): (&str, f64)| TailPart { name: name.to_owned(), us };
     let of = |parts: &[(&str, f64)]| parts.iter().copied().map(part).collect::<Vec<_>>();
@@ -462,7 +462,7 @@ fn shares(amounts: &[(&str, f64)]) -> Vec<Share> {
     amounts.iter().map(|(name, amount)| Share { name: (*name).to_owned(), amount: *amount }).collect()
 }
 
-/// A pseudo-random value between 0 and 1 for a number.
+/// A pseudo-random value between 0 and 1, derived from a number.
 fn wave(number: u32) -> f64 {
     f64::from(number.wrapping_mul(2_654_435_761) >> 16) / 65_536.0
 }
@@ -517,7 +517,7 @@ fn windows(count: u32, width_seconds: f64) -> Windows {
     Windows { width_seconds, windows: (0..count).map(window).collect(), course: course(count) }
 }
 
-/// Free blocks shrink for half of the run; then garbage collection keeps up with the writes.
+/// Time series in which free blocks decrease for half of the run, then stay constant because of GC.
 fn course(count: u32) -> Course {
     let is_late = |index: u32| index > count / 2;
     let part = |value: f64| (value * 1e3).round() / 1e3;

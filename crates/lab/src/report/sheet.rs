@@ -1,7 +1,8 @@
-//! Tables that the script of a page can sort, filter and copy as CSV.
+//! Tables that a script in the page can sort, filter and copy as CSV.
 //!
-//! The script finds them by the class `sheet`. A cell shows text; `data-value` has its number for sorting and
-//! copying, `data-half` half of its interval, and `data-unit` the unit of a row.
+//! The script finds these tables by the class `sheet`. A cell shows text. The attribute `data-value` has the
+//! number of a cell for sorting and copying, `data-half` the half-width of its interval. On a row,
+//! `data-unit` has the unit.
 
 use super::markup::{add, breakable, escaped, scrolled};
 
@@ -10,28 +11,28 @@ use super::markup::{add, breakable, escaped, scrolled};
 pub struct SheetCell {
     /// The text shown.
     pub text: String,
-    /// The number, if it has one.
+    /// The number behind the text, if there is one.
     pub value: Option<f64>,
-    /// Half of the interval of the number, if it has one.
+    /// Half-width of the confidence interval of the number, if there is one.
     pub half: Option<f64>,
 }
 
 impl SheetCell {
-    /// A text, with its number where it parses as one.
+    /// A cell from text. The cell has a number if the text parses as one.
     pub fn of_text(text: String) -> Self {
         let value = text.parse().ok().filter(|value: &f64| value.is_finite());
         Self { text, value, half: None }
     }
 }
 
-/// A table with a head for each column.
+/// A table with column titles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// Its name, for screen readers.
+    /// Name for screen readers.
     pub name: String,
-    /// The heads of the columns.
+    /// Titles of the columns.
     pub heads: Vec<String>,
-    /// The rows, each with as many cells as there are heads.
+    /// The rows. Each has one cell per column.
     pub rows: Vec<Vec<SheetCell>>,
 }
 
@@ -62,12 +63,12 @@ fn data(cell: &SheetCell) -> String {
     one("value", cell.value) + &one("half", cell.half)
 }
 
-/// The number of a cell in a handwritten table, as an attribute.
+/// The attribute with the number of a cell, for tables that are written by hand.
 pub(super) fn number(value: Option<f64>) -> String {
     data(&SheetCell { value, ..SheetCell::default() })
 }
 
-/// Tables in HTML that are sorted and filtered together, and copied as one.
+/// Several HTML tables that are sorted and filtered together, and copied as one table.
 pub fn of_tables(name: &str, tables: &str) -> String {
     format!("<div class=\"sheet\" data-name=\"{}\">\n{tables}</div>\n", escaped(name))
 }

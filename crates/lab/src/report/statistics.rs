@@ -1,4 +1,4 @@
-//! The statistics of a trace on a terminal: the numbers that papers print in their tables of traces.
+//! The statistics of a trace for a terminal: the numbers that papers print in their tables of traces.
 
 use super::quantity::Quantity;
 use super::terminal::{list, pairs};
@@ -6,7 +6,7 @@ use crate::trace::Statistics;
 
 type Rows = Vec<(String, Quantity)>;
 
-/// The statistics of a trace in tables for a terminal of this many `columns`.
+/// The statistics of a trace as tables for a terminal with this many `columns`.
 pub fn statistics(trace: &Statistics, columns: u16) -> String {
     let lists = |title: &str, rows: Rows| list(title, rows.iter());
     let tables = [

@@ -1,8 +1,8 @@
-//! Checks of the structure that makes a page accessible to screen readers and keyboards.
+//! Checks that screen readers and keyboards can use a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A tag of a page.
+/// A tag of an HTML page.
 #[derive(Debug)]
 pub(crate) struct Tag<'a> {
     pub name: &'a str,
@@ -50,7 +50,7 @@ fn tag(text: &str) -> Tag<'_> {
     }
 }
 
-/// Panics with the fault of a page.
+/// Panics if the page has a fault.
 pub(crate) fn assert_sound(page: &str) {
     let tags = tags(page);
     assert_closed(page);
@@ -64,7 +64,7 @@ fn opened<'a, 'b>(tags: &'a [Tag<'b>], name: &'a str) -> impl Iterator<Item = &'
     tags.iter().filter(move |tag| tag.name == name && !tag.closes)
 }
 
-/// Elements are closed in reverse order of opening.
+/// Checks that elements are closed in the reverse order of their opening.
 fn assert_closed(page: &str) {
     let body = page.split("<body>").nth(1).and_then(|body| body.split("<script").next()).expect("a body");
     let mut open: Vec<&str> = Vec::new();
@@ -79,7 +79,7 @@ fn assert_closed(page: &str) {
     assert!(open.is_empty(), "not closed: {open:?}");
 }
 
-/// One of each landmark, and a name for each section.
+/// Checks that the page has one of each landmark, and that each section has a name.
 fn assert_landmarks(tags: &[Tag<'_>]) {
     for name in ["header", "nav", "main", "footer", "h1"] {
         assert_eq!(opened(tags, name).count(), 1, "<{name}>");
@@ -90,7 +90,7 @@ fn assert_landmarks(tags: &[Tag<'_>]) {
     }
 }
 
-/// No heading is more than one level below the previous one.
+/// Checks that no heading is more than one level below the previous heading.
 fn assert_headings(tags: &[Tag<'_>]) {
     let level = |tag: &Tag<'_>| match tag.name.as_bytes() {
         [b'h', digit @ b'1'..=b'6'] if !tag.closes => Some(digit - b'0'),
@@ -103,8 +103,8 @@ fn assert_headings(tags: &[Tag<'_>]) {
     }
 }
 
-/// Ids are unique, and references resolve. Each drawing is a picture with a name and a description, and its
-/// numbers are in the same figure.
+/// Checks that ids are unique and references resolve. Each drawing must be a picture with a name and a
+/// description, and its figure must contain its numbers.
 fn assert_names(tags: &[Tag<'_>]) {
     let mut ids = BTreeSet::new();
     for id in tags.iter().filter_map(|tag| tag.attributes.get("id")) {
@@ -134,7 +134,7 @@ fn assert_names(tags: &[Tag<'_>]) {
     }
 }
 
-/// Everything that scrolls or can be operated is reachable by keys, in the order of the page.
+/// Checks that keys can reach everything that scrolls or can be operated, in the order of the page.
 fn assert_operable(tags: &[Tag<'_>]) {
     let mut names = BTreeSet::new();
     for tag in tags.iter().filter(|tag| tag.has_class("wide")) {
@@ -147,7 +147,7 @@ fn assert_operable(tags: &[Tag<'_>]) {
         assert!(!tag.attributes.keys().any(|key| key.starts_with("on")), "{tag:?}");
     }
     assert!(opened(tags, "button").all(|button| button.attributes.get("type") == Some(&"button")));
-    // Controls are in elements that are focusable by themselves, and not inside a picture.
+    // A control must be an element that can have the focus, and must not be inside a picture.
     let mut inside = 0_usize;
     let mut labels = 0_usize;
     for tag in tags {

@@ -1,4 +1,4 @@
-//! Tests that charts equal the counters of their runs, and draw every value.
+//! Tests that charts equal the counters of their runs, and that they draw every value.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Chart, charts, sample};
 use crate::summary::{Summary, Window};
 use crate::{Device, Precondition, RunOptions, Selection, Unobserved, WarmUp, Workload, run};
 
-/// A run of a preset with a load of that name, on a full drive.
+/// A run of the workload `load` on a preset; the drive is filled first.
 fn measured(preset: &str, load: &str, requests: u64) -> Summary {
     let device = Device::preset(preset).expect("the preset is embedded");
     let load = Workload { requests: Some(requests), ..Workload::named(load) };
@@ -18,7 +18,7 @@ fn measured(preset: &str, load: &str, requests: u64) -> Summary {
     run(&device, &load, &options, &mut Unobserved).expect("a run")
 }
 
-/// Small devices with an FTL or driver in the host: pblk on an open-channel device, the same on zones, and a
+/// Small devices whose FTL or driver is in the host: pblk on an open-channel device, pblk on zones, and a
 /// host without an FTL.
 fn under_a_host() -> [(&'static str, Device); 3] {
     let small = |preset: &str, set: &[&str]| {
@@ -45,12 +45,12 @@ fn rows(chart: &Chart) -> &[Value] {
     chart.spec["data"]["values"].as_array().expect("a chart carries its data")
 }
 
-/// Checks every chart of a report against the counters that it declares.
+/// Checks every chart of a report against the counters that the chart declares.
 fn hold(runs: &[Summary]) {
     hold_but(runs, "");
 }
 
-/// The same for all charts but one.
+/// Checks every chart except `but`.
 fn hold_but(runs: &[Summary], but: &str) {
     let summaries: Vec<Value> =
         runs.iter().map(|run| serde_json::to_value(run).expect("a summary is JSON")).collect();
@@ -68,8 +68,8 @@ fn hold_but(runs: &[Summary], but: &str) {
     }
 }
 
-/// It takes a second: the runs are long enough for garbage collection, on each kind of device with charts of
-/// its own.
+/// The test takes a second. The runs are long enough for GC, on each kind of device that has charts of its
+/// own.
 #[test]
 fn every_chart_of_every_report_adds_up_to_its_counter() {
     let mixed = measured("tiny", "mixed-70-30", 40_000);
@@ -80,12 +80,13 @@ fn every_chart_of_every_report_adds_up_to_its_counter() {
     hold(&[measured("raid5-tiny", "mixed-70-30", 3_000)]);
 }
 
-/// It takes seconds: three devices with their hosts, until lines are collected.
+/// The test takes seconds. Three devices run until their host has collected lines.
 #[test]
 fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waited_for() {
     for (name, device) in under_a_host() {
         let load = Workload { requests: Some(4_000), ..Workload::named("mixed-70-30") };
-        // Requests that are outstanding when the measurement begins have no attribution.
+        // Requests that are outstanding when the measurement begins have no attribution, so there is no
+        // warm-up.
         let options = RunOptions {
             precondition: Some(Precondition::Filled(1.0)),
             slowest: Some(100),
@@ -93,8 +94,8 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
             ..RunOptions::default()
         };
         let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
-        // A stage of an array operation counts in the window in which it ends, and a window is limited to 100
-        // %. The windows of this run are shorter than a program, so that the map of the dies does not add up.
+        // An array operation counts in the window in which it ends, and a window shows at most 100 %. The
+        // windows of this run are shorter than a program, so the die map does not add up.
         hold_but(std::slice::from_ref(&run), "die-map");
         let course = &run.windows.course;
         assert!(
@@ -155,13 +156,13 @@ fn victims_hold_at_least_the_pages_that_are_moved_out_of_them() {
     let [valid, pages, moved] = ["flash.gc_victim_valid_pages", "flash.gc_victim_pages", "flash.gc_programs"]
         .map(|name| run.metrics.count(name));
     assert!(valid <= pages && moved > 0, "{valid} of {pages}");
-    // Pages that the host overwrites before they are relocated are not relocated; pages relocated from
-    // victims that are not erased yet are not counted.
+    // The counters may differ in both directions. Pages that the host overwrites before their relocation are
+    // not relocated. Pages of victims that are not erased yet are not counted as valid.
     let block = pages / run.metrics.count("flash.block_set_erases").max(1);
     assert!(moved <= valid + 16 * block && 10 * moved > 7 * valid, "{moved} moved of {valid} valid ones");
 }
 
-/// A mixed run with this many bytes programmed in each window, and writes in every second one.
+/// A mixed run with this many bytes programmed in each window, and host writes in every second window.
 fn with_gaps(programmed: u64) -> Summary {
     let mut run = sample::mixed();
     for (n, window) in run.windows.windows.iter_mut().enumerate() {

@@ -1,16 +1,16 @@
-//! The slowest requests, in words.
+//! Sentences about the slowest requests.
 
 use super::quantity::Quantity;
 use crate::summary::Summary;
 use crate::tail::{SlowRequest, Slowest, TailDie, TailPart, work_in_words as work};
 
-/// The number of parts that a sentence names. Chosen: easy to take in.
+/// Greatest number of parts that a sentence names. Chosen: easy to take in.
 const NAMED: usize = 3;
 
-/// The least share of a time that a sentence names. Chosen.
+/// Least share of the time that a sentence names. Chosen.
 const LEAST: f64 = 0.05;
 
-/// The name of a part of the time of a request, in words.
+/// A part of the latency of a request, in words.
 pub(super) fn part(name: &str) -> String {
     match name {
         "raid_wait" => "waiting for rows of the array".into(),
@@ -35,7 +35,7 @@ pub(super) fn part(name: &str) -> String {
     }
 }
 
-/// The greatest parts of a time, with their shares.
+/// The greatest parts of a latency, with their shares.
 fn shares(parts: &[TailPart]) -> String {
     let all: f64 = parts.iter().map(|part| part.us).sum();
     let mut sorted: Vec<&TailPart> = parts.iter().collect();
@@ -45,7 +45,7 @@ fn shares(parts: &[TailPart]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// One or two sentences on the slowest requests; none without attribution.
+/// One or two sentences about the slowest requests; empty without a tail attribution.
 pub(super) fn sentences(run: &Summary) -> Vec<String> {
     let Some(tail) = &run.tail else { return Vec::new() };
     let together = tail.slowest.iter().map(all);
@@ -67,7 +67,7 @@ fn all(slowest: &Slowest) -> String {
         text += &format!("; while they waited for the buffer, the dies spent {}", shares(buffer_while));
     }
     match dies.as_slice() {
-        // Chosen: half of the waits at two dies of more than four.
+        // Chosen: two dies are named if more than four are involved and the two cause half of the waits.
         [one, other, _, _, _, ..] if one.part + other.part >= 0.5 => {
             let (percent, [one, other]) = (100.0 * (one.part + other.part), [one, other].map(place));
             text += &format!("; {percent:.0} % of the waits for dies at {one} and {other}");
@@ -77,7 +77,7 @@ fn all(slowest: &Slowest) -> String {
     text
 }
 
-/// The name of a die, with its device where that is one of an array.
+/// The name of a die. In an array it includes the device.
 fn die(device: Option<u16>, die: u32) -> String {
     match device {
         Some(device) => format!("die {die} of device {device}"),

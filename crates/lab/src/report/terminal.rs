@@ -1,4 +1,4 @@
-//! The tables for a terminal.
+//! Tables of results for a terminal.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
@@ -10,11 +10,12 @@ use super::results::{self, Group, results};
 use super::{tail, told};
 use crate::summary::{JobUse, MemberUse, Summary};
 
-/// Columns left free at the right edge of a wide terminal. Chosen.
+/// Columns that stay free at the right edge of a wide terminal. Chosen.
 const MARGIN: u16 = 4;
-/// The least columns for three tables side by side. Chosen: the widest row of three has 115.
+/// Least columns of a terminal for three tables side by side. Chosen: the widest row of three tables has 115
+/// columns.
 const WIDE: u16 = 120;
-/// The least columns for wrapped texts, chosen.
+/// Least columns to which text is wrapped. Chosen.
 const LEAST: u16 = 40;
 
 /// The layout of tables on a terminal.
@@ -22,24 +23,24 @@ const LEAST: u16 = 40;
 struct Sheet {
     /// Usable columns.
     width: usize,
-    /// The least column at which the right one of two tables begins, for alignment.
+    /// Least column at which the right one of two tables begins, so that tables align.
     half: usize,
-    /// Whether three tables stand side by side.
+    /// Whether three tables are placed side by side.
     is_wide: bool,
 }
 
 impl Sheet {
-    /// The layout for a terminal of this many columns.
+    /// The layout for a terminal with this many columns.
     fn of(columns: u16) -> Self {
         let columns = columns.max(LEAST);
         let width = usize::from(if columns > 80 { columns - MARGIN } else { columns });
-        // On a narrow terminal the left tables, the wider ones, get as much as they need.
+        // On a narrow terminal the left tables, which are the wider ones, get the width that they need.
         let half = if columns > 80 { (width / 2).min(48) } else { 40.min(width / 2) };
         Self { width, half, is_wide: columns >= WIDE }
     }
 
-    /// Lays tables out in rows of two, or of three on a wide terminal, or below each other where they do not
-    /// fit.
+    /// Arranges tables in rows of two, or of three on a wide terminal. Tables that do not fit are placed
+    /// below each other.
     fn lay_out(&self, tables: [Vec<String>; 6]) -> Vec<String> {
         let [host, latency, flash, mean_times, wear, busy] = tables;
         let rows: Vec<Vec<Vec<String>>> = match self.is_wide {
@@ -49,7 +50,7 @@ impl Sheet {
         rows.into_iter().map(|row| self.side_by_side(&row)).collect()
     }
 
-    /// Lays tables out side by side, or below each other where they do not fit.
+    /// Places tables side by side, or below each other if they do not fit.
     fn side_by_side(&self, tables: &[Vec<String>]) -> String {
         let start = if tables.len() > 2 { self.half.min(self.width / 3) } else { self.half };
         let joined = tables.iter().skip(1).fold(tables[0].clone(), |left, right| {
@@ -67,7 +68,7 @@ fn columns_of(line: &str) -> usize {
     line.chars().count()
 }
 
-/// The result of a run as tables for a terminal of this many `columns`, the key results first.
+/// The result of a run as tables for a terminal with this many `columns`. The key results come first.
 pub fn table(run: &Summary, columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
@@ -97,7 +98,7 @@ pub fn table(run: &Summary, columns: u16) -> String {
     let main = sheet.lay_out([host, latency, flash, times, wear, [busy, faults(&groups["Faults"])].concat()]);
     let own = groups.get(results::OWN).map(|own| zeros.of(own)).filter(|rows| !rows.is_empty());
     let own = own.map(|rows| list(results::OWN, rows.iter()).join("\n"));
-    // The flash of members is in their columns.
+    // In an array, the flash results are in the columns of the members.
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
     let jobs = jobs(run, &groups, sheet);
@@ -117,12 +118,12 @@ pub fn table(run: &Summary, columns: u16) -> String {
     shown.join("\n\n") + "\n"
 }
 
-/// Rows that are zero: left out of the tables, and listed in one line below them.
+/// Names of the rows that are zero. Tables leave these rows out, and one line below the tables lists them.
 #[derive(Default)]
 struct ZeroRows(Vec<String>);
 
 impl ZeroRows {
-    /// The rows of a table that are not zero.
+    /// The rows of a group without those that are zero.
     fn of(&mut self, group: &Group) -> Vec<(String, Quantity)> {
         let rows = group.rows.iter().filter(|row| !is_idle(row)).cloned();
         let (zero, kept): (Vec<_>, Vec<_>) = rows.partition(|(_, result)| result.number() == Some(0.0));
@@ -130,8 +131,8 @@ impl ZeroRows {
         kept
     }
 
-    /// Groups with the same names, without the rows that are zero, absent or unknown in all of them; these
-    /// are listed below the tables.
+    /// Groups with the same names, without the rows that are zero, absent or unknown in all of them. The zero
+    /// rows are listed below the tables.
     fn of_columns(&mut self, title: &str, columns: &[(&Group, &str)]) -> Vec<Group> {
         let results =
             |name: &str| columns.iter().filter_map(|(group, _)| group.get(name)).collect::<Vec<_>>();
@@ -161,13 +162,13 @@ impl ZeroRows {
         }
     }
 
-    /// The line that lists them.
+    /// The line below the tables that lists the zero rows.
     fn line(&self, sheet: Sheet) -> String {
         if self.0.is_empty() { String::new() } else { wrapped("Zero", from_ref(&self.0.join("; ")), sheet) }
     }
 }
 
-/// A column for each of several pools, and the sub-requests to each.
+/// A table with a column for each pool, and a table of the sub-requests to each pool.
 fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     if run.pools.is_empty() {
         return String::new();
@@ -176,7 +177,7 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
         let Group { title, rows } = &groups[&format!("Pool {n}")];
         let part = &run.pools[n - 1].part;
         let rows = rows.iter().filter(|(name, _)| name != results::PART).cloned().collect();
-        // Chosen: two of them fit on half a line.
+        // Chosen: two such titles fit on half a line.
         (Group { title: title.clone(), rows }, format!("{n}: {}", results::shortened(part, 17)))
     };
     let mut columns: Vec<(Group, String)> = (1..=run.pools.len()).map(column).collect();
@@ -192,7 +193,7 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
     sheet.side_by_side(&tables)
 }
 
-/// A column for each device of an array, in as many tables as needed, and the counts of the array.
+/// Tables with a column for each device of an array, as many as needed, and the counts of the array.
 fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     let of = |(n, member): (usize, &MemberUse)| (format!("Device {n} of the array"), member.role.clone());
     let columns: Vec<(String, String)> = run.members.iter().enumerate().map(of).collect();
@@ -202,7 +203,7 @@ fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Str
     tables.join("\n\n")
 }
 
-/// The jobs of a job file side by side, and the fairness among them.
+/// A table with a column for each job of a job file, and the fairness among jobs.
 fn jobs(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     let of = |(n, job): (usize, &JobUse)| (format!("Job {}", n + 1), job.name.clone());
     let columns: Vec<(String, String)> = run.jobs.iter().enumerate().map(of).collect();
@@ -212,7 +213,8 @@ fn jobs(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String
     tables.join("\n\n")
 }
 
-/// Tables with a named column for each of these groups, as many side by side as fit. Some rows are left out.
+/// Tables with a named column for each of these groups, with as many columns in a table as fit. The rows in
+/// `without` are left out.
 fn in_columns(
     title: &str,
     columns: &[(String, String)],
@@ -246,7 +248,7 @@ fn is_idle((name, result): &(String, Quantity)) -> bool {
     optional && matches!(result, Quantity::Absent | Quantity::Count(0))
 }
 
-/// An empty line and the failures, if there were any.
+/// An empty line and the failures; nothing if there were no failures.
 fn faults(group: &Group) -> Vec<String> {
     let some: Vec<_> = group.rows.iter().filter(|(_, count)| *count != Quantity::Count(0)).collect();
     if some.is_empty() {
@@ -255,8 +257,8 @@ fn faults(group: &Group) -> Vec<String> {
     [vec![String::new()], list("Faults", some.into_iter())].concat()
 }
 
-/// Several runs in columns, with ratios to the first run. Where a terminal of this many `columns` is too
-/// narrow for all, the others follow in further tables.
+/// Several runs in columns, with ratios to the first run. Runs that do not fit on a terminal with this many
+/// `columns` follow in further tables.
 pub fn comparison(runs: &[Summary], columns: u16) -> String {
     let all = results(runs);
     let labels = results::labels(runs);
@@ -278,7 +280,7 @@ pub fn comparison(runs: &[Summary], columns: u16) -> String {
     text
 }
 
-/// Sentences on runs, each once, with the labels of all runs that it applies to.
+/// Sentences about runs. Each different sentence appears once, with the labels of the runs that it is about.
 fn grouped_sentences(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: u16) -> String {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, sentence) in
@@ -383,13 +385,13 @@ fn energy(run: &Summary, sheet: Sheet) -> String {
     if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")], sheet) }
 }
 
-/// Sentences on the slowest requests, in a line or two.
+/// The sentences about the slowest requests, wrapped.
 fn slowest(run: &Summary, sheet: Sheet) -> String {
     let sentences = tail::sentences(run);
     if sentences.is_empty() { String::new() } else { wrapped("Tail", &sentences, sheet) }
 }
 
-/// The metrics that the run cannot answer, with the reasons.
+/// The metrics that the run cannot answer, with reasons.
 fn unknown(run: &Summary, sheet: Sheet) -> String {
     let sentences = told::unknown(&run.unknown);
     if sentences.is_empty() { String::new() } else { wrapped("Unknown", &sentences, sheet) }
@@ -419,7 +421,7 @@ pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quan
     lines_of(&table)
 }
 
-/// Groups with the same names, as columns of one table.
+/// A table with a column for each group. All groups have the same names.
 fn matrix(title: &str, columns: &[(&Group, &str)]) -> Vec<String> {
     let mut table = plain_table(underlined());
     table.set_header([title].into_iter().chain(columns.iter().map(|(_, name)| *name)));
@@ -451,7 +453,7 @@ fn lines_of(table: &Table) -> Vec<String> {
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Two tables side by side; the right one begins at column `start` or later.
+/// Places two tables side by side. The right one begins at column `start` or later.
 fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
     let indent = left.iter().map(|line| columns_of(line)).max().unwrap_or(0).max(start);
     let lines = (0..left.len().max(right.len())).map(|row| {
@@ -462,7 +464,8 @@ fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Pairs of tables for a terminal of this many `columns`, side by side where they fit.
+/// Pairs of tables for a terminal with this many `columns`. The tables of a pair are side by side if they
+/// fit.
 pub(super) fn pairs(tables: &[[Vec<String>; 2]], columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let pairs: Vec<String> = tables.iter().map(|pair| sheet.side_by_side(pair)).collect();

@@ -21,7 +21,7 @@ fn write(directory: &Path, runs: &[Summary]) -> Result<()> {
     super::write(ReportFolder::claim(directory)?, runs, &summary, ORIGIN)
 }
 
-/// Every kind of report: typical, several runs, and extremes.
+/// Every kind of report: typical runs, several runs, and extreme runs.
 fn reports() -> Vec<(&'static str, Vec<Summary>)> {
     vec![
         ("mixed", vec![sample::mixed()]),
@@ -84,7 +84,7 @@ fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() 
     assert!(html(&[sample::pooled()], ORIGIN).contains(">units moved to pool 1</th>"));
 }
 
-/// The dies of these pools differ in their number of blocks, and share channels.
+/// The dies of the two pools have different numbers of blocks, and the pools share channels.
 #[test]
 fn pools_have_dies_and_maps_of_wear_of_their_own() {
     let all = charts(&[sample::pooled()]);
@@ -207,7 +207,7 @@ fn a_full_report_has_each_of_the_promised_charts() {
     assert!(charts(&[]).is_empty());
 }
 
-/// A run with two charts of a design: a time series, and a distribution over sizes.
+/// The run with two charts of a design: a time series, and a distribution over sizes.
 fn with_charts_of_a_design(mut run: Summary) -> Summary {
     let chart = |name: &str, over: Option<&str>, points: &[[f64; 2]]| DesignChart {
         name: name.to_owned(),
@@ -290,7 +290,7 @@ fn a_page_escapes_names_configuration_and_data() {
     assert!(page.contains("&lt;script&gt;alert(&#39;&amp;&#39;)"));
     assert!(page.contains("\\u003cscript>alert"), "the charts name the device");
     assert!(!page.contains("</code></script><b>"));
-    // The data of the charts, the three libraries and the two scripts of the page each end in their element.
+    // The chart data, the three libraries and the two scripts of the page are one element each.
     assert_eq!(page.matches("</script>").count(), 6);
 }
 
@@ -355,8 +355,8 @@ fn the_vendored_programs_are_what_the_readme_says() {
     }
 }
 
-/// Writes all kinds of reports to `WORDLINE_SAMPLE_REPORTS`, for a look in a browser; does nothing without
-/// it.
+/// Writes reports of all kinds to the folder `WORDLINE_SAMPLE_REPORTS`, to be viewed in a browser. Does
+/// nothing if the variable is not set.
 #[test]
 fn reports_can_be_written_to_be_looked_at() {
     let Some(directory) = std::env::var_os("WORDLINE_SAMPLE_REPORTS") else { return };
@@ -365,7 +365,7 @@ fn reports_can_be_written_to_be_looked_at() {
     }
 }
 
-/// The fields of the JSON as a Markdown table, from the schema.
+/// The fields of the JSON as a Markdown table, made from the schema.
 fn documented_fields() -> String {
     let schema: Value = serde_json::from_str(&schema()).expect("a schema is JSON");
     let mut out = String::from("| field | type | meaning |\n|---|---|---|\n");
@@ -375,7 +375,7 @@ fn documented_fields() -> String {
 
 fn describe(root: &Value, object: &Value, path: &str, out: &mut String) {
     let properties = object["properties"].as_object().expect("an object has properties");
-    // Sorted here, since their order depends on the features of serde_json.
+    // Sorted, because the order depends on the features of serde_json.
     for (name, property) in properties.iter().collect::<BTreeMap<_, _>>() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let text = property["description"].as_str().unwrap_or_else(|| panic!("{path} has no description"));

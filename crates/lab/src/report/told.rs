@@ -1,5 +1,4 @@
-//! Sentences on the warm-up that was left out, on the precision of a metric, and on metrics that a run cannot
-//! answer.
+//! Sentences about the warm-up, the precision of a metric, and metrics that the run cannot answer.
 
 use std::collections::BTreeMap;
 
@@ -21,18 +20,18 @@ pub(crate) fn left_out(left_out: &LeftOut) -> String {
     format!("{requests} in {time} left out: {end}")
 }
 
-/// The half-width of a metric relative to its mean, in per cent.
+/// The half-width of the confidence interval of a metric, in per cent of the mean.
 fn share_of(attained: &Attained) -> Option<String> {
     let (mean, half) = attained.mean.zip(attained.half_width)?;
     Some(three_digits(100.0 * half / mean.abs().max(f64::MIN_POSITIVE)))
 }
 
-/// The precision of a metric, in a few words.
+/// The precision of a metric in a few words.
 pub(crate) fn precision(attained: &Attained) -> String {
     format!("{} ± {} %", attained.column, share_of(attained).unwrap_or_else(|| "?".to_owned()))
 }
 
-/// The precision of a metric, in a sentence.
+/// The precision of a metric as a sentence.
 pub(crate) fn attained(attained: &Attained) -> String {
     let Attained { column, wanted, batches, requests_a_batch, .. } = attained;
     let wanted = format!("{} %", three_digits(100.0 * wanted));
@@ -46,7 +45,7 @@ pub(crate) fn attained(attained: &Attained) -> String {
     )
 }
 
-/// The unknown metrics, grouped by reason.
+/// A sentence for each reason, with the unknown metrics that have it.
 pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Unknown { metric, reason } in unknown {
@@ -55,7 +54,7 @@ pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", named(&metrics))).collect()
 }
 
-/// The names of metrics; percentiles of one latency up to the rarest are named by the first of them.
+/// The names of metrics in a list. Several percentiles of one latency are named by the lowest of them.
 fn named(metrics: &[&str]) -> String {
     let rarest = PERCENTILES.last().map_or("", |percentile| percentile.key);
     let latency = |metric: &str| {

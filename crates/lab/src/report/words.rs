@@ -1,10 +1,10 @@
-//! The sentences of a comparison.
+//! Sentences that compare runs.
 
 use super::quantity::Quantity;
 use super::results::{self, results};
 use crate::summary::Summary;
 
-/// The results that a comparison mentions, by group and name: the title, and whether more is better.
+/// The results that a comparison mentions: group, name, title, and whether more is better.
 const COMPARED: [(&str, &str, &str, bool); 4] = [
     ("Host", "IOPS", "IOPS", true),
     ("Read latency", "p99", "Read latency, p99", false),
@@ -12,11 +12,11 @@ const COMPARED: [(&str, &str, &str, bool); 4] = [
     ("Flash", "write amplification", "Write amplification", false),
 ];
 
-/// The relative difference within which runs are called equal. Chosen: less than the effect of another seed
-/// on most results.
+/// Relative difference up to which results are called equal. Chosen: less than the effect of another seed on
+/// most results.
 const EQUAL: f64 = 0.01;
 
-/// A sentence for each of the most important results: the best run and the last one.
+/// A sentence for each of the most important results. It names the best and the worst run.
 pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
     let (all, labels) = (results(runs), results::labels(runs));
     let sentence = |(group, name, title, more_is_better): (&str, &str, &str, bool)| {

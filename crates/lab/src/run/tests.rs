@@ -2,14 +2,14 @@ use super::*;
 use crate::{Error, Selection, Unobserved};
 use never::Never;
 
-/// In a module without the crate's own `Result`.
+/// A separate module, because the macro must not see the crate's own `Result`.
 mod never {
     use wordline_kernel::{Stream, state};
     use wordline_nand::BlockSetId;
     use wordline_ssd::blocks::candidates::Candidates;
     use wordline_ssd::policy::victim::VictimPolicy;
 
-    /// Never selects a victim, though there are enough.
+    /// A victim policy that never selects a victim.
     pub struct Never;
     state!(Never {});
 
@@ -20,7 +20,7 @@ mod never {
     }
 }
 
-/// The error of a run of writes on the smallest device, filled, with this change of its parts.
+/// The error of a run of writes on the smallest device, filled, after `change` replaced some of its parts.
 fn error_with(change: fn(wordline_ssd::Parts) -> wordline_ssd::Parts) -> Error {
     let device = Device::preset("tiny").expect("a preset").with_parts(move |base, _| change(base));
     let load = Workload { requests: Some(100_000), ..Workload::named("randwrite-4k-steady") };
@@ -30,7 +30,7 @@ fn error_with(change: fn(wordline_ssd::Parts) -> wordline_ssd::Parts) -> Error {
 
 #[test]
 fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
-    // No block is ever freed.
+    // Without a victim, no block is ever freed.
     let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Never), ..base });
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();
@@ -47,7 +47,7 @@ fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
     }
 }
 
-/// Selects victims that do not exist.
+/// A victim policy that selects victims that do not exist.
 struct Beyond;
 
 mod beyond {

@@ -1,4 +1,4 @@
-//! A run in progress on a device of a known type: requests pass through a host queue into the device, and are
+//! A run in progress on a device of a known type. Requests pass through a host queue to the device, and are
 //! measured.
 
 mod stepping;
@@ -31,17 +31,17 @@ use crate::steps::StopReason;
 use crate::timeline::Recorder;
 use warm_up::WarmUpState;
 
-/// Requests between two calls of the observer: a few milliseconds of work.
+/// Requests between two calls of the observer. Chosen: a few milliseconds of work.
 const CHECK_INTERVAL: u64 = 4_096;
 
-/// Events without a completion between two checks of progress. Chosen: some ten milliseconds of work.
+/// Events without a completion between two checks of progress. Chosen: about ten milliseconds of work.
 const EVENTS_BETWEEN_CHECKS: u32 = 1 << 16;
 
-/// Requests before the first audit of the device; the number doubles each time, and a final audit follows at
-/// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
+/// Requests before the first audit of the device. The number doubles after each audit, and a last audit
+/// follows at the end. Chosen: an audit of a large device takes as long as a few hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
-/// The output files of a run, opened before it begins.
+/// The output files of a run. They are opened before the run begins.
 pub(crate) struct OutputFiles {
     log: Option<Log>,
     snapshot: Option<Output>,
@@ -49,10 +49,10 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Opens the files that a load names.
+    /// Opens the output files of a load.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be written.
+    /// [`Error::File`] if a file cannot be written.
     pub(crate) fn of(load: &Load) -> Result<Self> {
         let log = load.log.as_deref().map(Log::create).transpose()?;
         let snapshot = load.save_snapshot.as_deref().map(Output::open).transpose()?;
@@ -73,58 +73,58 @@ pub(crate) struct Running<D: BlockDevice> {
     warming: WarmUpState,
     batches: Option<Batches>,
     measurements: Measurements<D>,
-    /// The description of the load; its requests are in the queue.
+    /// The description of the load. Its requests are in the queue.
     load: Load,
     snapshot: Option<Output>,
     /// Wall time of preconditioning, and of the run so far, in seconds.
     seconds: [f64; 2],
 }
 
-/// Pending events outside the device, so that none is scheduled twice.
+/// Pending events outside the device. The record prevents scheduling an event twice.
 #[derive(Default)]
 struct HostEvents {
-    /// Times of host events, the next one last.
+    /// Times of host events, the earliest last.
     host: Vec<Instant>,
     /// Times of pauses.
     pauses: BTreeSet<Instant>,
 }
 
-/// Schedule of the checks.
+/// The schedule of the checks.
 struct Checks {
     watchdog: Watchdog,
-    /// Completions at which observer and device are checked next.
+    /// Number of completions at which the observer is called and the device is checked.
     look_at: u64,
     audit_at: u64,
-    /// The limit of simulated time.
+    /// Limit of simulated time.
     latest: Instant,
-    /// The time line, if requested.
+    /// The time line, if one is written.
     timeline: Option<Recorder>,
 }
 
 /// Conditions to stop before the end of the run.
 #[derive(Clone, Copy)]
 struct StopCondition {
-    /// At this number of completions.
+    /// Stop after this many completions.
     completed: u64,
-    /// At this time.
+    /// Stop at this time.
     time: Option<Instant>,
-    /// When the device has accepted all submitted requests.
+    /// Stop when the device has accepted all submitted requests.
     all_accepted: bool,
-    /// When there is nothing to do before the next request is submitted.
+    /// Stop when nothing is left to do until the next request is submitted.
     when_idle: bool,
 }
 
 impl StopCondition {
-    /// Only at the end of the run.
+    /// No condition: stop only at the end of the run.
     const NEVER: Self = Self { completed: u64::MAX, time: None, all_accepted: false, when_idle: false };
 
-    /// Whether it can stop a run earlier than its end does.
+    /// Whether a condition other than the number of completions can stop the run.
     fn is_early(&self) -> bool {
         self.all_accepted || self.when_idle || self.time.is_some()
     }
 
-    /// Whether to stop before the next event, after the host has submitted what it can; `is_over` is set at
-    /// the end of the workload.
+    /// Whether to stop before the next event. The host has submitted what it can. `is_over` is set at the end
+    /// of the workload.
     #[cold]
     fn reached<S: wordline_host::Source>(&self, queue: &HostQueue<S>, is_over: bool) -> Option<StopReason> {
         let is_taken = queue.upcoming()[0].is_none();
@@ -137,7 +137,7 @@ impl StopCondition {
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// Begins a run of a load on a device whose preparation began at `began`.
+    /// Begins a run of a load on a device. Its preparation began at the wall time `began`.
     pub(crate) fn begin(
         prepared: Prepared<D>,
         mut load: Load,
@@ -183,7 +183,7 @@ impl<D: BlockDevice> Running<D> {
         running
     }
 
-    /// The event loop, until `stop`, the end of the workload, or a stop by the observer.
+    /// The event loop. It ends at `stop`, at the end of the workload, or when the observer stops it.
     fn simulate(&mut self, stop: StopCondition, observer: &mut dyn Observer) -> Result<StopReason> {
         let Self { prepared, queue, calendar, host_events, power, checks, measurements, .. } = self;
         let device = &mut prepared.device;
@@ -201,7 +201,8 @@ impl<D: BlockDevice> Running<D> {
             {
                 return Ok(reached);
             }
-            // The host queue has nothing to submit until a request completes or the host is due.
+            // The host queue submits nothing before a request completes or a host event is due, so only
+            // events are handled here.
             for left in (0..EVENTS_BETWEEN_CHECKS).rev() {
                 // Some devices recover without events.
                 if power.is_off() && power.has_recovered(device) {
@@ -256,7 +257,7 @@ impl<D: BlockDevice> Running<D> {
 }
 
 impl HostEvents {
-    /// Schedules a pause at this time.
+    /// Schedules a pause.
     fn pause_at<E: Copy + PartialEq>(&mut self, time: Instant, calendar: &mut Calendar<Event<E>>) {
         if self.pauses.insert(time) {
             calendar.at(time, Event::Pause);
@@ -265,14 +266,14 @@ impl HostEvents {
 }
 
 impl Checks {
-    /// Checks that the device makes progress, and writes the spans recorded so far to the time line.
+    /// Checks that the device makes progress, and writes the recorded spans to the time line.
     #[cold]
     fn check_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
         self.watchdog.look(device, now).map_err(Error::Stuck)
     }
 
-    /// Handles the beginning or the end of the time line.
+    /// Begins or ends the time line.
     #[cold]
     fn trigger_timeline(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.trigger(now, device))
@@ -298,8 +299,7 @@ impl Checks {
     }
 }
 
-/// Cuts the power. Events outside the device are lost with the events of the device; a pause and the time
-/// line are scheduled again.
+/// Cuts the power. All events are lost. A pause and the events of the time line are scheduled again.
 #[cold]
 fn cut<D: BlockDevice>(
     power: &mut Power,
@@ -321,8 +321,8 @@ fn cut<D: BlockDevice>(
     }
 }
 
-/// Whether to stop at the pause that is due. Other events of this instant come first, and so does failing
-/// commands that can no longer complete.
+/// Whether to stop at the pause that is due. Other events of this instant are handled first. Outstanding
+/// commands that cannot complete any more fail first.
 #[cold]
 fn pauses<D: BlockDevice>(
     device: &mut D,
@@ -346,7 +346,8 @@ fn pauses<D: BlockDevice>(
     Ok(false)
 }
 
-/// A closed loop has no arrival times to check in advance: it ends at the limit of simulated time.
+/// The error of a run that exceeds simulated time. A closed loop can reach it, because its times are not
+/// known in advance.
 #[cold]
 fn time_limit_error(completed: u64) -> Error {
     Error::Argument {
@@ -356,7 +357,8 @@ fn time_limit_error(completed: u64) -> Error {
     }
 }
 
-/// No events are pending while requests are outstanding: a device at the end of its life fails them.
+/// Fails outstanding commands if no event is pending. This is valid for a device at the end of its life, and
+/// otherwise a bug.
 #[cold]
 fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Event>>) -> Result<()> {
     if device.give_up(&mut calendar.within(Event::Device)) {
@@ -387,7 +389,7 @@ fn take_completions<D: BlockDevice>(
     Ok(())
 }
 
-/// Submits what is due. Returns true at the end of the workload.
+/// Submits the requests that are due. Returns true at the end of the workload.
 #[inline]
 fn submit<D: BlockDevice>(
     device: &mut D,
@@ -403,7 +405,7 @@ fn submit<D: BlockDevice>(
                 device.prefetch_lookups(queue.upcoming());
             }
             Submission::RetryAt(time) => {
-                // If an event comes earlier, the queue is polled then.
+                // If a host event is due before `time`, the queue is polled then and returns a new time.
                 if due.last().is_none_or(|next| time < *next) {
                     due.push(time);
                     calendar.at(time, Event::Host);

@@ -1,4 +1,4 @@
-//! A run in progress, as driven by a session.
+//! The interface through which a session drives a run.
 
 use wordline_kernel::{Instant, Metrics, Schedule};
 use wordline_ssd::BlockDevice;
@@ -134,12 +134,12 @@ where
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// The present, counted from the beginning of the measurement.
+    /// The present, from the beginning of the measurement.
     fn now(&self) -> Instant {
         Instant::ZERO + (self.calendar.now() - self.measurements.begin())
     }
 
-    /// Schedules a pause at a time counted from the beginning of the measurement. Returns its instant.
+    /// Schedules a pause at a time from the beginning of the measurement. Returns its instant.
     pub(super) fn pause_at(&mut self, time: Instant) -> Result<Instant> {
         let now = self.now();
         if time < now || time > Instant::LIMIT {
@@ -173,9 +173,10 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Ends the run: final checks, snapshot, notes and result.
+    /// Ends the run: makes the final checks, saves the snapshot, and collects notes and result.
     fn conclude(&mut self, mut interrupted: bool, observer: &mut dyn Observer) -> Result<Summary> {
-        // No audit is possible during a recovery, and an interrupted run does not wait for its end.
+        // No audit is possible during a recovery. An interrupted run does not wait for the end of the
+        // recovery, so it has no audit.
         if !interrupted {
             self.prepared.device.audit(self.calendar.now() - Instant::ZERO);
         }
@@ -189,7 +190,7 @@ impl<D: BlockDevice> Running<D> {
             self.load.notes.push(saved.1);
         }
         let outcome = self.outcome(interrupted);
-        // An interrupted run does not wait for the rest of a hash.
+        // An interrupted run does not wait for the digest of the trace file.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
         let trace_file = self.load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
         let summary = self.summary_of(trace_file, outcome, self.load.notes.clone());
@@ -228,7 +229,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Saves the device, with its own events.
+    /// Saves the device with its pending events.
     fn save_to(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()> {
         let of_device = |(time, event)| match event {
             Event::Device(event) => Some((time, event)),

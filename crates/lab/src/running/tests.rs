@@ -1,4 +1,4 @@
-//! The measured part of a run, and the notes of the result on it.
+//! Tests of the warm-up, and of the notes about it in the result.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn counters_latencies_and_windows_begin_when_the_warm_up_is_over() {
     assert!((left_out.seconds + rest.simulated_seconds - whole.simulated_seconds).abs() < 1e-9);
     for name in ["flash.programmed_bytes", "flash.host_reads"] {
         let [all, measured, before] = [&whole, &rest, &first].map(|run| run.metrics.count(name));
-        // Requests that were outstanding in between are counted on either side.
+        // Requests that were outstanding at the boundary count on both sides.
         let both = (measured + before) as f64 / all as f64;
         assert!((0.9..1.1).contains(&both), "{name}: {all}, {measured}, {before}");
     }
@@ -54,7 +54,7 @@ fn a_time_is_left_out_as_well_as_requests() {
     assert!(left_out.requests > 0 && rest.host.requests == 1_000, "{left_out:?}");
 }
 
-/// Takes some 0.5 s: a run of 50,000 requests is the reference for the short one.
+/// The test takes about 0.5 s, because a run of 50,000 requests is the reference for the short run.
 #[test]
 fn a_short_run_and_a_long_one_amplify_alike() {
     let amplification = |requests: u64| {
@@ -67,9 +67,9 @@ fn a_short_run_and_a_long_one_amplify_alike() {
     assert!((short / long - 1.0).abs() < 0.05, "{short} and {long}");
 }
 
-/// The same on a whole drive, whose first 20,000 requests alone had a write amplification of 12.1 against
-/// 37.7 for the million. The bound is 8 % and not 5, since GC works off a debt of preconditioning: 6 % more
-/// at first, 40.8 and 38.5.
+/// The same comparison on a whole drive, for 20,000 requests and a million. Without a warm-up, the first
+/// 20,000 requests had a write amplification of 12.1, the million 37.7. The bound is 8 % instead of 5 %,
+/// because preconditioning leaves work for GC: write amplification is 6 % higher at first, 40.8 against 38.5.
 #[test]
 fn the_length_of_a_run_does_not_decide_what_a_drive_amplifies() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
@@ -154,7 +154,7 @@ fn a_power_cut_and_the_log_count_from_what_is_measured() {
     assert!(cut.at_seconds > 0.0 && cut.at_seconds < run.simulated_seconds, "{cut:?}");
     let log = std::fs::read_to_string(&path).expect("a log");
     let lines = log.lines().count() as u64;
-    // Requests that were outstanding when the measurement began were submitted before the log.
+    // Requests that were outstanding when the measurement began were submitted before the log began.
     assert!(
         lines <= run.host.requests && lines + 33 >= run.host.requests,
         "{lines} of {}",

@@ -1,4 +1,4 @@
-//! The beginning of a run, which is not measured.
+//! The warm-up: the beginning of a run, which is not measured.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::BlockDevice;
@@ -17,7 +17,7 @@ use crate::steps::StopReason;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
 
-/// A pending warm-up, or what was left out.
+/// The warm-up that is still to come, or the result of the one that is over.
 #[derive(Debug)]
 pub(super) enum WarmUpState {
     Pending(WarmUp),
@@ -25,7 +25,7 @@ pub(super) enum WarmUpState {
 }
 
 impl WarmUpState {
-    /// The warm-up of a load that has not begun.
+    /// The state before a load begins.
     pub fn of(load: &Load) -> Self {
         match load.warm_up {
             WarmUp::None if load.settling.is_none() => Self::Done(None),
@@ -33,20 +33,20 @@ impl WarmUpState {
         }
     }
 
-    /// Requests completed before the measurement.
+    /// Number of requests that completed in the warm-up.
     pub fn completed(&self) -> u64 {
         self.left_out().map_or(0, |left_out| left_out.requests)
     }
 
-    /// The part that was left out.
+    /// The warm-up that was left out of the measurement.
     pub fn left_out(&self) -> Option<&LeftOut> {
         if let Self::Done(left_out) = self { left_out.as_ref() } else { None }
     }
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// Advances to the end of a pending warm-up, and measures from there. If the observer stops it, or the
-    /// requests end earlier, everything is measured and a note says so.
+    /// Runs the warm-up if there is one, and begins the measurement. If the observer stops the warm-up, or
+    /// the requests end before it, everything is measured and a note says so.
     pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
         let WarmUpState::Pending(wanted) = self.warming else { return Ok(StopReason::Target) };
         self.warming = WarmUpState::Done(None);
@@ -85,10 +85,11 @@ impl<D: BlockDevice> Running<D> {
         Ok((self.resume(stop, observer)?, WarmUpEnd::Asked))
     }
 
-    /// Advances until the load is steady, or the limit of requests is reached.
+    /// Advances until the load is steady, or until the limit of requests.
     fn until_steady(&mut self, observer: &mut dyn Observer) -> Result<(StopReason, WarmUpEnd)> {
         let most = WarmUp::Rule.limit(self.load.total).unwrap_or(u64::MAX);
-        // Requests that can be read only once are either measured or left out.
+        // Without additional requests, warm-up and measurement share the requests of the workload; the
+        // warm-up takes at most half.
         let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
         let mut transient = Transient::begin(self.reading());
         loop {
@@ -113,7 +114,8 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Runs whole passes until the device has settled, or the most of them.
+    /// Runs whole passes over the workload until the device has settled, or until the greatest number of
+    /// passes.
     fn run_passes(
         &mut self,
         wanted: &Settling,
@@ -169,7 +171,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.batches = Some(batches);
         match reached? {
-            // Outstanding requests are completed.
+            // The outstanding requests complete before the run ends.
             StopReason::Target => {
                 self.queue.source_mut().limit_to(0);
                 self.resume(StopCondition::NEVER, observer)
@@ -199,7 +201,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Discards the measurements so far.
+    /// Discards the measurements so far, and begins the measurement.
     fn restart_measurements(&mut self, end: WarmUpEnd) {
         let (now, completed) = (self.calendar.now(), self.queue.total_completed());
         let seconds = (now - self.measurements.begin()).seconds();
@@ -210,8 +212,8 @@ impl<D: BlockDevice> Running<D> {
         self.begin_measurement();
     }
 
-    /// Starts everything that counts from the beginning of the measurement: tail attribution, time line,
-    /// power cut, and the number of requests.
+    /// Begins everything that counts from the beginning of the measurement: tail attribution, time line,
+    /// power cut, and number of requests.
     pub(super) fn begin_measurement(&mut self) {
         let begin = self.measurements.begin();
         if let Some(slowest) = self.load.slowest {

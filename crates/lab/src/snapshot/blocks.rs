@@ -1,16 +1,17 @@
-//! A section of a file as blocks with checksums, so that readers never see damaged data.
+//! A section of a file as blocks with checksums, so that damage is detected before the data are used.
 //!
-//! A block is its length and the checksum (CRC-32, as in zip) of the section's letter, the block's number and
-//! its bytes, both as four bytes in little-endian order; then the bytes. An empty block ends the section. A
-//! checksum of 32 bits detects any change within four consecutive bytes; the numbers detect missing and
-//! misplaced blocks.
+//! A block is its length, a checksum and its bytes. Length and checksum have four bytes each, in
+//! little-endian order. The checksum (CRC-32, as in zip) covers the section's letter, the number of the block
+//! and its bytes. An empty block ends the section. A 32-bit checksum detects any change within four
+//! consecutive bytes. The numbers detect missing and misplaced blocks.
 
 use std::io::{self, BufRead, Read, Write};
 
-/// The most bytes of a block. Chosen: small against any device, and checked in a fraction of a millisecond.
+/// Greatest number of bytes in a block. Chosen: small compared with any device, and checked in a fraction of
+/// a millisecond.
 const MOST: usize = 1 << 18;
 
-/// A fault of a file, carried by an [`io::Error`] through the reader.
+/// A fault of a file. An [`io::Error`] carries it through the reader.
 #[derive(Debug)]
 pub(super) struct Damage {
     pub(super) found: String,
@@ -30,7 +31,7 @@ pub(super) fn damage(found: impl Into<String>, wanted: impl Into<String>) -> io:
     io::Error::other(Damage { found: found.into(), wanted: wanted.into() })
 }
 
-/// Fills `bytes`; an earlier end of the file is an error.
+/// Fills `bytes`. A file that ends earlier is an error.
 pub(super) fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<()> {
     from.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => damage("an end in the middle", "the whole of the snapshot"),
@@ -99,7 +100,7 @@ pub(super) struct Reader<R> {
     section: u8,
     number: u32,
     block: Vec<u8>,
-    /// The position in the block.
+    /// Position in the current block.
     at: usize,
     ended: bool,
 }
@@ -132,7 +133,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Checks that the section is at its end. Returns the underlying reader.
+    /// Checks that the section ends here. Returns the underlying reader.
     pub(super) fn finish(mut self) -> io::Result<R> {
         match self.fill_buf()? {
             [] => Ok(self.from),

@@ -1,8 +1,9 @@
-//! Snapshots: the state of a device as a file, made once and used for many runs.
+//! Snapshots: the state of a device in a file, saved once and used for many runs.
 //!
-//! A file has the magic text, the version numbers of its format and of the layout of the state, and two
-//! sections of blocks with checksums: the head, in JSON, and the state ([`wordline_ssd::snapshot`]),
-//! compressed with zstd. It is written to a temporary file and renamed when complete. See docs/snapshots.md.
+//! A file begins with a magic text, the version of its format, and the version of the state's layout. Two
+//! sections of blocks with checksums follow: the head in JSON, and the state ([`wordline_ssd::snapshot`]),
+//! compressed with zstd. The file is written under a temporary name and renamed when it is complete. See
+//! docs/snapshots.md.
 
 mod blocks;
 #[cfg(test)]
@@ -28,14 +29,15 @@ use blocks::{Damage, damage, fill};
 /// The first bytes of a snapshot. The line end detects files that were transferred as text.
 const MAGIC: &[u8; 16] = b"wordline-state\r\n";
 
-/// The version of the format around the state.
+/// Version of the format around the state.
 const FORMAT: u32 = 1;
 
-/// The letters of the sections.
+/// Letters of the sections.
 const HEAD: u8 = b'h';
 const STATE: u8 = b's';
 
-/// Compression level. Chosen: the fastest of the usual zstd levels; maps of random writes hardly compress.
+/// Compression level of zstd. Chosen: the fastest of the usual levels, because maps of random writes hardly
+/// compress.
 const LEVEL: i32 = 1;
 
 /// The head of a snapshot.
@@ -50,11 +52,11 @@ pub struct Head {
     pub configuration: String,
     /// The seed of the device.
     pub seed: u64,
-    /// The history of the device, in order.
+    /// History of the device: a sentence for each step, in order.
     pub history: Vec<String>,
-    /// The time of the device's clock, in seconds.
+    /// Time of the device's clock, in seconds.
     pub simulated_seconds: f64,
-    /// The digest of everything that happened in the device.
+    /// Digest of all events of the device so far.
     pub digest: String,
 }
 
@@ -62,28 +64,28 @@ pub struct Head {
 pub struct Snapshot {
     path: PathBuf,
     head: Head,
-    /// The reader, after the head.
+    /// The reader; the head is behind it.
     file: BufReader<CountingReader>,
 }
 
 /// Sizes of a snapshot in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// Of the file.
+    /// Size of the file.
     pub file_bytes: u64,
-    /// Of the state in it, before compression.
+    /// Size of the state, before compression.
     pub state_bytes: u64,
 }
 
-/// The present state of a device, to be saved.
+/// The state of a device to save.
 pub struct SnapshotState<'a, D: BlockDevice> {
-    /// The device, without outstanding commands.
+    /// The device, which must have no outstanding commands.
     pub device: &'a D,
     /// The pending events.
     pub agenda: &'a Agenda<D::Event>,
     /// Name of the device.
     pub name: &'a str,
-    /// Its configuration in TOML.
+    /// Configuration in TOML.
     pub configuration: &'a str,
     /// The seed of the device.
     pub seed: u64,
@@ -92,11 +94,11 @@ pub struct SnapshotState<'a, D: BlockDevice> {
 }
 
 impl<D: BlockDevice> SnapshotState<'_, D> {
-    /// Writes a snapshot, which appears when it is complete. After each mebibyte of the state `look` gets the
-    /// number of bytes so far, and returns whether to continue.
+    /// Writes a snapshot. The file gets its name when it is complete. `look` is called after each mebibyte of
+    /// the state, with the number of bytes so far, and returns whether to continue.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written, [`Error::Stopped`] if `look` returned false.
+    /// [`Error::File`] if the snapshot cannot be written, [`Error::Stopped`] if `look` returned false.
     pub fn save(&self, mut to: Output, look: &mut dyn FnMut(u64) -> bool) -> Result<()> {
         let mut goes_on = true;
         let written = self.write(BufWriter::new(&mut to), &mut |bytes| {
@@ -144,11 +146,11 @@ impl<D: BlockDevice> SnapshotState<'_, D> {
 type Restored<D> = (D, Agenda<<D as BlockDevice>::Event>);
 
 impl Snapshot {
-    /// Opens the snapshot in the file `path`, or `-` for standard input, and reads its head.
+    /// Opens a snapshot and reads its head; `-` is standard input.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read, [`Error::Content`] if it is not a snapshot, of another version,
-    /// or damaged.
+    /// [`Error::File`] if the file cannot be read. [`Error::Content`] if it is not a snapshot, has another
+    /// version, or is damaged.
     pub fn open(path: &Path) -> Result<Self> {
         let about = std::fs::metadata(path).ok().filter(|about| about.is_file());
         let length = about.map(|about| about.len());
@@ -159,24 +161,24 @@ impl Snapshot {
         Ok(Self { path, head, file })
     }
 
-    /// Its head.
+    /// The head of the file.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The name of its configuration in messages.
+    /// The name of the snapshot's configuration in messages.
     pub(crate) fn label(&self) -> String {
         format!("{} (configuration)", self.path.display())
     }
 
-    /// The type of its device.
+    /// The type of the saved device.
     pub fn device_type(&self) -> String {
         let table: Option<toml::Table> = self.head.configuration.parse().ok();
         let named = table.as_ref().and_then(|table| table.get(DEVICE)?.as_str());
         named.unwrap_or(Ssd::NAME).to_owned()
     }
 
-    /// Checks that its device is configured like `device`.
+    /// Checks that the saved device has the same configuration as `device`.
     ///
     /// # Errors
     /// [`Error::Content`] with the first key that differs.
@@ -201,7 +203,7 @@ impl Snapshot {
         })
     }
 
-    /// The device of the snapshot, which must be configured like `device`, and its pending events.
+    /// Restores the saved device, which must have the same configuration as `device`, and its pending events.
     ///
     /// # Errors
     /// The errors of [`check`](Self::check) and [`open`](Self::open).
@@ -209,7 +211,7 @@ impl Snapshot {
         self.check(device)?;
         let mut device = device.build(Seed(self.head.seed));
         let Self { path, head, file } = self;
-        // A state that fails checks of the simulation is a fault of the file.
+        // A state that fails a check of the simulation is a fault of the file, not of the program.
         let loaded = panics::catch_panic(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;
             device.audit(agenda.now - Instant::ZERO);
@@ -234,7 +236,7 @@ impl Snapshot {
         Ok((device, agenda))
     }
 
-    /// Reads the whole snapshot to detect any damage. Returns its sizes.
+    /// Reads the whole snapshot to detect damage. Returns its sizes.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -256,11 +258,11 @@ impl Snapshot {
     }
 }
 
-/// A file read from its beginning, with the number of bytes read.
+/// A file that is read from its beginning, and the number of bytes read.
 struct CountingReader {
     from: Box<dyn Read + Send>,
     bytes: Arc<AtomicU64>,
-    /// The length of a regular file.
+    /// Length of the file, if it is a regular file.
     length: Option<u64>,
 }
 
@@ -294,15 +296,15 @@ fn read_head(file: &mut BufReader<CountingReader>) -> io::Result<Head> {
     serde_json::from_slice(&text).map_err(|error| damage(format!("an invalid head ({error})"), "its keys"))
 }
 
-/// The decompressed state.
+/// The reader of the decompressed state.
 type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<CountingReader>>>;
 
-/// Reads the state by `read`; the file must end after it.
+/// Reads the state with `read`. The file must end after it.
 fn read_state<T>(
     file: BufReader<CountingReader>,
     read: impl FnOnce(&mut FileSource<Decoder>) -> std::result::Result<T, SnapshotError>,
 ) -> io::Result<T> {
-    // A stream from a pipe has no length.
+    // A pipe has no length.
     let at_most = file.get_ref().length.map_or(u64::MAX, |length| length.saturating_mul(MOST_COMPRESSED));
     let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
     let mut source = FileSource { from: decoder, error: None, at_most };
@@ -333,7 +335,8 @@ fn file_error(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// The first key in which two configurations differ, with both values; "nothing" where it is left out.
+/// The first key in which two configurations differ, with both values. A key that is left out has the value
+/// "nothing".
 fn first_difference(
     key: &str,
     found: &toml::Value,
@@ -357,7 +360,7 @@ fn first_difference(
     })
 }
 
-/// A file as a sink; the error is kept for the writer.
+/// A file as the sink of a state. Keeps an I/O error for the caller.
 struct FileSink<'a, W> {
     to: W,
     error: Option<io::Error>,
@@ -366,7 +369,7 @@ struct FileSink<'a, W> {
     look: &'a mut dyn FnMut(u64) -> bool,
 }
 
-/// Bytes of a state between two calls of `look`. Chosen: a few thousandths of a second.
+/// Bytes of the state between two calls of `look`. Chosen: a few milliseconds.
 const CHECK_INTERVAL: u64 = 1 << 20;
 
 impl<W: Write> Sink for FileSink<'_, W> {
@@ -383,19 +386,19 @@ impl<W: Write> Sink for FileSink<'_, W> {
     }
 }
 
-/// A file as a source; the error is kept for the reader.
+/// A file as the source of a state. Keeps an I/O error for the caller.
 struct FileSource<R> {
     from: R,
     error: Option<io::Error>,
     at_most: u64,
 }
 
-/// The greatest plausible length of a field relative to the file, beside what the device needs. Chosen:
-/// states after requests compress four to ten times.
+/// Greatest length of a field relative to the length of the file, in addition to what the device needs. A
+/// larger field is refused. Chosen: real states compress four to ten times.
 const MOST_COMPRESSED: u64 = 64;
 
 impl<R: Read> FileSource<R> {
-    /// Reads some bytes; 0 at the end.
+    /// Reads some bytes. Returns 0 at the end of the file.
     fn read_some(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, SnapshotError> {
         self.from.read(bytes).map_err(|error| {
             self.error = Some(error);

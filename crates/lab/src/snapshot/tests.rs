@@ -23,13 +23,13 @@ fn run_on(device: &Device, options: &RunOptions) -> Result<Summary> {
     crate::run(device, &load, options, &mut Unobserved)
 }
 
-/// The summary of a run, without wall times and without notes.
+/// The summary of a run without wall times and notes.
 fn measured(summary: Summary) -> String {
     let plain = Summary { simulator: Simulator::default(), notes: Vec::new(), ..summary };
     serde_json::to_string(&plain).expect("a summary is JSON")
 }
 
-/// A folder with a snapshot.
+/// A folder that contains a snapshot.
 fn made() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("steady.snap");
@@ -173,7 +173,7 @@ fn any_byte_that_was_changed_and_any_end_is_found() {
     runner.run(&place, test).expect("each is found");
 }
 
-/// Bytes programmed for the host.
+/// Bytes programmed for the host in a run.
 fn host_bytes(run: &Summary) -> u64 {
     run.metrics.count("flash.host_bytes")
 }

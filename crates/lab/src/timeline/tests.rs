@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::{Device, RunOptions, Session, StepTarget, StopReason, Unobserved, Workload, run};
 
-/// Microseconds of a field, in picoseconds.
+/// A field in microseconds, converted to picoseconds.
 fn ps(event: &Value, field: &str) -> u64 {
     (event[field].as_f64().expect("a number") * 1e6).round() as u64
 }
@@ -105,7 +105,7 @@ fn the_window_of_the_slowest_request_holds_it() {
     );
 }
 
-/// The small devices that are not plain SSDs.
+/// Small devices that are not plain SSDs.
 fn others() -> [(&'static str, Device); 4] {
     ["raid5-tiny", "pblk", "zns-tlc", "ft-passd-open-channel"]
         .map(|name| (name, Device::preset(name).expect("it is there")))

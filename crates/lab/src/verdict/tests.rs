@@ -8,13 +8,13 @@ use crate::summary::TimeShare;
 
 const CLOSED: Pace = Pace::Closed { depth: 4, think: Duration::ZERO };
 
-/// Dies with equal shares of programming and bus time.
+/// Dies that spend half of their time programming, and half on the bus.
 const HALF: DieTimeShares = DieTimeShares { sensing: 0.0, programming: 0.5, erasing: 0.0, bus: 0.5 };
 const MOSTLY_PROGRAMMING: DieTimeShares =
     DieTimeShares { programming: 0.8, bus: 0.15, sensing: 0.05, erasing: 0.0 };
 
-/// A run of a second with these utilisations of dies, channels and link, this mean time of a request in each
-/// stage in microseconds, and this many outstanding requests.
+/// A run of one second with these utilisations of dies, channels and link. `time` is the mean time of a
+/// request in each stage, in microseconds. The last number is the number of outstanding requests.
 fn run(
     busy: [f64; 3],
     die_time: DieTimeShares,
@@ -67,7 +67,7 @@ fn the_only_part_that_is_full_binds() {
 
 #[test]
 fn a_die_that_programs_without_a_pause_is_full_though_its_array_rests_while_data_come() {
-    // A program of `nvme-tlc` takes 85 % of its time in the array and 15 % on the bus.
+    // A program on `nvme-tlc` spends 85 % of its time in the array and 15 % on the bus.
     let of_program = DieTimeShares { sensing: 0.0, programming: 0.849, erasing: 0.0, bus: 0.151 };
     assert_eq!(verdict(&run([0.99, 0.6, 0.1], of_program, &WAITING, 32.0)).bound, Bound::Arrays);
 }
@@ -78,8 +78,8 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         let mut run = run([0.95, 0.3, 0.2], spend, &WAITING, 100.0);
         let arrays: f64 = run.0.die_utilisation.iter().sum();
         run.0.metrics.set("flash.gc_array_us", part * arrays * 1e6);
-        // Garbage collection has the same share of the data on the buses as of the array time; each page is
-        // read and programmed.
+        // Garbage collection has the same share of the bus data as of the array time. Each page is read and
+        // programmed.
         for name in ["rmw_reads", "read_ahead_reads", "translation_reads", "host_programs", "unit_programs"]
             .into_iter()
             .chain(["translation_programs", "padding", "gc_copied"])
@@ -111,7 +111,7 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
     };
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 0).bound, Bound::Unknown);
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 350).bound, Bound::Buses);
-    // As `pageftl` under `proxy`: programs take a third, and the bus with its waits.
+    // As `pageftl` under `proxy`: programs, reads, and the bus with its waits have about equal effects.
     let thirds = DieTimeShares { sensing: 0.35, programming: 0.45, erasing: 0.0, bus: 0.2 };
     let none_leads = of_waits([0.89, 0.6, 0.1], thirds, 100);
     assert_eq!(none_leads.bound, Bound::Unknown);
@@ -123,9 +123,11 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
 fn the_host_binds_where_the_least_that_a_doubling_brings_beats_every_share_of_the_time() {
     let serving = [("array", 60.0), ("bus", 30.0), ("link", 10.0)];
     let host = |busy, stages: &[_], outstanding| verdict(&run(busy, HALF, stages, outstanding)).bound;
-    // One at a time on one of ten dies: at least 2 / (1 + 0.1), more than the array's 60 %.
+    // One request at a time uses one of ten dies. Doubling gives at least 2 / (1 + 0.1), which is more than
+    // the share of the array, 60 %, allows.
     assert_eq!(host([0.1, 0.05, 0.01], &serving, 1.0), Bound::Host);
-    // Many at a time, each spending half of its time on a die: 2 / (1 + 2 * 0.5) is no gain.
+    // Many requests at a time spend half of their time on a die each. Doubling gives 2 / (1 + 2 * 0.5), which
+    // is no gain.
     assert_eq!(host([0.5, 0.05, 0.01], &serving, 100.0), Bound::Unknown);
     let blocked = [("array", 30.0), ("bus", 20.0), ("link", 20.0), ("buffer", 30.0)];
     assert_eq!(host([0.1, 0.05, 0.01], &blocked, 1.0), Bound::Unknown);

@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::Origin;
 use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
-/// A device with a mapping unit of 4 KiB and 256 blocks a plane.
+/// A device with a mapping unit of 4 KiB and 256 blocks per plane.
 fn device() -> Device {
     let set = ["part.geometry.blocks_per_plane=256", "part.geometry.pages_per_block=64"];
     let set = set.map(str::to_owned).to_vec();
@@ -58,7 +58,7 @@ fn a_skewed_workload_is_measured_in_its_own_steady_state() {
 fn a_trace_ages_a_device_by_its_own_times() {
     let mut file = tempfile::Builder::new().suffix(".trace").tempfile().expect("a file");
     for n in 0..2_000u64 {
-        // Time in nanoseconds, device, first sector, sectors, and 0 for a write.
+        // Columns: time in nanoseconds, device, first sector, sectors, and 0 for a write.
         writeln!(file, "{} 0 {} 8 0", n * 300_000, n * 7919 % 1_000 * 8).expect("it is written");
     }
     let origin = || Origin::Trace(file.path().into(), crate::trace::Options::default());

@@ -1,4 +1,4 @@
-//! The answer: elasticities, and the bottleneck that follows from them.
+//! Evaluation of the samples: elasticities, and the bottleneck that they show.
 
 use wordline_host::Pace;
 
@@ -6,16 +6,16 @@ use super::sample::{BATCHES, Sample};
 use super::{Baseline, Cause, ChangeResult, Effect, Elasticity, Experiment, Why};
 use crate::student::Mean;
 
-/// The gain from doubling the demand at which the host can be the bottleneck: a fifth.
+/// Least gain from doubling the demand with which the host can be the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
-/// The least elasticity of a bottleneck. Chosen: a tenth less time then gains one per cent.
+/// Least elasticity of a bottleneck. Chosen: a tenth less time then gains one per cent.
 const LEAST: f64 = 0.1;
 
-/// A change, its effect, and the effect by batches.
+/// A change, its effect on all requests, and its effect on each batch.
 struct MeasuredEffect {
     effect: Effect,
-    /// Elasticities of the batches; empty where unknown.
+    /// Elasticities of the batches; empty if unknown.
     batches: Vec<f64>,
 }
 
@@ -53,8 +53,8 @@ pub fn of(asked: &Experiment<'_>, first: &Baseline, samples: Vec<(Cause, ChangeR
     }
 }
 
-/// The number of completions to compare, the same in each run: all but the last ones, which complete while
-/// fewer requests are outstanding.
+/// The number of completions to compare, which is the same for all runs. It leaves out the last completions,
+/// at which fewer requests are outstanding.
 fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, ChangeResult)]) -> usize {
     let lengths = samples.iter().filter_map(|(_, sample)| Some(sample.as_ref().ok()?.completions.len()));
     let least = lengths.fold(first.completions.len(), usize::min);
@@ -64,13 +64,14 @@ fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Chan
         }
         Pace::Open { .. } | Pace::SourcePaced { .. } => 0,
     };
-    // Of a run that is short relative to its depth, half is compared in any case.
+    // At least half of the completions are compared, even if a run is short relative to its queue depth.
     least.saturating_sub(outstanding).max(least / 2)
 }
 
 fn measured(cause: Cause, sample: ChangeResult, pace: Pace, first: &Sample, count: usize) -> MeasuredEffect {
     let change = cause.change();
-    // The gain if only the changed part counted, as a logarithm: for a time, the inverse of its factor.
+    // `whole` is the logarithm of the gain if only the changed part took time. For a time this is the inverse
+    // of its factor.
     let (factor, whole) = match change.ratio(pace) {
         Ok(ratio) if change.demand != 1.0 => (ratio, libm::log(ratio)),
         _ => (0.9, libm::log(1.0 / 0.9)),
@@ -107,7 +108,8 @@ fn measured(cause: Cause, sample: ChangeResult, pace: Pace, first: &Sample, coun
     MeasuredEffect { effect, batches }
 }
 
-/// The elasticities of batches with these durations before and after a change; empty where one took no time.
+/// The elasticities of batches, from their durations before and after a change. Empty if a batch took no
+/// time.
 fn elasticities(before: &[f64], after: &[f64], whole: f64) -> Vec<f64> {
     let pairs = before.iter().zip(after);
     let each = pairs
@@ -119,7 +121,7 @@ fn half(batches: &[f64]) -> Option<f64> {
     if batches.is_empty() { None } else { Mean::of(batches).half }
 }
 
-/// The bottleneck, if one leads, and a sentence on it.
+/// The bottleneck, if a cause leads, and a sentence about it.
 fn bound(all: &[MeasuredEffect]) -> (Option<Cause>, String) {
     let twice = all.iter().find(|one| one.effect.cause == Cause::HostTwice).and_then(|one| one.effect.iops);
     let is_host = twice.is_some_and(|gain| gain >= GAIN);
@@ -157,7 +159,7 @@ fn bound(all: &[MeasuredEffect]) -> (Option<Cause>, String) {
     }
 }
 
-/// Whether one elasticity is greater than another by more than chance, compared by batches.
+/// Whether an elasticity exceeds another by more than chance, by comparison of the batches.
 fn leads(best: &MeasuredEffect, other: &MeasuredEffect) -> bool {
     let value = |one: &MeasuredEffect| one.effect.elasticity.map_or(0.0, |known| known.value);
     let lead = value(best) - value(other);
@@ -165,12 +167,12 @@ fn leads(best: &MeasuredEffect, other: &MeasuredEffect) -> bool {
         best.batches.iter().zip(&other.batches).map(|(best, other)| best - other).collect();
     match half(&differences) {
         Some(half) => lead > half,
-        // Without an estimate of chance a lead of a tenth counts.
+        // Without batches the lead must exceed a tenth.
         None => lead > LEAST,
     }
 }
 
-/// A ratio as the gain in percent.
+/// A ratio as a gain in percent.
 pub fn percent(gain: f64) -> String {
     let more = (gain - 1.0) * 100.0;
     format!("{more:+.1} %")

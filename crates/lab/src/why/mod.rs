@@ -1,16 +1,18 @@
-//! The bottleneck of a run, by experiment: the run is repeated with one change at a time, and the change with
-//! the greatest gain shows the bottleneck.
+//! The bottleneck of a run, by experiment. The run is repeated with one change at a time. The change with the
+//! greatest gain shows the bottleneck.
 //!
-//! Every run begins with the same device in the same state: it is prepared with its own times, and the change
-//! is made after that, before the first request. The warm-up is also the same; the first run determines its
-//! length. All runs have the same requests. The *elasticity* of the IOPS is the logarithm of their ratio over
-//! the logarithm of the ratio of the change: 1 where a tenth less time gains as much as if nothing else took
-//! time, 0 where it gains nothing. The elasticities of all times of a closed loop without think time add up
-//! to 1, since a device with all times shortened does the same in less time.
+//! Every run begins with the same device in the same state. The device is prepared with its original times,
+//! and then changed before the first request. All runs have the same requests and the same warm-up, whose
+//! length the first run determines.
 //!
-//! The measured requests are divided into batches by the number of completions, and each batch is compared
-//! with the same batch of the first run; 95 % intervals are by Student's t over the batches. A bottleneck is
-//! named if it leads by more than chance.
+//! The *elasticity* of the IOPS for a change is the logarithm of the ratio of the IOPS, divided by the
+//! logarithm of the ratio of the change. It is 1 if a tenth less time gains as much as if nothing else took
+//! time, and 0 if it gains nothing. In a closed loop without think time, the elasticities of all times add up
+//! to 1, because a device with all times shortened does the same work in less time.
+//!
+//! The measured requests are divided into batches of equal numbers of completions. Each batch is compared
+//! with the same batch of the first run. 95 % intervals are by Student's t distribution over the batches. A
+//! bottleneck is named if it leads by more than chance.
 
 mod answer;
 mod page;
@@ -43,26 +45,26 @@ pub use page::{chart, write};
 pub use question::Cause;
 pub use text::table;
 
-/// The default number of requests of each run. Chosen: elasticities are then known to a few hundredths.
+/// Default number of requests of each run. Chosen: elasticities are then known to a few hundredths.
 pub const REQUESTS: u64 = 100_000;
 
 /// The reason why the demand of an application cannot be changed.
 const THREADS: &str = "each thread of an application waits for the completion of its own request, and with more threads it is another \
                        workload; --queue-depth keeps as many outstanding as it says";
 
-/// The bottleneck of a run, and the measurements behind it.
+/// The bottleneck of a run, and the measurements that show it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Why {
     /// Name of the device.
     pub device: String,
     /// The source of the requests.
     pub workload: Source,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// Queue depth of a closed loop; null in an open loop, and where jobs have their own depths.
+    /// Queue depth of a closed loop; null in an open loop, and if jobs have their own depths.
     #[schemars(with = "u32")]
     pub queue_depth: Option<u32>,
-    /// Requests of the warm-up of each run, which are left out.
+    /// Requests in the warm-up of each run, which are not measured.
     pub left_out: u64,
     /// Measured requests of each run.
     pub requests: u64,
@@ -70,20 +72,20 @@ pub struct Why {
     pub batches: usize,
     /// IOPS without a change.
     pub iops: f64,
-    /// The 99th percentile of read latency without a change, in microseconds; null where unknown.
+    /// 99th percentile of read latency without a change, in microseconds; null if unknown.
     #[schemars(with = "f64")]
     pub read_p99_us: Option<f64>,
-    /// The same for writes.
+    /// 99th percentile of write latency without a change, in microseconds; null if unknown.
     #[schemars(with = "f64")]
     pub write_p99_us: Option<f64>,
-    /// The bottleneck: the cause with the greatest elasticity; null where unknown.
+    /// The bottleneck: the cause with the greatest elasticity; null if unknown.
     #[schemars(with = "Cause")]
     pub bound: Option<Cause>,
-    /// A sentence on the bottleneck, or on why it is unknown.
+    /// A sentence about the bottleneck, or about the reason why it is unknown.
     pub text: String,
     /// The effect of each change.
     pub effects: Vec<Effect>,
-    /// The verdict of the run alone on its bottleneck; null without one.
+    /// The bottleneck that the run without a change shows by itself; null if there is no such verdict.
     #[schemars(with = "Verdict")]
     pub verdict: Option<Verdict>,
 }
@@ -91,40 +93,39 @@ pub struct Why {
 /// The effect of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
-    /// The cause that was changed.
+    /// The cause that the change tests.
     pub cause: Cause,
     /// The factor on a time, or on the demand of the host.
     pub factor: f64,
-    /// Ratio of the IOPS with and without the change; null where unknown.
+    /// Ratio of the IOPS with the change to the IOPS without it; null if unknown.
     #[schemars(with = "f64")]
     pub iops: Option<f64>,
-    /// The elasticity of the IOPS.
+    /// Elasticity of the IOPS.
     #[schemars(with = "Elasticity")]
     pub elasticity: Option<Elasticity>,
-    /// The elasticity of the 99th percentile of read latency, with the sign of a gain: positive where it is
-    /// shorter.
+    /// Elasticity of the 99th percentile of read latency. It is positive if the latency becomes shorter.
     #[schemars(with = "Elasticity")]
     pub read_p99: Option<Elasticity>,
-    /// The same for writes.
+    /// Elasticity of the 99th percentile of write latency. It is positive if the latency becomes shorter.
     #[schemars(with = "Elasticity")]
     pub write_p99: Option<Elasticity>,
-    /// The reason why values are null; null where all are known.
+    /// The reason why values are null; null if all are known.
     #[schemars(with = "String")]
     pub unknown: Option<String>,
 }
 
-/// A relative gain for a relative change.
+/// A relative gain divided by the relative change that causes it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Elasticity {
     /// The elasticity over all measured requests.
     pub value: f64,
-    /// Half-width of its 95 % interval, from the batches; null without one.
+    /// Half-width of its 95 % confidence interval, from the batches; null if unknown.
     #[schemars(with = "f64")]
     pub half: Option<f64>,
 }
 
 impl Why {
-    /// The effect of a change.
+    /// The effect of the change that tests `cause`.
     pub fn effect(&self, cause: Cause) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.cause == cause)
     }
@@ -135,12 +136,12 @@ impl Why {
     }
 }
 
-/// Finds the bottleneck of a run of this workload on this device. The observer watches the first run; runs
-/// with changes go in parallel.
+/// Finds the bottleneck of a run of this workload on this device. The observer watches the first run. The
+/// runs with changes are made in parallel.
 ///
 /// # Errors
-/// The errors of [`run`](crate::run()); [`Error::Argument`] for a workload that is read once, or a device
-/// that fails requests; [`Error::Stopped`] if the user stopped it.
+/// The errors of [`run`](crate::run()). [`Error::Argument`] for a workload that can be read only once, or a
+/// device that fails requests. [`Error::Stopped`] if the user stopped it.
 pub fn why(
     device: &Device,
     workload: &Workload,
@@ -157,7 +158,7 @@ pub fn why(
     Ok(answer::of(&asked, &first, questions.into_iter().zip(samples).collect()))
 }
 
-/// The run in question.
+/// The run whose bottleneck is wanted.
 struct Experiment<'a> {
     device: &'a Device,
     workload: &'a Workload,
@@ -168,9 +169,9 @@ struct Experiment<'a> {
 struct Baseline {
     sample: Sample,
     pace: Pace,
-    /// Queues that the host uses.
+    /// Number of queues that the host uses.
     queues: u16,
-    /// Whether the requests come from threads that wait for completions of their own.
+    /// Whether the requests come from threads that wait for their own completions.
     has_threads: bool,
     source: Source,
 }
@@ -179,7 +180,7 @@ struct Baseline {
 type ChangeResult = std::result::Result<Sample, String>;
 
 impl Experiment<'_> {
-    /// The run without a change.
+    /// Makes the run without a change.
     fn first(&self, observer: &mut dyn Observer) -> Result<Baseline> {
         let snapshot = self.options.from_snapshot.as_deref();
         if self.workload.is_read_once() || snapshot.is_some_and(is_standard) {
@@ -203,7 +204,7 @@ impl Experiment<'_> {
         }
     }
 
-    /// Repeats the run with a change.
+    /// Makes the run with the change that tests `cause`.
     fn run_with_change(&self, cause: Cause, first: &Baseline, stop: &AtomicBool) -> Result<ChangeResult> {
         let (change, left_out) = (cause.change(), first.sample.left_out);
         if let Err(reason) = change.change_pace(first.pace) {
@@ -216,7 +217,7 @@ impl Experiment<'_> {
         let warm_up = if left_out > 0 { WarmUp::Requests(left_out) } else { WarmUp::None };
         let mut take = |change| Sample::take(self.job(Some(warm_up), change, &mut observer)?, &mut observer);
         let taken = match take(change) {
-            // All times are those that the device has.
+            // A device without a link has no link time to change.
             Err(Error::CannotChange(_)) if cause == Cause::AllTimes => take(change.without_link()),
             taken => taken,
         };

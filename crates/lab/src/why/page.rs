@@ -1,4 +1,4 @@
-//! The answer as a page with a chart.
+//! The answer as an HTML page with a chart.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::report::{escaped, hardware_of, made_by};
 /// The quantities whose elasticities are drawn.
 const QUANTITIES: [&str; 3] = ["IOPS", "p99 of reads", "p99 of writes"];
 
-/// The name of the chart, and its title.
+/// Name and title of the chart.
 const NAME: &str = "elasticities";
 const TITLE: &str = "What each change brings";
 
@@ -21,7 +21,7 @@ const CAPTION: &str = "Elasticities: the relative gain for a relative change, 1 
                        time, 0 where it brings nothing. Bars are 95 % intervals; what is not known has no point.";
 
 impl Effect {
-    /// Its elasticities, in the order of the quantities.
+    /// The elasticities in the order of `QUANTITIES`.
     fn elasticities(&self) -> [Option<Elasticity>; 3] {
         [self.elasticity, self.read_p99, self.write_p99]
     }
@@ -65,8 +65,8 @@ pub fn chart(why: &Why) -> Chart {
     Chart { name: NAME.into(), title: TITLE.into(), caption: CAPTION.into(), spec, sums: Vec::new() }
 }
 
-/// Writes a report into a folder and replaces the one there: `report.html`, `why.json` and the specification
-/// of the chart. `json` is the answer as JSON.
+/// Writes a report to a folder, and replaces the report there: `report.html`, `why.json` and the
+/// specification of the chart. `json` is the answer as JSON.
 ///
 /// # Errors
 /// The errors of [`ReportFolder::write`].

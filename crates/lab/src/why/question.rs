@@ -1,4 +1,4 @@
-//! The changes, one at a time.
+//! The changes that test possible bottlenecks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::change::Change;
 /// The factor on a time: a tenth less.
 const LESS: Factor = Factor::percent(90);
 
-/// A possible bottleneck of a run, and the change that tests it.
+/// A possible bottleneck of a run; each has a change that tests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -24,17 +24,17 @@ pub enum Cause {
     Buses,
     /// The link to the host.
     Link,
-    /// The controller: firmware, access to the buffer, decoding.
+    /// The controller: firmware, buffer access, decoding.
     Controller,
     /// The commands of garbage collection, in the array and on the bus.
-    GarbageCollection,
-    /// The host: outstanding requests, or requests a second in an open loop.
+    Cleaning,
+    /// The host: outstanding requests, or requests per second in an open loop.
     Host,
     /// Twice the demand of the host.
     HostTwice,
     /// Sensing, programming and erasing together.
     Arrays,
-    /// All of these times together.
+    /// All times of the device together.
     AllTimes,
 }
 
@@ -54,12 +54,12 @@ impl Cause {
         Self::AllTimes,
     ];
 
-    /// Whether it can be named as a bottleneck. The others are for comparison.
+    /// Whether it can be named as a bottleneck. The other causes are for comparison.
     pub fn is_candidate(self) -> bool {
         !matches!(self, Self::HostTwice | Self::Arrays | Self::AllTimes)
     }
 
-    /// Its name in tables and sentences.
+    /// Name in tables and sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadTime => "sensing (tR)",

@@ -9,21 +9,22 @@ use crate::session::Session;
 use crate::steps::{StepTarget, StopReason};
 use crate::summary::{Outcome, Verdict};
 
-/// Number of batches. Chosen: of 100,000 requests each has 5,000, which take longer than most requests.
+/// Number of batches. Chosen: a batch of 100,000 requests has 5,000, which take longer than most single
+/// requests.
 pub const BATCHES: usize = 20;
 
-/// The least requests of a kind for a 99th percentile: ten are slower. The same limit as for percentiles of
-/// summaries.
+/// Least number of requests of a kind for a 99th percentile. Ten requests are then slower, the same limit as
+/// for percentiles of summaries.
 const LEAST: usize = 1_000;
 
 /// A completion.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// Its time, in picoseconds since the beginning of the measurement.
+    /// Time of completion, in picoseconds from the beginning of the measurement.
     pub at: u64,
-    /// Its latency in picoseconds.
+    /// Latency in picoseconds.
     pub latency: u64,
-    /// 0 for a read and 1 for a write; none for other commands.
+    /// 0 for a read, 1 for a write; `None` for other commands.
     pub kind: Option<usize>,
 }
 
@@ -32,7 +33,7 @@ pub struct Completion {
 pub struct Sample {
     /// The completions in order.
     pub completions: Vec<Completion>,
-    /// Requests of the warm-up.
+    /// Number of requests in the warm-up.
     pub left_out: u64,
     pub failed: u64,
     pub outcome: Outcome,
@@ -69,7 +70,7 @@ impl Sample {
     }
 
     /// The durations of the batches of the first `count` completions, in seconds. Callers leave out the last
-    /// completions of a run, when fewer requests are outstanding.
+    /// completions of a run, at which fewer requests are outstanding.
     pub fn batches(&self, count: usize) -> Vec<f64> {
         let ends = (0..=BATCHES).map(|n| match n * count / BATCHES {
             0 => 0,
@@ -79,8 +80,8 @@ impl Sample {
         ends.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * 1e-12).collect()
     }
 
-    /// The 99th percentile of the latency of a kind among the first `count` completions, in microseconds, and
-    /// in each batch; none with too few requests of the kind.
+    /// The 99th percentile of the latency of a kind of request, in microseconds: over the first `count`
+    /// completions, and in each batch. `None` if there are too few requests of the kind.
     pub fn p99(&self, kind: usize, count: usize) -> Option<(f64, Vec<f64>)> {
         let all = &self.completions[..count];
         let of = |part: &[Completion]| -> Option<(usize, f64)> {

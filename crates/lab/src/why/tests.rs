@@ -26,11 +26,11 @@ fn preset(name: &str) -> Device {
     Device::preset(name).expect("an embedded preset")
 }
 
-/// Bottlenecks of the device that the verdict of a run can name, each with the matching cause.
+/// Bottlenecks of the device that the verdict of a run can name, each with the cause that corresponds to it.
 const PARTS: [(Bound, Cause); 3] =
     [(Bound::Arrays, Cause::Arrays), (Bound::Buses, Cause::Buses), (Bound::Link, Cause::Link)];
 
-/// A contradiction within the answer, or between it and the verdict of the run.
+/// A contradiction within the answer, or between the answer and the verdict of the run.
 fn contradiction(why: &Why) -> Option<String> {
     let elasticity = |cause| why.elasticity(cause).unwrap_or(0.0);
     let twice = why.effect(Cause::HostTwice).and_then(|effect| effect.iops);
@@ -96,7 +96,8 @@ fn a_run_that_leaves_out_as_many_as_the_rule_did_is_the_same_run() {
     assert_eq!(times(&again), times(&first));
 }
 
-/// A device with all times shortened does the same in less time: the changes cover all its times.
+/// A device with all times shortened does the same work in less time, so the changes cover all times of the
+/// device.
 #[test]
 fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
     for (name, workload, depth) in [
@@ -121,7 +122,7 @@ fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
 
 #[test]
 fn one_request_at_a_time_is_bound_by_the_host_and_says_what_else_would_bring() {
-    // With two channels a second request often goes to the die of the first.
+    // With only two channels, a second request often goes to the same die.
     let device = preset("tiny").with("layout.channels", 16).expect("a larger device");
     let why = ask(&device, &load("randread-4k", 2_000, Some(1)));
     assert_eq!(why.bound, Some(Cause::Host), "{}", why.text);
@@ -189,7 +190,7 @@ fn a_stop_ends_it_and_an_input_that_is_read_once_is_refused() {
     assert!(error.to_string().contains("read once"), "{error}");
 }
 
-/// Devices, loads and depths: 40 pairs.
+/// Devices, workloads and queue depths: 40 combinations.
 const PAIRS: &[(&str, &str, &[u32])] = &[
     ("nvme-tlc", "mixed-70-30", &[1, 32, 128]),
     ("nvme-tlc", "randread-4k", &[1, 32, 256]),
@@ -217,8 +218,8 @@ const PAIRS: &[(&str, &str, &[u32])] = &[
     ("tiny", "mixed-70-30", &[1, 8, 64]),
 ];
 
-/// Small ones among them with few requests; with `WORDLINE_LONG` all of them, with 100,000 requests each, and
-/// the table of docs/why.md is printed.
+/// Tests the small devices with few requests. With `WORDLINE_LONG` it tests all of them with 100,000 requests
+/// each, and prints the table of docs/why.md.
 #[test]
 fn what_is_named_brings_most_and_the_line_of_a_run_is_never_contradicted() {
     let is_long = std::env::var_os("WORDLINE_LONG").is_some();
@@ -255,7 +256,7 @@ fn row(why: &Why, depth: u32) -> String {
     )
 }
 
-/// An answer with an effect of each kind: known with an interval, known without one, and unknown.
+/// An answer with an effect of each kind: known with an interval, known without an interval, and unknown.
 fn sample() -> Why {
     let known = |value| Some(Elasticity { value, half: Some(0.04) });
     let effect = |(n, cause): (usize, &Cause)| Effect {

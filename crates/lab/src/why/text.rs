@@ -1,4 +1,4 @@
-//! The answer as a table.
+//! The answer as a table for a terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use wordline_kernel::{counted, grouped};
@@ -7,14 +7,14 @@ use super::answer::percent;
 use super::{Effect, Elasticity, Why};
 use crate::report::Quantity;
 
-/// The least columns for wrapped texts, chosen.
+/// Least columns to which text is wrapped. Chosen.
 const LEAST: u16 = 40;
 
-/// The heads of the table of changes.
+/// Column titles of the table of changes.
 pub(super) const HEADS: [&str; 6] =
     ["changed", "to", "IOPS", "elasticity", "of p99, reads", "of p99, writes"];
 
-/// The answer for a terminal of this many columns.
+/// The answer for a terminal with this many columns.
 pub fn table(why: &Why, columns: u16) -> String {
     let outstanding = |depth: u32| format!(", {} outstanding", counted(depth.into(), "request"));
     let depth = why.queue_depth.map_or_else(String::new, outstanding);
@@ -30,7 +30,7 @@ pub fn table(why: &Why, columns: u16) -> String {
     text + "\n\n" + &sentences(why, columns) + "\n"
 }
 
-/// The IOPS without a change, and the known percentiles.
+/// The IOPS without a change, and the percentiles that are known.
 pub(super) fn unchanged(why: &Why) -> String {
     let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
     let known: Vec<String> =
@@ -39,7 +39,7 @@ pub(super) fn unchanged(why: &Why) -> String {
     format!("{} IOPS{between}{}", Quantity::Number(why.iops), known.join(", "))
 }
 
-/// The measured requests, and those before them.
+/// The numbers of measured requests, and of requests in the warm-up.
 pub(super) fn measured(why: &Why) -> String {
     let requests = counted(why.requests, "request");
     format!("{requests} measured after {} that are left out", grouped(&why.left_out.to_string()))
@@ -59,7 +59,7 @@ fn rows(why: &Why) -> String {
     lines_of(&table)
 }
 
-/// The bottleneck, the verdict of the run alone, and the reasons for unknown effects.
+/// Sentences about the bottleneck, the verdict of the run alone, and the reasons for unknown effects.
 fn sentences(why: &Why, columns: u16) -> String {
     let mut table = plain();
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.max(LEAST));

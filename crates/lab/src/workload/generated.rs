@@ -1,4 +1,4 @@
-//! Generators of requests, and their files, which are read like configurations.
+//! Generators of requests. Their files are read like configurations.
 
 use wordline_kernel::Complaints;
 
@@ -9,26 +9,26 @@ use crate::trace::workload::{Application, Workload, application, names};
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Generated {
-    /// Requests are drawn one by one.
+    /// A pattern: requests are drawn independently.
     Pattern(Box<Workload>),
-    /// Requests follow from the work of an application.
+    /// An application: requests follow from the work of its threads.
     Application(Box<Application>),
 }
 
 impl Generated {
-    /// The pattern or application with this name, if there is one.
+    /// The embedded pattern or application with this name.
     pub fn named(name: &str) -> Option<Self> {
         let application =
             Application::named(name).map(|application| Self::Application(Box::new(application)));
         application.or_else(|| Workload::named(name).ok().map(|pattern| Self::Pattern(Box::new(pattern))))
     }
 
-    /// The names of all patterns and applications.
+    /// The names of all embedded patterns and applications.
     pub fn names() -> Vec<String> {
         [names(), application::names()].concat()
     }
 
-    /// Its description for lists, and its kind.
+    /// Description for lists, and kind of generator in words.
     pub fn description(&self) -> (&str, &'static str) {
         match self {
             Self::Pattern(pattern) => (&pattern.description, "synthetic"),
@@ -36,10 +36,11 @@ impl Generated {
         }
     }
 
-    /// Reads a generator from the TOML text of the source `name`: an application if it has a model.
+    /// Reads a generator from the TOML text of the source `name`. A text with a model describes an
+    /// application.
     ///
     /// # Errors
-    /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+    /// Every fault, with source, line and key, the value found and the value wanted.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Complaints> {
         let has_model = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("model"));
         if has_model {
@@ -53,7 +54,7 @@ impl Generated {
 /// Reads a pattern from the TOML text of the source `name`.
 ///
 /// # Errors
-/// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+/// Every fault, with source, line and key, the value found and the value wanted.
 pub fn from_toml(name: &str, text: &str) -> Result<Workload, Complaints> {
     read(name, text, Workload::check)
 }
@@ -62,7 +63,7 @@ pub fn from_toml(name: &str, text: &str) -> Result<Workload, Complaints> {
 mod tests {
     use super::*;
 
-    /// Each line is a malformed workload and what its error must name.
+    /// Each line has a malformed workload, and text that its error must contain.
     #[test]
     fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         let good = [

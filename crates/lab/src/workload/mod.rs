@@ -1,4 +1,4 @@
-//! The description of a workload: its requests, and their pace.
+//! The description of a workload: its requests and their pace.
 
 mod generated;
 mod requests;
@@ -35,26 +35,25 @@ pub use requests::recorded_times;
 /// The source of the requests.
 #[derive(Clone, Debug, Default)]
 pub enum Origin {
-    /// The embedded recorded trace.
+    /// The recorded trace that the program includes.
     #[default]
     Embedded,
     /// A trace file.
     Trace(PathBuf, Options),
-    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or
-    /// a fio job file (`name.fio`).
+    /// A name. It selects a named workload, the profile of a published trace (`paper/volume`), a workload
+    /// file (`name.toml`), or a fio job file (`name.fio`).
     Named(String),
     /// A generator, with a name for the result.
     Generated(String, Generated),
     /// A list of requests, with a name for the result.
     Given(String, Arc<[Request]>),
-    /// Requests that a session submits one by one, by [`Session::submit`](crate::Session::submit). A run has
-    /// none.
+    /// Requests that a session submits with [`Session::submit`](crate::Session::submit). A run cannot use it.
     Submitted,
 }
 
 impl Origin {
-    /// The default preset for these requests: the device of the benchmarks for a workload, a current 3D TLC
-    /// drive for a trace.
+    /// The default preset: the device of the benchmarks for a named workload, a current 3D TLC drive for a
+    /// trace.
     pub const fn usual_preset(&self) -> &'static str {
         match self {
             Self::Named(_) | Self::Generated(..) => "bench-512g",
@@ -63,7 +62,7 @@ impl Origin {
     }
 }
 
-/// Requests and their pace. A field that is `None` follows from the source of the requests.
+/// Requests and their pace. A field that is `None` gets its value from the source of the requests.
 ///
 /// ```
 /// use wordline_lab::Workload;
@@ -78,23 +77,25 @@ impl Origin {
 pub struct Workload {
     /// The source of the requests.
     pub origin: Origin,
-    /// A folder of recorded traces, which take precedence over profiles of the same name.
+    /// A folder with recorded traces. A trace in it replaces the profile of the same name.
     pub traces: Option<PathBuf>,
-    /// The number of requests: the limit for a trace, the exact number for a generator.
+    /// The number of requests. For a trace it is the limit, for a generator the exact number.
     pub requests: Option<u64>,
-    /// The treatment of requests beyond the device.
+    /// The treatment of requests that lie beyond the end of the device.
     pub fit: Fit,
     /// Factor on the times between requests, in an open loop.
     pub time_scale: Option<f64>,
-    /// Requests outstanding in each queue, in a closed loop. A trace is then replayed without its times.
+    /// Number of outstanding requests in each queue, which makes a closed loop. A trace is then replayed
+    /// without its times.
     pub queue_depth: Option<u32>,
     /// The pauses of a closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// The trace whose times replace those of the requests; `embedded` is the embedded one.
+    /// The trace whose arrival times replace those of the requests; `embedded` is the embedded trace.
     pub times_of: Option<PathBuf>,
-    /// Submission queues that the host uses: by default one in a closed loop, else all of the device.
+    /// Number of submission queues that the host uses. Default: one in a closed loop, otherwise all queues of
+    /// the device.
     pub queues: Option<u16>,
-    /// The namespace of the requests, counted from 1 as users do; by default the first.
+    /// Namespace of the requests, from 1. Default: the first.
     pub namespace: Option<u16>,
     /// Time between a completion and the next submission, in a closed loop.
     pub think_time: Option<Duration>,
@@ -107,38 +108,38 @@ impl From<Origin> for Workload {
 }
 
 impl Workload {
-    /// The embedded recorded trace.
+    /// The workload of the embedded recorded trace.
     pub fn embedded() -> Self {
         Self::default()
     }
 
-    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or
-    /// a fio job file (`name.fio`).
+    /// The workload that `name` selects: a named workload, the profile of a published trace (`paper/volume`),
+    /// a workload file (`name.toml`), or a fio job file (`name.fio`).
     pub fn named(name: &str) -> Self {
         Origin::Named(name.to_owned()).into()
     }
 
-    /// The trace in the file at `path`, whose format is detected.
+    /// The workload of the trace file at `path`, whose format is detected.
     pub fn trace(path: impl AsRef<Path>) -> Self {
         Origin::Trace(path.as_ref().to_owned(), Options::default()).into()
     }
 
-    /// A generator, called `name` in the result.
+    /// The workload of a generator, called `name` in the result.
     pub fn generated(name: &str, generated: Generated) -> Self {
         Origin::Generated(name.to_owned(), generated).into()
     }
 
-    /// These requests in order, called `name` in the result.
+    /// A workload of these requests in this order, called `name` in the result.
     pub fn given(name: &str, requests: impl IntoIterator<Item = Request>) -> Self {
         Origin::Given(name.to_owned(), requests.into_iter().collect()).into()
     }
 
-    /// Requests that a session submits one by one, by [`Session::submit`](crate::Session::submit).
+    /// A workload whose requests a session submits with [`Session::submit`](crate::Session::submit).
     pub fn submitted() -> Self {
         Origin::Submitted.into()
     }
 
-    /// The job of a run of this on `device`; the observer sees the progress of reading a trace.
+    /// The job that runs this workload on `device`. The observer sees the progress of reading a trace.
     ///
     /// # Errors
     /// A file that cannot be read or does not exist, and settings that do not fit together.
@@ -190,7 +191,7 @@ impl Workload {
         Ok(Job { device: Arc::clone(&device.configured), start, load })
     }
 
-    /// The warm-up on a device that is not empty.
+    /// The warm-up for a device that is not empty.
     fn warm_up(&self, options: &RunOptions) -> Result<WarmUp> {
         match options.warm_up {
             Some(asked) if asked != WarmUp::None && matches!(self.origin, Origin::Submitted) => {
@@ -201,7 +202,7 @@ impl Workload {
         }
     }
 
-    /// Whether a generator draws the requests, and can continue without an end.
+    /// Whether the requests come from a generator, which can continue without end.
     fn is_generated(&self) -> bool {
         match &self.origin {
             Origin::Generated(..) => true,
@@ -213,21 +214,24 @@ impl Workload {
         }
     }
 
-    /// The requests for further passes; none where they are read from standard input, or submitted.
+    /// Makes the requests of further passes. `None` if the requests come from standard input or are
+    /// submitted.
     fn passes(&self, capacity: Bytes, seed: u64) -> Option<PassSource> {
         if self.is_read_once() {
             return None;
         }
         let again = self.clone();
         Some(Box::new(move |pass| {
-            // The popular addresses do not depend on this seed: a pass draws other requests of the same kind.
+            // The popular addresses do not depend on this seed, so a pass draws different requests with the
+            // same distribution.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
             let wanted = RequestDemand { capacity, seed, drawn, beside: 0 };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }
 
-    /// Whether its requests can be read only once: from standard input or a pipe, or from a caller.
+    /// Whether the requests can be read only once, because they come from standard input, a pipe, or a
+    /// caller.
     pub(crate) fn is_read_once(&self) -> bool {
         let comes_once = |path: &Path| is_standard(path) || path.exists() && !path.is_file();
         match &self.origin {
@@ -238,7 +242,7 @@ impl Workload {
         }
     }
 
-    /// The namespace of the requests, counted from 0.
+    /// The namespace of the requests, from 0.
     fn namespace_of(&self, shape: &Shape) -> Result<u16> {
         let (number, count) = (self.namespace.unwrap_or(1), shape.namespaces.len());
         if (1..=count).contains(&usize::from(number)) {
@@ -254,7 +258,7 @@ impl Workload {
         })
     }
 
-    /// The distribution of the requests over submission queues.
+    /// The mapping of requests to submission queues.
     fn spread(&self, ready: &PreparedRequests, pace: Pace, device: &dyn Configured) -> Result<QueueMapping> {
         let of_device = device.queues();
         let usual = if matches!(pace, Pace::Open { .. } | Pace::SourcePaced { .. }) { of_device } else { 1 };
@@ -272,8 +276,8 @@ impl Workload {
         Ok(QueueMapping { queues, is_bound: ready.has_processors })
     }
 
-    /// The pace of submission: a closed loop where the user or the workload says so, else by the times of the
-    /// requests.
+    /// The pace of submission: a closed loop if the user or the workload asks for one, otherwise the arrival
+    /// times of the requests.
     fn pace(
         &self,
         usual_depth: Option<u32>,
@@ -307,7 +311,7 @@ impl Workload {
         }
     }
 
-    /// The pace of jobs, which have their own: no other setting may change it.
+    /// The pace of jobs, which the job file defines. Settings that would change it are an error.
     fn own_pace(&self, pace: Pace) -> Result<Pace> {
         let wanted = "none beside a job file, whose jobs have it themselves";
         if let Some(depth) = self.queue_depth {

@@ -1,4 +1,4 @@
-//! The requests of a workload: from a name, a file or a list to requests that are ready to run on a device.
+//! Prepares the requests of a workload, from a name, a file or a list, to run on a device.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
 use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests};
 
-/// The demands on requests, which must fit a namespace of this capacity.
+/// Properties that the requests must have.
 pub(super) struct RequestDemand {
     pub capacity: Bytes,
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// The seed that a generator draws with.
+    /// Seed of a generator.
     pub drawn: u64,
-    /// Requests that a generator draws in addition to its own.
+    /// Number of requests that a generator draws in addition to its own number.
     pub beside: u64,
 }
 
@@ -37,17 +37,17 @@ pub(super) struct PreparedRequests {
     pub source: Source,
     pub requests: RequestSource,
     pub total: Option<u64>,
-    /// The arrival of the last request, where known.
+    /// Arrival time of the last request, if known.
     pub last: Option<Instant>,
-    /// The pace that the requests keep themselves.
+    /// The pace, if the source of the requests defines it.
     pub own_pace: Option<Pace>,
-    /// The queue depth of a closed loop, if the workload has one.
+    /// Queue depth of a closed loop, if the workload sets it.
     pub queue_depth: Option<u32>,
-    /// The pauses of a closed loop, if the workload has any.
+    /// Pauses of a closed loop, if the workload sets them.
     pub bursts: Option<Bursts>,
-    /// The think time of the workload, if it has one.
+    /// Think time, if the workload sets it.
     pub think_time: Option<Duration>,
-    /// Submission queues and stream, if the workload names them.
+    /// Submission queues and stream, if the workload sets them.
     pub queues: Option<u16>,
     pub stream: u8,
     /// Whether the trace has the processor of each request.
@@ -59,7 +59,7 @@ pub(super) struct PreparedRequests {
 }
 
 impl PreparedRequests {
-    /// Fails for a trace that exceeds the limit of simulated time, before it runs.
+    /// Checks that the trace stays within the limit of simulated time, before it runs.
     pub fn check_times(&self, pace: Pace) -> Result<()> {
         let (Pace::Open { time_scale } | Pace::Bounded { time_scale, .. }) = pace else { return Ok(()) };
         let last = self.last.map_or(0.0, |last| last.seconds() * time_scale);
@@ -106,7 +106,7 @@ impl Workload {
         })
     }
 
-    /// The requests of a trace file, whose bytes are hashed in the background.
+    /// The requests of a trace file. Its digest is computed in the background.
     fn read(
         &self,
         path: &Path,
@@ -118,7 +118,7 @@ impl Workload {
         let mut begun = false;
         let trace = trace::prepare(path, options, self.requests, &mut |progress| {
             if !std::mem::replace(&mut begun, true) {
-                // With a limit on the number of requests, the size of the trace is no measure of progress.
+                // If the number of requests is limited, the size of the trace file is not the amount of work.
                 observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
             }
             observer.phase_progress(progress.bytes);
@@ -126,7 +126,8 @@ impl Workload {
         Ok(PreparedRequests { trace_file, ..self.replayed(trace, capacity)? })
     }
 
-    /// The requests of a trace, fitted to the device. It runs on a filled device, so that reads find data.
+    /// The requests of a trace, fitted to the size of the device. The device is filled, so that reads find
+    /// data.
     fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<PreparedRequests> {
         let (source, survey) = (trace.source(), trace.survey);
         let Prepared { name, notes, late_notes, requests, .. } = trace;
@@ -242,7 +243,7 @@ impl Workload {
         })
     }
 
-    /// The jobs of a fio file. They run on a filled device, so that reads find data.
+    /// The jobs of a fio job file. The device is filled, so that reads find data.
     fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
         let text = input::text(path, "a job file of fio")?;
@@ -257,8 +258,7 @@ impl Workload {
         })
     }
 
-    /// Requests generated from published statistics. If the volume is larger than the device, they are
-    /// fitted.
+    /// Requests generated from published statistics. They are fitted if the volume is larger than the device.
     fn profile(&self, profile: &Profile, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.capacity);
         let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
@@ -308,7 +308,7 @@ impl Workload {
         })
     }
 
-    /// Requests up to the byte `extent`, fitted to the device if they exceed it.
+    /// Requests that reach up to the byte `extent`. They are fitted to the device if they exceed it.
     fn fitted(
         &self,
         requests: Requests,
@@ -339,10 +339,10 @@ impl Workload {
     }
 }
 
-/// The times of a trace; of the embedded one without a path, or with the path `embedded`.
+/// The arrival times of a trace. Without a path, or with the path `embedded`, those of the embedded trace.
 ///
 /// # Errors
-/// The errors of reading the trace, and [`Error::Argument`] if its requests have no times.
+/// The errors of reading the trace. [`Error::Argument`] if its requests have no times.
 pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     let trace = match of.filter(|path| *path != Path::new("embedded")) {
         Some(path) => trace::prepare(path, &Options::default(), None, &mut |_| {})?,
@@ -355,7 +355,7 @@ pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     }
 }
 
-/// Requests being fitted to a device that is smaller than their addresses.
+/// Requests that are being fitted to a device which is smaller than their address range.
 struct FittedRequests {
     requests: Requests,
     fitting: Fitter,
@@ -380,32 +380,32 @@ impl Iterator for FittedRequests {
 }
 
 impl PreparedRequests {
-    /// The same with a source that is marked as a recording.
+    /// Marks the source as a recording.
     fn recorded(self) -> Self {
         Self { source: self.source.recorded(), ..self }
     }
 }
 
-/// The error of the first request beyond the device.
+/// The error of the first request that lies beyond the device.
 fn first_refusal(mut requests: Requests, mut fitting: Fitter) -> Error {
     let refusal =
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
     refusal.expect("a request ends where the highest does").into()
 }
 
-/// The state of the drive before the embedded trace. Chosen: a database drive, 85 % full and long in use, so
-/// that it collects garbage during the replay.
+/// The state of the drive before the embedded trace. Chosen: a database drive that is 85 % full and long in
+/// use, so that the replay includes GC.
 const IN_USE: Precondition = Precondition::SteadyTo(0.85);
 
 /// Queue depth for a profile of a trace whose duration is not published. Chosen: as for the named workloads.
 const TIMELESS_DEPTH: u32 = 32;
 
-/// Generated requests without further settings.
+/// Requests of a generator, with default settings.
 fn synthetic(name: &str, requests: RequestSource, total: u64) -> PreparedRequests {
     PreparedRequests { requests, ..without_settings(name, SourceKind::Synthetic, Some(total)) }
 }
 
-/// Settings without requests yet: open loop, on a filled device.
+/// Default settings, still without requests: open loop, on a filled device.
 fn without_settings(name: &str, kind: SourceKind, total: Option<u64>) -> PreparedRequests {
     PreparedRequests {
         source: Source { name: name.into(), kind },
@@ -426,14 +426,14 @@ fn without_settings(name: &str, kind: SourceKind, total: Option<u64>) -> Prepare
     }
 }
 
-/// Reads a workload from a file of the user.
+/// Reads a workload file of the user.
 fn read_workload(path: &Path) -> Result<Generated> {
     let shown = input::shown(path).display().to_string();
     let text = input::text(path, "a workload in TOML")?;
     Generated::from_toml(&shown, &text).map_err(Error::Config)
 }
 
-/// The complaints, with a name before their keys.
+/// The complaints, with a name in front of their keys.
 fn with_name(name: &str, complaints: &Complaints) -> Complaints {
     let mut named = Complaints::default();
     for complaint in &complaints.0 {

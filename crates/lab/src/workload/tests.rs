@@ -1,4 +1,4 @@
-//! The jobs of workloads, and refused workloads.
+//! Tests of jobs made from workloads, and of workloads that are refused.
 
 use super::*;
 use crate::run::run_job;
@@ -116,7 +116,7 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
             .abs()
             < 1e-6
     );
-    // The second is refused: valid requests after it are not, and the last is not named in its place.
+    // The second request is refused. The error names it, not the last one, although valid requests follow.
     let sizes = [4096, 512, 4096, 4096, 512];
     let requests = sizes.map(|size| Request::new(Op::Read, Bytes(0), Bytes(size)));
     let given = Workload::given("five reads", requests);
@@ -151,7 +151,7 @@ fn a_precondition_reads_as_a_word_or_a_fraction() {
     assert!("full".parse::<Precondition>().is_err());
 }
 
-/// A run of the job file with this text on the smallest device.
+/// A run of the job file with this text, on the smallest device.
 fn run_of_jobs(text: &str) -> crate::Summary {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("job.fio");

@@ -1,20 +1,20 @@
-//! Text in charts: columns and keys as an engineer reads them, and the runs.
+//! Text in charts: columns and keys in words, and the runs.
 
 use wordline_lab::report::{Quantity, three_digits};
 
 use crate::file::Study;
 use crate::table::Table;
 
-/// Words written in capitals.
+/// Words that are written in capitals.
 const CAPITALS: [&str; 8] = ["iops", "gc", "slc", "mlc", "tlc", "qlc", "ecc", "rmw"];
 
-/// Words of keys that are ambiguous without the preceding word.
+/// Words of keys that are ambiguous without the word before them.
 const VAGUE: [&str; 9] =
     ["policy", "size", "kind", "mode", "fraction", "time", "count", "depth", "page_size"];
 
 /// Device, workload and precondition of the runs of a study.
 pub(super) struct ChartContext {
-    /// Text with commas.
+    /// Device, workload and precondition, separated by commas.
     pub runs: String,
     axes: Vec<String>,
 }
@@ -42,10 +42,10 @@ impl ChartContext {
     }
 }
 
-/// A column as text.
+/// A column and its description.
 pub(super) struct Column {
     pub words: String,
-    /// Whether it is in microseconds, which axes scale to suitable units.
+    /// Whether the column is in microseconds. Axes show it in a suitable unit.
     pub is_latency: bool,
     unit: &'static str,
 }
@@ -72,7 +72,7 @@ impl Column {
         Self { words: super::capitalised(&words.join(", ")), is_latency, unit }
     }
 
-    /// Title of its axis.
+    /// Title of the column's axis.
     pub fn title(&self) -> String {
         match self.unit {
             "" => self.words.clone(),
@@ -80,7 +80,7 @@ impl Column {
         }
     }
 
-    /// Formats a value in a few characters.
+    /// Formats a value with a few characters.
     pub fn short(&self, value: f64) -> String {
         match () {
             () if self.is_latency => Quantity::Latency(value).to_string(),
@@ -91,7 +91,7 @@ impl Column {
     }
 }
 
-/// Describes a varied key: its last part, preceded by the part before if it is ambiguous alone.
+/// Describes a varied key by its last part, with the part before it if the last part is ambiguous.
 pub(super) fn key_in_words(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let words = match parts.as_slice() {
@@ -99,7 +99,7 @@ pub(super) fn key_in_words(key: &str) -> String {
         [.., last] => spaced(last),
         [] => String::new(),
     };
-    // As in the glossary.
+    // The spelling of the glossary.
     words.replace("over provisioning", "over-provisioning")
 }
 

@@ -15,7 +15,7 @@ use crate::{Progress, Record, State, Store, Study, Table, run};
 mod drawn;
 use drawn::{WIDTHS, layout, wrong};
 
-/// Returns the charts of a study with these lines about its columns, repetitions and keys.
+/// The charts of a study on preset `tiny`. `text` has its columns, repetitions and varied keys.
 fn drawn(text: &str) -> Vec<Chart> {
     let head =
         "preset = \"tiny\"\nworkload = { name = \"randwrite-4k\", requests = 300 }\nwarm_up = \"none\"\n";
@@ -37,7 +37,7 @@ fn rows(chart: &Chart) -> &[Json] {
     chart.spec["data"]["values"].as_array().expect("a chart carries its data")
 }
 
-/// Layers of a chart whose mark has a given type.
+/// The layers of a chart whose marks have this type.
 fn layers<'a>(spec: &'a Json, mark: &str) -> Vec<&'a Json> {
     let all = spec["layer"].as_array().expect("layers");
     all.iter().filter(|layer| layer["mark"]["type"] == mark || layer["mark"] == mark).collect()
@@ -90,7 +90,7 @@ fn a_cell_that_is_unknown_has_a_sign_and_its_line_a_gap() {
     assert_eq!(rows(chart)[0]["base"], 0.0, "just above the axis");
     assert!(chart.caption.contains("A question mark marks unknown values"), "{}", chart.caption);
     assert!(chart.caption.contains("One seed: no interval."), "{}", chart.caption);
-    // If no value is known, there is no chart of an empty axis.
+    // If no value is known, there is no chart, rather than an empty axis.
     let none = "precondition = \"empty\"\ncolumns = [\"write_amplification\"]\n".to_owned()
         + &vary("workload.named.requests", "[300, 400]");
     assert_eq!(drawn(&none).len(), 0);
@@ -144,7 +144,7 @@ fn a_second_key_has_panels_with_one_axis_and_a_third_one_lines() {
     assert_eq!(chart.spec["facet"]["title"], "over-provisioning");
 }
 
-/// A study without runs, whose cells are made up: mean and half interval by the index of a row; `None` for an
+/// The charts of a study without runs. `value` returns the mean of a row by its index, and `None` for an
 /// unknown value.
 fn made_up(keys: &str, value: impl Fn(usize) -> Option<f64>) -> Vec<Chart> {
     let text = "preset = \"tiny\"\nworkload = { name = \"randwrite-4k\", requests = 300 }\nprecondition = \"steady-state\"\n\
@@ -179,7 +179,7 @@ fn made_up(keys: &str, value: impl Fn(usize) -> Option<f64>) -> Vec<Chart> {
     charts(&study, &table)
 }
 
-/// At one width; at all three in long runs.
+/// The test uses one width; with `WORDLINE_LONG` it uses three.
 #[test]
 fn texts_of_charts_of_studies_are_whole_and_apart_at_each_width_and_range() {
     let depth = vary("workload.named.queue_depth", "[1, 2, 4, 8, 16, 32, 64]");

@@ -1,4 +1,4 @@
-//! Checks a store: reads every file, and reports damaged ones or moves them aside.
+//! Checks a store: reads every file, and reports damaged files or moves them away.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use wordline_lab::error::Result;
 use super::folder::{self, UNFINISHED_PREFIX, kind_of};
 use super::{RUNS, WINDOWS, failed, filed};
 
-/// Folder of a store into which damaged files are moved.
+/// Folder inside a store to which damaged files are moved.
 const DAMAGED: &str = "damaged";
 
-/// A file of a store that is not as written.
+/// A damaged file of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// The file, relative to the store.
+    /// Path of the file inside the store.
     pub file: PathBuf,
-    /// The reason.
+    /// The reason why it counts as damaged.
     pub reason: String,
 }
 
@@ -30,7 +30,7 @@ pub struct CheckReport {
     pub damage: Vec<Damage>,
 }
 
-/// A file that was moved, relative to the store.
+/// A file that was moved. Paths are inside the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MovedFile {
     /// Old path.
@@ -39,11 +39,12 @@ pub struct MovedFile {
     pub to: PathBuf,
 }
 
-/// Reads every file of the store in `path`, and reports damage; changes nothing. Windows without their run
-/// are not damage: a program killed between the two files leaves such, and they are rewritten with the run.
+/// Reads every file of the store in `path`, and reports damaged files. Changes nothing. Windows whose run is
+/// missing do not count: a program that is killed between writing the two files leaves them, and they are
+/// rewritten together with the run.
 ///
 /// # Errors
-/// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store, and
+/// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store,
 /// [`Error::File`](wordline_lab::error::Error::File) if a file cannot be read.
 pub fn check(path: &Path) -> Result<CheckReport> {
     folder::has_store(path)?;
@@ -67,11 +68,11 @@ pub fn check(path: &Path) -> Result<CheckReport> {
     Ok(checked)
 }
 
-/// Moves damaged files of the store in `path` into its folder `damaged`, without overwriting anything there;
-/// a study repeats those runs. If windows are damaged, their run is moved, too.
+/// Moves damaged files of the store in `path` to its folder `damaged`, without overwriting any file there. If
+/// windows are damaged, their run is moved too. A study repeats the runs that were moved.
 ///
-/// The errors of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
-/// Those of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
+/// # Errors
+/// Those of [`check`]. [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
 pub fn repair(path: &Path) -> Result<(CheckReport, Vec<MovedFile>)> {
     let checked = check(path)?;
     let mut wanted: BTreeSet<PathBuf> = BTreeSet::new();
@@ -133,7 +134,7 @@ fn name_of(file: &Path) -> Option<&str> {
     file.file_name()?.to_str()?.strip_suffix(".json")
 }
 
-/// Files of a folder of a store in order, except files being written.
+/// Files of a folder of a store, in order, except files that are being written.
 fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
     let folder = path.join(part);
     let entries = std::fs::read_dir(&folder).map_err(|reason| failed(&folder, "read", reason))?;

@@ -1,8 +1,8 @@
-//! The folder of a store: how it is created, recognized, and cleared of the remains of killed programs.
+//! The folder of a store: how to create it, recognise it, and remove what killed programs left in it.
 //!
-//! A new store is built in a sibling folder and renamed into place, so that it is complete or absent. An
-//! existing empty folder, which may have its own owner and permissions, gets its parts one by one, the mark
-//! last; if that is interrupted, the next start continues.
+//! A new store is built in a folder next to its final path, and renamed. It is therefore complete or absent.
+//! An existing empty folder, which may have an owner and permissions of its own, gets its parts one by one,
+//! the mark last. If this is interrupted, the next start completes the store.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Write};
@@ -17,11 +17,11 @@ use super::{LAYOUT, RUNS, WINDOWS, failed};
 /// File that marks a folder as a store.
 const MARK_FILE: &str = "store.json";
 
-/// Prefix of the names of files being written.
+/// Prefix of the names of files that are being written.
 pub(super) const UNFINISHED_PREFIX: &str = ".unfinished-";
 
-/// Attempts to create a store. Chosen: if another program creates the same one, the second attempt finds it;
-/// one more in case another program removes it meanwhile.
+/// Maximum number of attempts to create a store. Chosen: if another program creates the same store, the
+/// second attempt finds it. A third attempt is for the case that another program removes it meanwhile.
 const MAX_ATTEMPTS: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -33,14 +33,14 @@ struct Mark {
 enum PathState {
     /// A complete store.
     Complete,
-    /// Nothing.
+    /// The path does not exist.
     Absent,
     /// An empty folder, or an incomplete store.
     Incomplete,
 }
 
-/// Opens or creates the store in `path`. While the returned file is open, no other program removes the files
-/// being written as remains of a killed one.
+/// Opens or creates the store in `path`. While the returned file is open, no other program removes files that
+/// are being written.
 pub(super) fn open(path: &Path) -> Result<File> {
     let mut failure = None;
     for _ in 0..MAX_ATTEMPTS {
@@ -57,7 +57,7 @@ pub(super) fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Returns an error if a path has no store.
+/// Returns an error if the path is not a store.
 pub(super) fn has_store(path: &Path) -> Result<()> {
     match standing(path)? {
         PathState::Complete => Ok(()),
@@ -93,7 +93,7 @@ fn standing(path: &Path) -> Result<PathState> {
     };
     match std::fs::read_dir(path).map_err(|reason| failed(path, "read", reason))?.all(is_known) {
         true => Ok(PathState::Incomplete),
-        // Another program may have created it, and begun to fill it, since the first check.
+        // Since the first check, another program may have created the store and begun to fill it.
         false if is_marked(path)? => Ok(PathState::Complete),
         false => Err(refused(path, "a folder with other files")),
     }
@@ -103,7 +103,7 @@ fn is_unfinished(entry: std::io::Result<std::fs::DirEntry>) -> bool {
     entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED_PREFIX.as_bytes()))
 }
 
-/// Whether the folder has the mark of a store, and both of its subfolders.
+/// Whether a folder has the mark of a store and both subfolders.
 fn is_marked(path: &Path) -> Result<bool> {
     let Some(bytes) = read(&path.join(MARK_FILE))? else { return Ok(false) };
     let mark: Mark = serde_json::from_slice(&bytes)
@@ -119,7 +119,7 @@ fn is_marked(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Subfolder of a store, if it exists.
+/// A subfolder of a store, if it exists.
 fn part_of(path: &Path, part: &str) -> Result<Option<()>> {
     match about(&path.join(part))? {
         Some(about) if !about.is_dir() => {
@@ -160,8 +160,8 @@ pub(super) fn kind_of(about: &Metadata) -> &'static str {
     }
 }
 
-/// Reads the bytes of a file of a store, if it exists. A FIFO, which may never get a writer, and a link are
-/// errors.
+/// Reads a file of a store, if it exists. Links are an error. FIFOs are an error too, because they may never
+/// get a writer.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match about(path)? {
         None => Ok(None),
@@ -178,7 +178,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Builds a store in a sibling folder, and renames it. If another program was first, this copy is removed.
+/// Builds a store in a folder next to `path`, and renames it. If another program created the store first,
+/// this one is removed.
 fn build_in_sibling(path: &Path) -> Result<()> {
     let parent = parent_of(path);
     let made = |reason| failed(path, "make", reason);
@@ -189,13 +190,13 @@ fn build_in_sibling(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Default permissions of a folder, minus the user's umask.
+        // Default permissions of a folder; the user's umask is applied.
         builder.permissions(std::fs::Permissions::from_mode(0o777));
     }
     let beside = builder.tempdir_in(parent).map_err(made)?;
     complete(beside.path())?;
     std::fs::rename(beside.path(), path).map_err(made)?;
-    // It no longer exists under that name.
+    // After the rename there is no temporary folder to remove.
     let _ = beside.keep();
     Ok(())
 }
@@ -224,8 +225,8 @@ fn sibling_prefix(path: &Path) -> String {
     format!(".{name}{UNFINISHED_PREFIX}")
 }
 
-/// Opens and locks the mark of a store. If no other program has it open, removes the remains of killed
-/// programs; skipped on systems without locks.
+/// Opens and locks the mark of a store. If no other program has it open, files that killed programs left are
+/// removed. Systems without locks skip this.
 fn lock_mark(path: &Path) -> Result<File> {
     let place = path.join(MARK_FILE);
     let mark = File::open(&place).map_err(|reason| failed(&place, "read", reason))?;
@@ -241,7 +242,7 @@ fn lock_mark(path: &Path) -> Result<File> {
     Ok(mark)
 }
 
-/// Removes entries that begin with `beginning`; failures are harmless and ignored.
+/// Removes entries whose names begin with `beginning`. Failures do no harm and are ignored.
 fn remove_all(folder: &Path, beginning: &str) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning)) {
@@ -251,7 +252,7 @@ fn remove_all(folder: &Path, beginning: &str) {
     }
 }
 
-/// Creates a file atomically; an existing file stays.
+/// Creates a file atomically. An existing file is kept.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = unfinished(path, bytes)?;
     match file.persist_noclobber(path) {
@@ -278,7 +279,7 @@ fn unfinished(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
     write().map_err(|reason| failed(path, "write", reason))
 }
 
-/// File of a run in one of the folders of a store.
+/// Path of the file of a run, in one of the folders of a store.
 pub(super) fn file_of(folder: &Path, part: &str, name: &str) -> PathBuf {
     folder.join(part).join(format!("{name}.json"))
 }

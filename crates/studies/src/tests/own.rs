@@ -1,4 +1,4 @@
-//! Studies with designs that no configuration names.
+//! Tests of studies with designs that no configuration names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ values = [\"none\", \"sound\", \"broken\"]
 sets = { none = {}, sound = {}, broken = {} }
 ";
 
-/// Designs without effect, one of which fails at once. Their source is the text, and the name of each.
+/// Designs without effect. One of them fails at once. The source of a design is this text and the name of the
+/// design.
 struct Named(&'static str);
 
 struct Idle {
@@ -87,8 +88,8 @@ fn a_run_is_named_by_the_source_of_its_design_and_one_that_raises_has_failed() {
     assert_eq!((table.runs(), table.failed()), (3, 1));
     let error = Some("the design broken raised an error".to_owned());
     assert_eq!(states(&path), [(State::Done, None), (State::Done, None), (State::Failed, error)]);
-    // Same source: nothing is left to run. Another one: everything except the run without a design. Without
-    // designs the three are that run.
+    // With the same source all three runs are finished. With another source only the run without a design is.
+    // Without designs, all three combinations are that run.
     let planned = |study: &Study| plan(study, &store, "program").expect("a plan").done;
     assert_eq!((planned(&with("first")), planned(&with("second")), planned(&study(STUDY))), (3, 1, 3));
     done(&with("second"), &store);

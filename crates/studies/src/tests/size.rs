@@ -1,8 +1,8 @@
-//! Studies that are larger than a study may be.
+//! Tests of studies that exceed the size limits.
 
 use super::*;
 
-/// Returns keys with `steps` values each.
+/// Varied keys with `steps` values each.
 fn wide(keys: &[&str], steps: u32) -> String {
     let axis = |key: &&str| {
         format!("[[vary]]\nkey = \"{key}\"\nvalues = {{ from = 1, to = 100000, steps = {steps} }}\n")
@@ -36,7 +36,7 @@ fn a_thousand_million_seeds_are_refused_before_any_run_is_made() {
         "seeds = 2, until = { column = \"host.iops\", half_width = \"1 %\", at_most = 1_000_000_000 }";
     let until = refused(&STUDY.replace("seeds = 2", until));
     assert!(until.contains("repeat.until.at_most: found 1,000,000,000 seeds"), "{until}");
-    // Seeds set after parsing, as by arguments, are rejected when runs are counted.
+    // Seeds that arguments set after parsing are checked when runs are counted.
     let mut late = study(STUDY);
     late.repeat.seeds = 1_000_000_000;
     let store = Store::in_memory();

@@ -1,11 +1,11 @@
-//! Stores that are damaged, incomplete, or replaced by something else.
+//! Tests of stores that are damaged, incomplete, or replaced by something else.
 
 use std::path::PathBuf;
 
 use super::*;
 use crate::{check, repair};
 
-/// Returns a store of four runs in `folder`, and the files of its runs.
+/// A store of four runs in `folder`, and the files of its runs.
 fn filled(folder: &Path) -> (Study, PathBuf, Vec<PathBuf>) {
     let text = STUDY.replace("steps = 3", "steps = 2").replace("\"greedy\", \"fifo\"", "\"greedy\"");
     let (study, path) = (study(&text), folder.join("store"));
@@ -28,13 +28,13 @@ fn name(file: &Path) -> String {
     format!("runs/{}", file.file_name().expect("it has one").display())
 }
 
-/// Damaged files, each with its reason.
+/// The damaged files, each with its reason.
 fn damage(path: &Path) -> Vec<(String, String)> {
     let checked = check(path).expect("it is a store");
     checked.damage.into_iter().map(|damage| (damage.file.display().to_string(), damage.reason)).collect()
 }
 
-/// Error of a study that finds damage.
+/// The error of a study that finds damage.
 fn told(study: &Study, path: &Path) -> String {
     let store = Store::open(path).expect("a store");
     run(study, &store, "program", &progress(&AtomicBool::new(false))).expect_err("it is damaged").to_string()
@@ -69,7 +69,7 @@ fn a_changed_digit_a_renamed_key_and_swapped_files_are_no_results() {
         damage(&path)[2..],
         [(name(&files[2]), its_digest.to_owned()), (name(&files[3]), "no record with a digest".to_owned())]
     );
-    // Damaged files are moved and not deleted, and their runs are repeated.
+    // Damaged files are moved, not deleted, and their runs are repeated.
     let (checked, moved) = repair(&path).expect("it can be moved");
     assert_eq!((checked.damage.len(), moved.len()), (4, 4));
     assert_eq!(std::fs::read_to_string(path.join(&moved[0].to)).expect("it is kept"), was[1]);
@@ -94,7 +94,7 @@ fn windows_that_are_not_those_of_their_run_are_moved_with_it() {
     assert_eq!(std::fs::read_to_string(path.join("damaged/windows/notes.txt")).expect("it is kept"), "mine");
     done(&study, &Store::open(&path).expect("a store"));
     assert_eq!(check(&path).expect("a store"), crate::CheckReport { runs: 4, damage: Vec::new() });
-    // A second repair overwrites nothing.
+    // A second repair overwrites no file.
     change(&files[0], "\"seed\":", "\"sead\":");
     let (_, moved) = repair(&path).expect("it can be moved");
     assert!(moved[0].to.to_string_lossy().ends_with(".json.1"), "{moved:?}");
@@ -103,7 +103,7 @@ fn windows_that_are_not_those_of_their_run_are_moved_with_it() {
 #[test]
 fn a_store_whose_making_was_cut_short_is_completed() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Between any two steps of a program that creates a store, now or in earlier versions.
+    // The states between the steps of creating a store, for this and earlier versions.
     for (n, parts) in [&[][..], &["runs"], &["runs", "windows"]].into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
         std::fs::create_dir(&path).expect("it can be made");
@@ -113,7 +113,7 @@ fn a_store_whose_making_was_cut_short_is_completed() {
         assert_eq!(store.get("name").expect("there is none"), None);
         assert!(!path.join(".unfinished-abc").exists());
     }
-    // A program killed while building in a sibling folder left that folder.
+    // A program that was killed during the build left this folder.
     let beside = folder.path().join(".new.unfinished-abc");
     std::fs::create_dir_all(beside.join("runs")).expect("it can be made");
     Store::open(&folder.path().join("new")).expect("a new folder");

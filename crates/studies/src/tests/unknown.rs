@@ -1,9 +1,9 @@
-//! Unknown cells, and the notes of runs.
+//! Tests of unknown cells, and of notes of runs.
 
 use super::*;
 use crate::show;
 
-/// Writes to an empty device, which has room for all of them in two of three combinations: no GC there.
+/// Writes to an empty device. In two of three combinations all writes fit without GC.
 const FEW: &str = "preset = \"tiny\"\nworkload = { name = \"randwrite-4k\", requests = 300 }\nprecondition = \"empty\"\n\
      columns = [\"write_amplification\", \"host.write_latency_us.mean\"]\nrepeat = { seeds = 2 }\n\
      [[vary]]\nkey = \"workload.named.requests\"\nvalues = [300, 400, 20000]\n";
@@ -38,7 +38,7 @@ fn a_cell_that_no_run_can_answer_is_unknown_with_its_reason_and_never_named() {
 
 #[test]
 fn notes_that_differ_in_numbers_alone_are_told_once() {
-    // Each pair of partial writes of a mapping unit needs an RMW read.
+    // Each pair of writes that cover a part of a mapping unit needs a read-modify-write read.
     let text = "preset = \"tiny\"\nworkload = { name = \"randwrite-4k\", requests = 500 }\nprecondition = \"filled\"\nwarm_up = \"none\"\n\
          device = { part = { geometry = { page_size = \"16KiB\" } } }\ncolumns = [\"host.iops\"]\nrepeat = { seeds = 3 }\n\
          [[vary]]\nkey = \"workload.named.queue_depth\"\nvalues = [1, 8]\n";

@@ -1,4 +1,5 @@
-//! Axes of varied keys: numbers, sizes and times at proportional distances, other values side by side.
+//! Axes of varied keys. Numbers, sizes and times have proportional distances. Other values are placed side by
+//! side.
 
 use serde_json::{Value as Json, json};
 use wordline_kernel::{Bytes, Duration};
@@ -11,40 +12,40 @@ use crate::judge::outcome::Value;
 enum Measure {
     Number,
     Bytes,
-    /// Microseconds, as on axes of latency.
+    /// Time in microseconds, as on axes of latency.
     Time,
 }
 
-/// Spacing of amounts on an axis.
+/// Spacing of the values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spacing {
     Linear,
     Logarithmic,
-    /// Logarithmic above this amount, linear from zero to it.
+    /// Logarithmic above this value, and linear from zero up to it.
     FromZero(f64),
 }
 
-/// Axis of a key whose values are all amounts of one unit.
+/// Axis of a key whose values are all numbers of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyAxis {
     measure: Measure,
     spacing: Spacing,
-    /// Distinct amounts, ascending.
+    /// The different values, ascending.
     amounts: Vec<f64>,
 }
 
-/// Ratio of greatest to least amount above which an axis with growing steps is logarithmic. Chosen: three
-/// doublings.
+/// An axis with growing steps is logarithmic if the greatest value exceeds this many times the least. Chosen:
+/// three doublings.
 const LOGARITHMIC: f64 = 8.0;
 
-/// Ratio of the greatest to the least step required for that. Chosen: even steps differ by rounding,
-/// doublings by at least two.
+/// Steps count as growing if the greatest step exceeds this many times the least. Chosen: rounding makes even
+/// steps differ a little, doubling by at least a factor of two.
 const UNEVEN: f64 = 1.9;
 
-/// Maximum number of values with a tick each. Chosen: as many as fit a page.
+/// Maximum number of values that each have a tick. Chosen: as many as fit on a page.
 const MAX_OWN_TICKS: usize = 24;
 
-/// Pixels between the edge of the plot and the first and the last amount. Chosen: half of an error bar with
+/// Pixels between the edge of the plot and the first and the last value. Chosen: half of an error bar with
 /// its mark.
 const EDGE: u32 = 14;
 
@@ -53,7 +54,8 @@ const SIZE_LABELS: &str = "datum.value >= 1073741824 ? format(datum.value / 1073
      datum.value >= 1024 ? format(datum.value / 1024, '.4~g') + ' KiB' : format(datum.value, '~g') + ' B'";
 
 impl KeyAxis {
-    /// Creates the axis of a key with these values; `None` if they are not amounts, or have several units.
+    /// The axis of a key with these values. `None` if a value is not a number with an optional unit, or if
+    /// units differ.
     pub fn of(values: &[Value]) -> Option<Self> {
         let all: Vec<(f64, Measure)> = values.iter().map(amount).collect::<Option<_>>()?;
         let (_, measure) = *all.first()?;
@@ -66,22 +68,22 @@ impl KeyAxis {
         Some(Self { measure, spacing: spacing(&amounts), amounts })
     }
 
-    /// Number of distinct amounts.
+    /// Number of different values.
     pub fn len(&self) -> usize {
         self.amounts.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.amounts.is_empty()
     }
 
-    /// Position of a value on the axis; `None` if it is no amount.
+    /// Position of a value on the axis; `None` if it is not a number.
     pub fn place(&self, value: &Value) -> Option<f64> {
         amount(value).map(|(amount, _)| amount)
     }
 
-    /// Encoding of the chart field that holds these positions.
+    /// Encoding of the chart field that contains these positions.
     pub fn channel(&self, field: &str, title: &str) -> Json {
         let mut scale = json!({ "type": "linear", "zero": false, "nice": false, "padding": EDGE });
         match self.spacing {
@@ -103,8 +105,8 @@ impl KeyAxis {
         json!({ "field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis })
     }
 
-    /// Edges of the cells of a map, each half-way to the next amount on the axis: one more than there are
-    /// amounts.
+    /// Edges of the cells of a map. Each edge lies half-way between two neighbouring values. There is one
+    /// edge more than there are values.
     pub fn edges(&self) -> Vec<f64> {
         let on: Vec<f64> = self.amounts.iter().map(|amount| self.to_distance(*amount)).collect();
         let between = on.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
@@ -125,7 +127,7 @@ impl KeyAxis {
         on.windows(2).map(|pair| (pair[1] - pair[0]) / all).fold(1.0, f64::min)
     }
 
-    /// Position on the axis, as a distance.
+    /// Distance of a value from the beginning of the axis.
     fn to_distance(&self, amount: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => amount,
@@ -143,7 +145,7 @@ impl KeyAxis {
     }
 }
 
-/// The amount of a value, with its unit.
+/// A value as a number, with its unit.
 fn amount(value: &Value) -> Option<(f64, Measure)> {
     match value {
         Value::Number(number) => number.is_finite().then_some((*number, Measure::Number)),
@@ -154,7 +156,7 @@ fn amount(value: &Value) -> Option<(f64, Measure)> {
     }
 }
 
-/// Growing steps are evenly spaced on a logarithmic axis: 1, 2, 4, 8 and 16.
+/// The spacing of these values. Growing steps such as 1, 2, 4, 8, 16 are evenly spaced on a logarithmic axis.
 fn spacing(amounts: &[f64]) -> Spacing {
     let above: Vec<f64> = amounts.iter().copied().filter(|amount| *amount > 0.0).collect();
     let (Some(least), Some(most)) = (above.first(), above.last()) else { return Spacing::Linear };

@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-/// Label of a value: a table by its words and numbers, without TOML syntax.
+/// Label of a value. A table is written as its words and numbers, without TOML syntax.
 pub fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -14,7 +14,7 @@ pub fn label(value: &Value) -> String {
     }
 }
 
-/// An entry of a table: a policy by its name alone, with its own entries in brackets.
+/// An entry of a table. A policy is written as its name, with its own entries in brackets.
 fn entry(key: &str, value: &Value) -> String {
     match value {
         Value::Table(inner) if inner.is_empty() => key.to_owned(),

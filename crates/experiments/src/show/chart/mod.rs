@@ -21,11 +21,11 @@ mod points;
 pub use axis::KeyAxis;
 pub use label::label;
 
-/// Raw form of a chart of an experiment.
+/// A chart of an experiment as the file has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChartFile {
-    /// Name, also of its file.
+    /// Name of the chart and of its file.
     pub name: String,
     /// Title.
     pub title: String,
@@ -33,7 +33,7 @@ pub struct ChartFile {
     pub caption: String,
     /// Shape.
     pub shape: Shape,
-    /// Values of varied keys that select the points of a chart of points; all points if empty.
+    /// Values of varied keys that select the points, for charts of points. Empty: all points.
     #[serde(default)]
     pub at: toml::Table,
 }
@@ -42,50 +42,50 @@ pub struct ChartFile {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Shape {
-    /// The paper's values as a line and ours as points over a varied key.
+    /// The paper's values as a line and ours as points, over a varied key.
     Line {
         /// Varied key.
         along: String,
     },
-    /// Ours divided by the paper's: a point per statistic, a line per volume.
+    /// Our value divided by the paper's. Each statistic is a point, each volume a line.
     Ratio {},
-    /// Ours at every point of a sweep, a line for each value of another varied key.
+    /// Our values at every point of a sweep, with a line for each value of another varied key.
     Curves {
         /// Column.
         column: String,
-        /// Its unit.
+        /// Unit of the column.
         unit: String,
-        /// Varied key along which it is drawn.
+        /// Varied key of the horizontal axis.
         along: String,
         /// Varied key that distinguishes the lines.
         by: Option<String>,
-        /// Third varied key, with a panel for each value.
+        /// Varied key with a panel for each value.
         panel: Option<String>,
-        /// Values of varied keys: each point is divided by the baseline point, which has these instead.
+        /// Values of varied keys that select a baseline point. Each point is divided by the baseline point.
         #[serde(default)]
         per: toml::Table,
     },
-    /// Several columns stacked, a bar for each value of a varied key.
+    /// Several columns, stacked in a bar for each value of a varied key.
     Stacked {
         /// Columns.
         columns: Vec<String>,
-        /// Their unit.
+        /// Unit of the columns.
         unit: String,
-        /// Varied key, with a bar for each value.
+        /// Varied key with a bar for each value.
         along: String,
-        /// Another varied key, with a panel for each value.
+        /// Varied key with a panel for each value.
         panel: Option<String>,
     },
-    /// Duration of every stage in order of their start, a panel for each value of a varied key. Only for
-    /// logical units.
+    /// Durations of all stages in order of their beginnings, with a panel for each value of a varied key.
+    /// Only for logical units.
     Trace {
-        /// Varied key.
+        /// Varied key with a panel for each value.
         panel: Option<String>,
     },
 }
 
 impl ChartFile {
-    /// Errors in it for experiments of this kind: key, what was found and what was expected.
+    /// Faults of the chart for experiments of this kind: key, value found, and value wanted.
     pub(crate) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
         let keys: Vec<&String> = match &self.shape {
             Shape::Line { along } => vec![along],
@@ -126,7 +126,7 @@ impl ChartFile {
         all
     }
 
-    /// Columns that it shows.
+    /// Columns that the chart shows.
     pub(crate) fn columns(&self) -> &[String] {
         match &self.shape {
             Shape::Curves { column, .. } => from_ref(column),
@@ -136,8 +136,8 @@ impl ChartFile {
     }
 }
 
-/// Charts of an outcome, with its data; if none of the experiment's own shows the paper's values, further
-/// ones compare them with ours.
+/// The charts of an outcome. If no chart of the experiment shows the paper's values, charts that compare them
+/// with ours are added.
 pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
     let draw = |file: &ChartFile| {
         let wanted = settings(&file.at);

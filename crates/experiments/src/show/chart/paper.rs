@@ -1,4 +1,4 @@
-//! Charts of the paper's values and ours: lines or bars, with the band of ours.
+//! Charts of the paper's values and ours, as lines or bars. The band of our value is drawn too.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,8 @@ use crate::judge::outcome::{Row, Value, Verdict};
 use crate::show::chart::label::of_text;
 use wordline_lab::report::{Chart, SCHEMA};
 
-/// Encoding of paper and ours: colour, dash and shape, so that they differ without colour as well.
+/// Encoding that distinguishes the paper's values from ours by colour, dash and shape. Dash and shape suffice
+/// without colour.
 fn source_encoding(range: Option<Json>) -> Json {
     let mut channel = json!({ "field": "whose", "type": "nominal", "title": null,
         "scale": { "domain": ["paper", "ours"] } });
@@ -17,7 +18,7 @@ fn source_encoding(range: Option<Json>) -> Json {
     channel
 }
 
-/// A row for each of the two values, with the band of the row.
+/// Two rows of chart data for a row of the outcome, with its band: the paper's value and ours.
 fn data(row: &Row, x: &Json, at: &str) -> Vec<Json> {
     let Some((paper, ours)) = numbers(row) else { return Vec::new() };
     let one = |(value, whose): (f64, &str)| {
@@ -30,10 +31,10 @@ fn data(row: &Row, x: &Json, at: &str) -> Vec<Json> {
     [(paper, "paper"), (ours, "ours")].into_iter().map(one).collect()
 }
 
-/// Values along a varied key: lines if it is numeric, otherwise bars.
+/// Values over a varied key: lines if the key is numeric, otherwise bars.
 pub(super) fn along(rows: &[Row], along: &str) -> Json {
     let (mut all, mut unit, mut are_numbers) = (Vec::new(), "", true);
-    // Other varied keys make a line each.
+    // Each combination of the other varied keys is a line.
     let mut several = false;
     for row in rows {
         let Some(x) = place(row, along) else { continue };
@@ -57,7 +58,7 @@ fn shown(value: &Value) -> Json {
     }
 }
 
-/// Band of ours, from its least to its greatest value, this many pixels wide.
+/// Band of our value, from its least to its greatest value. `width` is in pixels.
 fn band(axis: &str, unit: &str, width: u32) -> Json {
     let mut encoding = json!({ "color": { "value": "#888888" }, "strokeDash": { "value": [1, 0] } });
     encoding[axis] = json!({ "field": "low", "type": "quantitative", "title": unit });
@@ -69,7 +70,7 @@ fn band(axis: &str, unit: &str, width: u32) -> Json {
     })
 }
 
-/// Points of paper or ours.
+/// The points of the paper or of ours.
 fn points(of: &str, size: u32) -> Json {
     json!({
         "transform": [{ "filter": format!("datum.whose == '{of}'") }],
@@ -99,7 +100,7 @@ fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
     })
 }
 
-/// Bars of both side by side.
+/// Bars of both, side by side.
 fn pairs(offset: &str) -> Json {
     let mut encoding = json!({});
     encoding[offset] = json!({ "field": "whose", "sort": ["paper", "ours"] });
@@ -120,11 +121,11 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
     })
 }
 
-/// Minimum and maximum number of rows of a unit for a chart. Chosen: a single row is compared in the table,
-/// and more do not fit a screen.
+/// Minimum and maximum number of rows of one unit for a chart. Chosen: the table compares a single row, and
+/// more rows do not fit on a screen.
 const CHART_ROWS: std::ops::RangeInclusive<usize> = 2..=40;
 
-/// Charts of the compared rows, by unit: bars side by side.
+/// Charts of the compared rows with bars side by side. There is a chart for each unit.
 pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
     let is_drawn =
         |row: &&Row| row.verdict != Verdict::Shown && row.under.is_none() && numbers(row).is_some();
@@ -169,7 +170,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
     Chart { name, title, caption: caption.into(), spec, sums: Vec::new() }
 }
 
-/// Common prefix of all names, up to a comma.
+/// Beginning that all names share, up to a comma.
 fn beginning(names: &[String]) -> &str {
     let Some((first, others)) = names.split_first() else { return "" };
     let ends = first.match_indices(", ").map(|(at, comma)| at + comma.len());

@@ -1,4 +1,4 @@
-//! Charts of the measured values at every point.
+//! Charts of the measured values at all points.
 
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// A value of a varied key as drawn.
+/// A value of a varied key in the form of charts.
 fn displayed_value(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),
@@ -20,7 +20,7 @@ fn displayed_value(value: &Value) -> Value {
     }
 }
 
-/// Distinct values of a varied key as drawn, in the order of the experiment.
+/// The different values of a varied key in the form of charts, in the order of the experiment.
 fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for value in points.iter().filter_map(|point| place(&point.at, key)).map(displayed_value) {
@@ -31,7 +31,7 @@ fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     all
 }
 
-/// A field of varied values side by side, in the order of the experiment.
+/// An axis with the values of a varied key side by side, in the order of the experiment.
 fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
     let angle = if long { -30 } else { 0 };
@@ -42,7 +42,7 @@ fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     })
 }
 
-/// `spec`, once for each value of the field `panel`, with this key and these values.
+/// Repeats `spec` as a panel for each of these values of the field `panel`.
 fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Json {
     let mut whole = json!({ "$schema": SCHEMA, "data": { "values": data } });
     let object = whole.as_object_mut().expect("it was just made one");
@@ -56,7 +56,7 @@ fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Jso
             let facet = json!({ "field": "panel", "type": "nominal", "title": title, "sort": values });
             object.insert("facet".into(), facet);
             object.insert("columns".into(), 1.into());
-            // Writes and reads differ by ten: each panel has its own scale.
+            // Each panel has its own scale, because writes and reads differ by a factor of ten.
             object.insert("resolve".into(), json!({ "scale": { "y": "independent" } }));
             spec["width"] = PANEL_WIDTH.into();
             object.insert("spec".into(), spec);
@@ -65,11 +65,11 @@ fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Jso
     whole
 }
 
-/// Pixels of a panel: as wide as a chart next to another one on a page.
+/// Width of a panel in pixels. Two panels fit side by side on a page.
 const PANEL_WIDTH: u32 = 460;
 
-/// A column at a point, divided by its value at the baseline point with the values `per` instead; `None` if
-/// there is no such point.
+/// A column at a point, divided by its value at the baseline point, which has the values `per`. `None` if
+/// there is no baseline point.
 pub(crate) fn value(
     point: &Measured,
     column: &str,
@@ -86,12 +86,12 @@ pub(crate) fn value(
     (base != 0.0).then(|| own / base)
 }
 
-/// A column at a point, stored under its full name or part by part.
+/// A column at a point. Values are stored under full names, or as nested objects.
 fn number(point: &Measured, column: &str) -> Option<f64> {
     point.values.get(column).or_else(|| follow(&point.values, column))?.as_f64()
 }
 
-/// A value of every point, over `along`.
+/// Chart with a value of every point, over `along`.
 pub(crate) fn curves(
     points: &[&Measured],
     value: impl Fn(&Measured) -> Option<f64>,
@@ -135,7 +135,7 @@ pub(crate) fn curves(
     panels(spec, panel, points.iter().filter_map(row).collect())
 }
 
-/// Stacked columns at every point, a bar for each value of `along`.
+/// Chart of stacked columns at every point, with a bar for each value of `along`.
 pub(crate) fn stacked(
     points: &[&Measured],
     columns: &[String],
@@ -180,12 +180,12 @@ pub(crate) fn stacked(
     whole
 }
 
-/// Distinguishing part of a column's name, in the spelling of a stage.
+/// The part of a column's name that distinguishes it, in the spelling of a stage.
 fn distinguishing_stage(column: &str, all: &[String]) -> String {
     part_of(column, all).replace('_', " ").to_uppercase()
 }
 
-/// Part of a column's name that distinguishes it from the others.
+/// The part of a column's name that distinguishes it from the other columns.
 fn part_of<'a>(column: &'a str, all: &[String]) -> &'a str {
     let parts = || column.split('.').enumerate();
     let differs = |(n, part): &(usize, &str)| all.iter().any(|other| other.split('.').nth(*n) != Some(*part));
@@ -193,7 +193,7 @@ fn part_of<'a>(column: &'a str, all: &[String]) -> &'a str {
     part.trim_end_matches("_us")
 }
 
-/// Duration of every stage, one after another.
+/// Chart of the duration of every stage, one after another.
 pub(crate) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
     let mut data = Vec::new();
     for trace in traces {
@@ -205,7 +205,7 @@ pub(crate) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
             }));
         }
     }
-    // Logarithmic from ten cycles on: commands take some fifty, programs some million.
+    // Logarithmic from ten cycles on: commands take about fifty cycles, programs about a million.
     let scale = json!({ "type": "log", "domainMin": 10 });
     let spec = json!({
         "mark": { "type": "bar", "size": 3, "tooltip": true },

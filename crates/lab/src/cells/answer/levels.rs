@@ -1,4 +1,4 @@
-//! Levels and error rates of states, pages, layers and the worst page.
+//! Threshold-voltage states, and the error rates of pages and layers.
 
 use serde::Serialize;
 use wordline_kernel::Seed;
@@ -8,33 +8,33 @@ use super::super::question::CheckedQuestion;
 use super::Evaluation;
 use super::places::{PlaceResult, is_same_block};
 
-/// A state of the first place.
+/// A state of the cells at the first place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StateResult {
-    /// ER, P1, P2 ...
+    /// Name of the state: ER, P1, P2 ...
     pub name: String,
-    /// The mean of its threshold voltages.
+    /// Mean threshold voltage of its cells.
     pub mean: f64,
-    /// Their deviation.
+    /// Standard deviation of the threshold voltage.
     pub deviation: f64,
-    /// Share of its cells left behind by the background.
+    /// Share of its cells that a reprogram left below the others.
     pub left: f64,
 }
 
 /// A page of a word line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageResult {
-    /// The page, the lowest first: p0, p1 ...
+    /// Name of the page, from the lowest bit: p0, p1 ...
     pub name: String,
-    /// Number of times that the cells are sensed for it.
+    /// Number of sensings that a read of the page needs.
     pub senses: u64,
     /// Bit error rate at the references of the question.
     pub error_rate: f64,
-    /// The same at the best references.
+    /// Bit error rate at the best references.
     pub best_error_rate: f64,
 }
 
-/// Distribution over places.
+/// Distribution of a value over the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// The mean.
@@ -87,7 +87,7 @@ impl Evaluation {
         self.erased_to_p1 = spread(found.iter().map(|found| set.erased_to_p1(&found.levels)).collect());
     }
 
-    /// Sets the results that differ between layers. Word lines of a layer do not differ.
+    /// Sets the results that differ between layers.
     pub(super) fn set_layers(&mut self, set: &CellSet, found: &[PlaceResult]) {
         let by_block: Vec<&[PlaceResult]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
         let ratio = |block: &&[PlaceResult]| {
@@ -102,7 +102,7 @@ impl Evaluation {
         (self.worst_layer, self.best_layer) = (layer_name(set, worst.place), layer_name(set, best.place));
     }
 
-    /// Sets the errors of the worst page of all, with error counts drawn at random.
+    /// Sets the errors of the worst page, with error counts drawn at random for every page.
     pub(super) fn set_worst_pages(
         &mut self,
         asked: &CheckedQuestion,
@@ -125,7 +125,7 @@ impl Evaluation {
         }
     }
 
-    /// Sets how far states reach beyond the best references, at the worst place.
+    /// Sets the greatest shares of cells beyond the best references, over all places.
     pub(super) fn set_crossed(&mut self, found: &[PlaceResult], best: &[Vec<f64>]) {
         for (found, best) in found.iter().zip(best) {
             let Levels { states, shape, .. } = &found.levels;

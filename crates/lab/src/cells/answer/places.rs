@@ -8,12 +8,12 @@ use wordline_nand::cell::{
 
 use super::super::question::{CheckedQuestion, Question};
 
-/// The results at a place.
+/// The results at one place.
 pub(super) struct PlaceResult {
     pub place: CellLocation,
     pub levels: Levels,
     pub programmed: Option<Programmed>,
-    /// Reduction of its program window, in millivolts.
+    /// Reduction of the program window at this place, in millivolts.
     pub margin: f64,
     pub error: f64,
 }
@@ -34,8 +34,8 @@ impl CheckedQuestion {
         variation.map_or(CellProperties::USUAL, |variation| variation.strength(place, self.effects, seed))
     }
 
-    /// Evaluates every place; with super layers every word line, each with how often word lines above were
-    /// ahead of it.
+    /// Evaluates every place. With super layers, evaluates every word line, each with the number of
+    /// reprograms of word lines above that came before its own.
     pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<PlaceResult> {
         let layers = self.question.super_layer;
         if self.question.lines || self.order.is_some() {
@@ -65,8 +65,8 @@ impl CheckedQuestion {
         all
     }
 
-    /// Evaluates every word line of every place, with the effect of the neighbours that are programmed after
-    /// it.
+    /// Evaluates every word line of every place, including the disturbance by neighbours that are programmed
+    /// later.
     fn evaluate_lines(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<PlaceResult> {
         let variation = set.variation.as_ref().expect("questions of word lines are of sets with layers");
         let later = self.order.map(|order| order.later_neighbours(variation.layers, self.word_lines));
@@ -95,7 +95,7 @@ impl CheckedQuestion {
         self.evaluate_strength(set, place, self.strength(set, place, seed), references)
     }
 
-    /// Evaluates a place whose cells have this strength.
+    /// Evaluates a place whose cells have the given properties.
     fn evaluate_strength(
         &self,
         set: &CellSet,
@@ -138,8 +138,9 @@ impl CheckedQuestion {
         PlaceResult { place, levels, programmed, margin, error }
     }
 
-    /// Reduction of the program window, in millivolts, of word lines whose leader was programmed with default
-    /// parameters: in proportion to the margin that the leader's BER_EP1 leaves.
+    /// Reduction of a follower's program window, in millivolts. The leader of its layer was programmed with
+    /// default parameters. The reduction is proportional to the distance of the leader's BER_EP1 below its
+    /// limit.
     fn follower_margin(&self, set: &CellSet, strength: &CellProperties) -> f64 {
         let Question { follow_limit, follow_spare, follow_margin, .. } = self.question;
         let after = Condition { hours: 0.0, ..self.condition };
@@ -148,8 +149,8 @@ impl CheckedQuestion {
         follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
     }
 
-    /// The greatest margin in millivolts, a multiple of ten, with which the layer of the question has no more
-    /// errors than the worst layer has without one: balanced errors (cubeFTL, figure 9).
+    /// The greatest margin, in multiples of 10 mV, with which the question's layer has no more errors than
+    /// the worst layer (kappa) has without a margin. cubeFTL balances errors this way (figure 9).
     pub(super) fn safe_margin(
         &self,
         set: &CellSet,
@@ -167,14 +168,14 @@ impl CheckedQuestion {
         };
         let most = error(worst, 0.0);
         let fits = |tens: &u32| error(place.layer, 10.0 * f64::from(*tens)) <= most;
-        // The window is finite; 100 tens are more than half of it.
+        // The window is finite: 1 V is more than half of it.
         10.0 * f64::from((1..100).take_while(fits).last().unwrap_or_default())
     }
 }
 
-/// Draws an order in which the word lines of a string of `layers` layers, the upper one first, are each
-/// reprogrammed `moves` times. Returns for each, summed over its reprograms, the number of word lines above
-/// that were ahead of it.
+/// Draws a random order of reprograms for a string of `layers` word lines, from the top. Each word line is
+/// reprogrammed `moves` times. Returns for each word line how many word lines above were ahead of it, summed
+/// over its reprograms.
 fn count_ahead(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
     let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
     random.shuffle(&mut order);

@@ -1,38 +1,38 @@
-//! Results of word-line programs.
+//! Results of word-line programs: loops, verifies and time.
 
 use serde::Serialize;
 use wordline_nand::cell::{CellSet, Programmed};
 
 use super::places::PlaceResult;
 
-/// Means of word-line programs.
+/// Results of word-line programs, means unless a field says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProgramResult {
-    /// Program loops.
+    /// Number of program loops.
     pub loops: f64,
-    /// Verifies.
+    /// Number of verifies.
     pub verifies: f64,
-    /// Verifies that were skipped.
+    /// Number of skipped verifies.
     pub skipped: f64,
     /// tPROG, in microseconds.
     pub time_us: f64,
-    /// The shortest tPROG of a word line.
+    /// The shortest tPROG of a word line, in microseconds.
     pub least_us: f64,
-    /// The longest.
+    /// The longest tPROG of a word line, in microseconds.
     pub most_us: f64,
     /// Reduction of the program window, in millivolts.
     pub margin_mv: f64,
-    /// Share of the cells of all programmed states that lie a state or more too high.
+    /// Share of the cells of all programmed states that ended at least one state too high.
     pub over_programmed: f64,
-    /// Verifies that may be skipped for each programmed state, at the first place.
+    /// Number of verifies that may be skipped, for each programmed state at the first place.
     pub safe_skips: Vec<u8>,
-    /// First loop in which cells of each programmed state pass, at the first place.
+    /// First program loop in which cells pass, for each programmed state at the first place.
     pub first_loops: Vec<u32>,
-    /// The last such loop.
+    /// Last program loop in which cells pass, for each programmed state at the first place.
     pub last_loops: Vec<u32>,
 }
 
-/// Means over the programs of all places.
+/// Program results over all places.
 pub(super) fn program(set: &CellSet, found: &[PlaceResult]) -> ProgramResult {
     let done: Vec<&Programmed> = found.iter().filter_map(|found| found.programmed.as_ref()).collect();
     let (Some(first), Some(ispp)) = (done.first(), &set.ispp) else { return ProgramResult::default() };

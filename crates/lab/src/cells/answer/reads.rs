@@ -1,4 +1,4 @@
-//! Results of read retries.
+//! Results of reads with retries.
 
 use serde::Serialize;
 use wordline_kernel::Seed;
@@ -8,19 +8,19 @@ use super::super::question::CheckedQuestion;
 use super::Evaluation;
 use super::places::PlaceResult;
 
-/// Read retries, with each page of each word line read once.
+/// Reads and their retries. Each page of each word line is read once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RetryResult {
-    /// Share of reads that are retried.
+    /// Share of reads that need a retry.
     pub share: f64,
-    /// Mean retries of those.
+    /// Mean number of retries of the reads that need one.
     pub mean: f64,
-    /// Mean retries of all reads.
+    /// Mean number of retries over all reads.
     pub mean_of_all: f64,
-    /// Share of reads that are uncorrectable at all references.
+    /// Share of reads that stay uncorrectable at all references of the retry table.
     pub uncorrectable: f64,
-    /// Decoding time of a read in microseconds: a hard decode for each sensing, and a soft one after the last
-    /// failure.
+    /// Decoding time of a read in microseconds: one hard decode for each sensing, and one soft decode after
+    /// the last failure.
     pub decoding_us: f64,
 }
 
@@ -51,8 +51,8 @@ impl Evaluation {
             let CellLocation { chip, block, layer } = found.place;
             let index = (u64::from(chip) << 40) | (u64::from(block) << 8) | u64::from(layer);
             let mut random = seed.stream("cells.reads", index);
-            // The first read of a layer has no history; each leaves its last step, rounded down to a quarter
-            // of the table.
+            // The first read of a layer begins at the first entry of the table. Each read stores the entry
+            // where it ended, rounded down to a quarter of the table, for the next read of the layer.
             let (mut first, quarter) = (0, reading.entries().div_ceil(4));
             for tries in (0..word_lines).flat_map(|_| &tries) {
                 let page = drawn_deviate(&mut random);

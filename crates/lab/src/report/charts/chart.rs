@@ -1,4 +1,4 @@
-//! Charts, and their common parts: the runs with their labels, labels of times, numbers for JSON.
+//! Charts and their common parts: labels of runs, time axes, and numbers for JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -9,32 +9,32 @@ use crate::summary::Summary;
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Its name, which is also the name of its file.
+    /// Name of the chart and of its file.
     pub name: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// How to read it.
+    /// Explanation how to read it.
     pub caption: String,
-    /// The Vega-Lite specification, with data.
+    /// Vega-Lite specification, including the data.
     pub spec: Value,
-    /// Counters that equal sums over its data; every chart of a report has at least one.
+    /// Counters that equal sums over the data. Every chart of a report has at least one.
     pub sums: Vec<Sum>,
 }
 
 impl Chart {
-    /// The chart with these sums.
+    /// Sets the sums of the chart.
     pub(super) fn with_sums(self, sums: Vec<Sum>) -> Self {
         Self { sums, ..self }
     }
 }
 
-/// Width of a chart outside of a page, which stretches it: chosen, about twice the height.
+/// Width of a chart outside of a page; a page stretches its charts. Chosen: about twice the height.
 const WIDTH: u32 = 560;
 
 /// The version of Vega-Lite that the specifications are written for.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
-/// Runs with distinct labels.
+/// Runs, each with a label of its own.
 pub(super) struct Runs<'a> {
     pub(super) all: &'a [Summary],
     pub(super) labels: Vec<String>,
@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
         self.all.len() > 1
     }
 
-    /// The label of a part of a run, after the run where there are several.
+    /// The label of a part of a run. It includes the run if there are several.
     pub(super) fn prefixed(&self, label: &str, part: &str) -> String {
         if self.are_several() {
             format!("{} · {part}", results::shortened(label, 22)) // chosen: leaves a chart most of its width
@@ -62,7 +62,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// The axis of [prefixed](Self::prefixed) labels: the run in a line above its part.
+    /// The axis for [prefixed](Self::prefixed) labels, with the run in a line above its part.
     pub(super) fn part_labels(&self) -> Value {
         if self.are_several() {
             json!({ "labelExpr": "split(datum.label, ' · ')", "labelLineHeight": 11, "labelOffset": -5.5 })
@@ -71,7 +71,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A colour for each run; the legend has as many columns as fit.
+    /// Colours by run. The legend has as many columns as fit.
     pub(super) fn colour(&self) -> Value {
         let longest = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
         let columns = (60 / longest.max(1)).clamp(1, 4); // chosen: half a page has room for some 60 characters
@@ -79,8 +79,9 @@ impl<'a> Runs<'a> {
             "scale": { "domain": self.labels } })
     }
 
-    /// Colours by kind of request for one run; for several, colours by run and dashes by kind. `kinds` has a
-    /// fixed order: only kinds with rows are in the legend, and each keeps its colour.
+    /// Sets the colours and dashes of the lines. For one run, colours show the kind of request. For several
+    /// runs, colours show the run, and dashes the kind. Each of `kinds` keeps its colour or dash; the legend
+    /// lists the kinds that have rows.
     pub(super) fn add_series(&self, encoding: &mut Value, kinds: &[&str], rows: &[Value]) {
         let present: Vec<&&str> =
             kinds.iter().filter(|kind| rows.iter().any(|row| row["kind"] == **kind)).collect();
@@ -88,7 +89,7 @@ impl<'a> Runs<'a> {
             "scale": { "domain": kinds }, "legend": { "values": present, "symbolType": "stroke" } });
         if self.are_several() {
             encoding["color"] = self.colour();
-            // Lines in the legend: circles would not show the dashes.
+            // The legend shows lines, because circles have no dashes.
             encoding["color"]["legend"]["symbolType"] = "stroke".into();
             encoding["color"]["legend"]["symbolOpacity"] = 1.into();
             if kinds.len() > 1 {
@@ -101,7 +102,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A specification: the common parts of all charts, extended by `parts`. `None` without data.
+/// A specification from `parts` and the properties that all charts share. Returns `None` without data.
 pub(super) fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, parts: Value) -> Option<Chart> {
     if data.is_empty() {
         return None;
@@ -120,18 +121,19 @@ pub(super) fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, pa
     Some(Chart { name, title, caption, spec: Value::Object(spec), sums: Vec::new() })
 }
 
-/// A Vega expression that formats the microseconds of an axis in a suitable unit.
+/// A Vega expression that formats microseconds on an axis, in a suitable unit.
 pub const LATENCY_LABELS: &str = "datum.value >= 1e6 ? format(datum.value / 1e6, ',~g') + ' s' : \
      datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms' : \
      datum.value >= 1 || datum.value == 0 ? format(datum.value, '~g') + ' µs' : \
      format(datum.value * 1e3, '~g') + ' ns'";
 
-/// The same expression for the field of a tooltip.
+/// A Vega expression that formats microseconds in a tooltip, in a suitable unit.
 pub(super) fn latency_text(field: &str) -> String {
     LATENCY_LABELS.replace("datum.value", &format!("datum['{field}']")).replace("'~g'", "'.3~g'")
 }
 
-/// The encoding of a latency in microseconds on a logarithmic axis, between round times around the rows.
+/// The encoding of a latency in microseconds on a logarithmic axis. The axis ends at round times outside of
+/// the data.
 pub fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value {
     let values = || rows.iter().filter_map(|row| row[field].as_f64());
     let least = values().fold(f64::INFINITY, f64::min);
@@ -140,17 +142,17 @@ pub fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value {
     json!({
         "field": field, "type": "quantitative",
         "scale": { "type": "log", "nice": false, "domain": [ticks.first(), ticks.last()] },
-        // By parity the remaining labels have equal distances.
+        // `parity` drops every second label, so the remaining labels have equal distances.
         "axis": { "title": title, "labelExpr": LATENCY_LABELS, "labelOverlap": "parity", "values": ticks },
     })
 }
 
-/// Round microseconds from below `least`, so that it is not drawn on the edge, to above `most`; over two
-/// decades or more only the decades.
+/// Round times in microseconds for an axis. They reach from below `least`, so that it is not drawn on the
+/// edge, to above `most`. An axis of two decades or more has only powers of ten.
 pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
-    // Chosen: at most eight labels or so.
+    // Chosen: about eight labels at most.
     let steps: &[f64] = if most / least < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    // Picoseconds to thirty years, beyond any run.
+    // From picoseconds to thirty years, which exceeds any run.
     let all: Vec<f64> = (-6..15)
         .flat_map(|decade| {
             steps.iter().map(move |step| shown_number(step * libm::pow(10.0, f64::from(decade))))
@@ -161,7 +163,8 @@ pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
     all[from..=to.max(from)].to_vec()
 }
 
-/// A number for a chart, with four digits: more than a screen shows, and a small page. `null` if not finite.
+/// A number for a chart, with four digits. Chosen: more than a screen can show, and the page stays small.
+/// `null` if the number is not finite.
 pub(super) fn shown(number: f64) -> Value {
     if number.is_finite() { json!(shown_number(number)) } else { Value::Null }
 }

@@ -1,4 +1,4 @@
-//! Charts of the flash over simulated time: dies, free blocks, and valid pages of victims.
+//! Charts of the flash over simulated time: die utilisation, free blocks, and valid pages of GC victims.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::sums::{Counter, DIGITS, Sum, Weights};
 use crate::course::Course;
 use crate::summary::Summary;
 
-/// Free blocks.
+/// Chart of free blocks.
 pub fn free(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["free"];
     let values = |run: &Summary| run.windows.course.free.iter().map(|free| (Some(*free), 1.0)).collect();
@@ -24,7 +24,7 @@ pub fn free(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// Valid pages of victims.
+/// Chart of the valid pages of GC victims.
 pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["valid"];
     let values = |run: &Summary| {
@@ -48,8 +48,8 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// A row for each window with its value, and the weight of the value in the sum that equals a counter; none
-/// for a run without values.
+/// The rows of a chart: one for each window, with its value. The sums weigh each value, so that the total
+/// equals a counter of the run. A run without values has no rows.
 fn lines(
     runs: &Runs<'_>,
     kind: &'static str,
@@ -77,7 +77,7 @@ fn lines(
     LineData { rows, sums }
 }
 
-/// Utilisation of the dies of a run: a map of dies by time.
+/// Chart of die utilisation of a run: a map of dies over time.
 pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let (run, label) = (&runs.all[index], &runs.labels[index]);
     let map = &run.windows.course.dies;
@@ -121,8 +121,8 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     .map(|chart| chart.with_sums(vec![sum]))
 }
 
-/// The time of all cells equals the busy time of the dies. A cell is a whole per cent of the time between two
-/// readings.
+/// The busy time of all cells equals the busy time of the dies. A cell has a whole per cent of the time
+/// between two readings.
 fn busy_time(index: usize, run: &Summary) -> Sum {
     let map = &run.windows.course.dies;
     let column = run.windows.width_seconds * map.windows_a_column as f64;
@@ -135,8 +135,8 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
     let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
     let busy: f64 = run.die_utilisation.iter().sum();
-    // Half a per cent of each die's time, and the rounding of windows without a completion, which have the
-    // value of the time around them.
+    // The tolerance is half a per cent of each die's time, plus the share of windows without a completion,
+    // which repeat the value of the time around them.
     let windows = &run.windows.windows;
     let without =
         windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;

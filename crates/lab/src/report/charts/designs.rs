@@ -1,4 +1,4 @@
-//! Charts of the measurements of designs.
+//! Charts of the measurements that designs report.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart>
         .map(|chart| chart.with_sums(sums_of(runs, kind)))
 }
 
-/// The sum of the points of a chart equals the sum in the result of the run.
+/// The sum of the points of a run equals the sum in its result.
 fn sums_of(runs: &Runs<'_>, kind: &DesignChart) -> Vec<Sum> {
     let has = |(n, (run, label)): (usize, (&Summary, &str))| {
         let place = run.charts.iter().position(|one| one.name == kind.name)?;

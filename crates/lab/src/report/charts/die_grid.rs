@@ -1,4 +1,4 @@
-//! Grids of dies: a row for each die or group of neighbours, and a shade for each cell.
+//! Grids of dies: a row for each die or group of neighbouring dies, and a shade for each cell.
 
 use serde_json::{Value, json};
 
@@ -6,28 +6,28 @@ use super::chart::shown_number;
 
 /// The columns of a grid.
 pub(super) struct GridColumns<'a> {
-    /// The field that names them.
+    /// Field with the number or name of a column.
     pub field: &'a str,
-    /// The step of [`field`](Self::field) from one column to the next.
+    /// Step of [`field`](Self::field) from one column to the next.
     pub step: f64,
-    /// The title of the axis.
+    /// Title of the axis.
     pub title: &'a str,
-    /// The tooltip entry of a column.
+    /// Tooltip entry of the column.
     pub tooltip: Value,
 }
 
 /// The shades of a grid.
 pub(super) struct GridShade<'a> {
-    /// The title of the legend.
+    /// Title of the legend.
     pub title: &'a str,
-    /// The value of the darkest shade.
+    /// Value of the darkest shade.
     pub most: Value,
-    /// The tooltip entry of a value.
+    /// Tooltip entry of the value.
     pub tooltip: Value,
 }
 
-/// A grid of this many columns and rows, whose cells are the data of the chart, row by row. Each cell extends
-/// under the next one: cells drawn side by side would leave light lines that look like data.
+/// A grid with this many columns and rows. The data of the chart are its cells, row by row. Each cell extends
+/// under the next one, because light lines between cells would look like data.
 pub(super) fn die_grid(
     columns: usize,
     rows: usize,

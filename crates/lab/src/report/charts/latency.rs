@@ -1,4 +1,4 @@
-//! The distribution of latency.
+//! Charts of the latency distribution.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use crate::summary::Latency;
 
 const KINDS: [&str; 2] = ["reads", "writes"];
 
-/// One nanosecond, the least value on the logarithmic axis, in microseconds: 0 has no place on it.
+/// Least value on the logarithmic axis, in microseconds: one nanosecond. A latency of 0 is drawn there.
 const LEAST_US: f64 = 1e-3;
 
-/// The cumulative distribution.
+/// Chart of the cumulative distribution.
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     let share = |below: f64, _| json!({ "percent": shown(below * 100.0) });
     let data = points(runs, share);
@@ -36,9 +36,9 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(means(runs, "percent")))
 }
 
-/// The slowest requests.
+/// Chart of the slowest requests.
 pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
-    // No request is slower than the slowest one: the line ends at its own share.
+    // No request is slower than the slowest one, so the line ends at the share of one request.
     let share =
         |below: f64, requests: u64| json!({ "slower": shown((1.0 - below).max(1.0 / requests as f64)) });
     let data = points(runs, share);
@@ -61,14 +61,14 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(means(runs, "slower")))
 }
 
-/// The encoding of the share of slower requests: a line at each power of ten of the percentiles, however many
-/// requests there are.
+/// The encoding of the share of slower requests. The axis has a line for each power of ten of the
+/// percentiles, independent of the number of requests.
 fn rarity(rows: &[Value]) -> Value {
     let steps: Vec<_> = PERCENTILES.iter().filter(|percentile| percentile.is_step).collect();
     let slower: Vec<f64> = steps.iter().map(|step| shown_number(1.0 - step.fraction)).collect();
     let least = rows.iter().filter_map(|row| row["slower"].as_f64()).filter(|share| *share > 0.0);
     let least = least.chain(slower.last().copied()).fold(1.0, f64::min);
-    // Half-way between lines on this axis, so that no label depends on the last digit.
+    // Labels are chosen by thresholds half-way between the lines, so that rounding does not matter.
     let halves = steps
         .iter()
         .zip(&slower)
@@ -79,10 +79,11 @@ fn rarity(rows: &[Value]) -> Value {
         "axis": { "title": "Percentile", "values": slower, "labelExpr": labels, "labelOverlap": false } })
 }
 
-/// The error of the mean after thinning: see [`thinned`]. Chosen: 2 % of the slower requests, and buckets.
+/// Greatest relative error of the mean after [thinning](thinned). Chosen: 2 % of the slower requests, plus
+/// the width of histogram buckets.
 const THINNED: f64 = 0.03;
 
-/// The area beside a distribution is the mean latency.
+/// The mean latency equals the area beside the distribution.
 fn means(runs: &Runs<'_>, share: &'static str) -> Vec<Sum> {
     let mut sums = Vec::new();
     for (n, (run, label)) in runs.iter().enumerate() {
@@ -112,9 +113,9 @@ fn tooltip(runs: &Runs<'_>, share: Value) -> Value {
     json!(fields)
 }
 
-/// A row for each point of each distribution with requests: `share` gets the fraction of requests at most
-/// that slow, and their number. Each distribution begins with 0 at its fastest request, so that a constant
-/// latency is a line too.
+/// A row for each point of each distribution that has requests. `share` gets the fraction of requests that
+/// are at most this slow, and the number of requests. Each distribution begins with share 0 at its fastest
+/// request, so that a constant latency is visible as a line.
 fn points(runs: &Runs<'_>, share: impl Fn(f64, u64) -> Value) -> Vec<Value> {
     let mut rows = Vec::new();
     for (run, label) in runs.iter() {
@@ -138,7 +139,7 @@ fn points(runs: &Runs<'_>, share: impl Fn(f64, u64) -> Value) -> Vec<Value> {
     rows
 }
 
-/// The points that a screen can tell apart: steps of 0.3% of all requests, or of 2% of the slower ones.
+/// The points that a screen can tell apart: steps of 0.3 % of all requests, or of 2 % of the slower requests.
 fn thinned(latency: &Latency) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let last = latency.cumulative.len().saturating_sub(1);

@@ -6,10 +6,10 @@ use super::chart::{Chart, Runs, chart, shown};
 use super::sums::{Sum, Weights};
 use crate::summary::{MemberUse, Summary};
 
-/// A mebibyte.
+/// Bytes of a mebibyte.
 const MIB: f64 = (1 << 20) as f64;
 
-/// The rows of a chart with a bar for each device, and the bars in order.
+/// The rows of a chart with a bar for each device, and the labels of the bars in order.
 fn rows(runs: &Runs<'_>, of: impl Fn(&MemberUse) -> Vec<Value>) -> (Vec<Value>, Vec<String>) {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
     for (run, label) in runs.iter() {
@@ -25,7 +25,7 @@ fn rows(runs: &Runs<'_>, of: impl Fn(&MemberUse) -> Vec<Value>) -> (Vec<Value>, 
     (rows, bars)
 }
 
-/// Data and parity written to each device.
+/// Chart of data and parity written to each device.
 pub fn written(runs: &Runs<'_>) -> Option<Chart> {
     let (rows, bars) = rows(runs, |member| {
         let data = member.written_bytes - member.parity_bytes;
@@ -53,7 +53,7 @@ pub fn written(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(sums(runs, "size", MIB, "written_bytes")))
 }
 
-/// Wear of each device.
+/// Chart of the wear of each device.
 pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
     let (rows, bars) = rows(runs, |member| {
         vec![json!({ "erases": shown(member.erases_per_block), "most": member.most_worn })]
@@ -78,7 +78,7 @@ pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(sums(runs, "erases", 1.0, "erases_per_block")))
 }
 
-/// Each bar equals the counter of its device.
+/// Each bar equals a counter of its device.
 fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec<Sum> {
     let of_run = |(index, (run, label)): (usize, (&Summary, &str))| {
         let one = |n: usize| {
@@ -91,8 +91,8 @@ fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec
     runs.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// The height of a bar. Chosen: as for bars of times, and less where there are many; labels of several runs
-/// have two lines.
+/// Height of a bar. Chosen: as for bars of times, and less if there are many bars. Labels of several runs
+/// need two lines.
 fn step(runs: &Runs<'_>, bars: usize) -> usize {
     (200 / bars.max(1)).clamp(if runs.are_several() { 28 } else { 14 }, 40)
 }

@@ -1,5 +1,5 @@
-//! The charts of a report as Vega-Lite specifications, for the page and for any other program that draws
-//! Vega-Lite. They carry their data and no colours, so that a page or a paper can apply a theme.
+//! The charts of a report as Vega-Lite specifications, for the page and for other programs that draw
+//! Vega-Lite. Charts contain their data but no colours, so that a page or a paper can apply a theme.
 
 mod chart;
 mod course;
@@ -20,7 +20,7 @@ use chart::Runs;
 pub use chart::{Chart, LATENCY_LABELS, SCHEMA, latency_channel};
 pub use stages::stage_scale;
 
-/// All charts with data for these runs, in the order of a report.
+/// All charts that have data for these runs, in the order of a report.
 pub fn charts(runs: &[Summary]) -> Vec<Chart> {
     let runs = Runs::new(runs);
     let mut all = vec![

@@ -8,13 +8,14 @@ use super::sums::{Counter, Sum, Weights};
 use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
-/// The values of a window by kind: what is drawn, `None` where the window has none, and its weight.
+/// The values of a window: the kind, the value to draw (`None` if the window has none), and the weight of the
+/// value in the sum.
 type Values = Vec<(&'static str, Option<f64>, f64)>;
 
-/// The counters whose product equals the sum over a kind.
+/// For each kind, the counters of the run whose product equals the sum of its values.
 type Counters = &'static [(&'static str, &'static [&'static str])];
 
-/// Bytes read and written a second.
+/// Chart of bytes read and written per second.
 pub fn throughput(runs: &Runs<'_>) -> Option<Chart> {
     const COUNTERS: Counters = &[("reads", &["/host/read_bytes"]), ("writes", &["/host/written_bytes"])];
     let rate = |total: u64, bytes: u64, seconds: f64| (total > 0).then(|| bytes as f64 / 1e6 / seconds);
@@ -36,7 +37,7 @@ pub fn throughput(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// Requests a second.
+/// Chart of requests per second.
 pub fn requests(runs: &Runs<'_>) -> Option<Chart> {
     let lines =
         lines(runs, &[("requests", &["/host/requests"])], spans, |_, Span { window, seconds, .. }| {
@@ -52,7 +53,7 @@ pub fn requests(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// Mean latency.
+/// Chart of mean latency.
 pub fn latency(runs: &Runs<'_>) -> Option<Chart> {
     const COUNTERS: Counters = &[
         ("reads", &["/host/read_latency_us/mean", "/host/reads"]),
@@ -75,7 +76,7 @@ pub fn latency(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// Greatest latency.
+/// Chart of the greatest latency.
 pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["any request"];
     let mut lines = lines(runs, &[], spans, |_, Span { window, .. }| {
@@ -101,7 +102,7 @@ pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// Write amplification by window, and of the whole run.
+/// Chart of write amplification, by window and for the whole run.
 pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 2] = ["in each window", "whole run"];
     const COUNTERS: Counters = &[
@@ -127,12 +128,12 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
-    /// From zero.
+    /// Linear, from zero.
     Linear,
-    /// Microseconds, logarithmic.
+    /// Logarithmic, in microseconds.
     Latency,
-    /// From zero; logarithmic where a few values are far above the others, as the title of the axis then
-    /// says.
+    /// From zero, and logarithmic above one if a few values are far above the others. The title of the axis
+    /// then says so.
     Ratio,
 }
 
@@ -191,7 +192,7 @@ pub(super) fn line(
     let has_isolated = !few && mark_isolated(&mut rows);
     let mut parts = json!({ "encoding": encoding });
     if has_isolated {
-        // A line between two gaps has no length.
+        // A line between two gaps has no length and is invisible.
         let dash = encoding_of_line(&mut parts["encoding"]);
         let point = json!({ "mark": { "type": "point", "filled": true, "size": 20 }, "transform": [{ "filter": "datum.isolated" }] });
         parts["layer"] = json!([{ "mark": mark, "encoding": dash }, point]);
@@ -205,14 +206,14 @@ pub(super) fn line(
     Some(drawn.with_sums(sums))
 }
 
-/// Takes the part that applies only to lines out of an encoding: the legend of dashes does not apply to
+/// Removes the dashes from an encoding and returns them, because a legend of dashes fits lines but not
 /// points.
 fn encoding_of_line(encoding: &mut Value) -> Value {
     let dash = encoding.as_object_mut().and_then(|encoding| encoding.remove("strokeDash"));
     dash.map_or_else(|| json!({}), |dash| json!({ "strokeDash": dash, "detail": { "field": "kind" } }))
 }
 
-/// Marks the rows without a neighbour in the same line that has a value. Returns whether there are any.
+/// Marks the rows whose neighbours in the same line have no value. Returns whether there are any.
 fn mark_isolated(rows: &mut [Value]) -> bool {
     let has_value = |row: Option<&Value>, of: &Value| {
         row.is_some_and(|row| {
@@ -229,11 +230,11 @@ fn mark_isolated(rows: &mut [Value]) -> bool {
     !isolated.is_empty()
 }
 
-/// A greatest value of more than this many times the median flattens the others. Chosen: they then have a
-/// tenth of the height.
+/// If the greatest value is more than this many times the median, it flattens the others. Chosen: the others
+/// then have a tenth of the height.
 const PEAK: f64 = 10.0;
 
-/// Whether the greatest value is that far above the median.
+/// Whether the greatest value is more than `PEAK` times the median.
 fn has_peaks(rows: &[Value]) -> bool {
     let mut values: Vec<f64> = rows.iter().filter_map(|row| row["value"].as_f64()).collect();
     values.sort_by(f64::total_cmp);
@@ -241,8 +242,8 @@ fn has_peaks(rows: &[Value]) -> bool {
     values.last().is_some_and(|greatest| *greatest > PEAK * middle.max(1.0))
 }
 
-/// The encoding of a ratio from zero on an axis that is logarithmic above one, so that windows without
-/// programs have a place.
+/// The encoding of a ratio on an axis that begins at zero and is logarithmic above one. Zero belongs to
+/// windows without programs.
 fn ratio_channel(rows: &[Value], title: &str) -> Value {
     let most = rows.iter().filter_map(|row| row["value"].as_f64()).fold(1.0, f64::max);
     let steps: &[f64] = if most < 200.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -262,7 +263,7 @@ fn ratio_channel(rows: &[Value], title: &str) -> Value {
     })
 }
 
-/// A row for each value of each window, and the sum over each kind with a counter. Kinds without any value
+/// A row for each value of each window, and the sum over each kind that has a counter. Kinds without values
 /// have no rows.
 fn lines(
     runs: &Runs<'_>,
@@ -296,20 +297,20 @@ fn lines(
     LineData { rows, sums }
 }
 
-/// A window with its position in the run.
+/// A window, and its position in the run.
 pub(super) struct Span {
     pub window: Window,
-    /// Its start in seconds since the run began.
+    /// Begin in seconds since the run began.
     pub start: f64,
-    /// Its width in seconds.
+    /// Width in seconds.
     pub seconds: f64,
 }
 
-/// The least part of a window that is drawn separately at the end of a run; a smaller part joins the window
-/// before. Chosen, so that a rate over a very short time does not look like a peak.
+/// Least part of a window that is drawn separately at the end of a run. A smaller part joins the previous
+/// window, because a rate over a very short time looks like a peak. Chosen.
 const LEAST_PART: f64 = 0.1;
 
-/// The windows of a run; the last one ends with the run.
+/// The windows of a run. The last one ends with the run.
 pub(super) fn spans(run: &Summary) -> Vec<Span> {
     let width = run.windows.width_seconds;
     let last = run.windows.windows.len().saturating_sub(1);
@@ -330,8 +331,8 @@ pub(super) fn spans(run: &Summary) -> Vec<Span> {
     spans
 }
 
-/// The same, with programs in windows without writes counted in the next window with writes, or in the last
-/// one.
+/// The windows of a run for write amplification. Programs in a window without writes count in the next window
+/// with writes, or in the last window with writes.
 fn written(run: &Summary) -> Vec<Span> {
     let mut spans = spans(run);
     let mut waiting = 0;
@@ -347,20 +348,20 @@ fn written(run: &Summary) -> Vec<Span> {
     spans
 }
 
-/// Seconds that the windows cover: to the end of the run, which lies within the last one.
+/// Seconds that the windows cover: up to the end of the run, which lies in the last window.
 pub(super) fn length(run: &Summary) -> f64 {
     spans(run).last().map_or(0.0, |span| span.start + span.seconds)
 }
 
-/// Runs are drawn over their own lengths if the longest takes more than this many times the shortest. Chosen:
-/// the shorter one still has half of the axis.
+/// Each run is drawn over its own length if the longest run takes more than this many times the shortest.
+/// Chosen: on a common axis, the shortest run has at least half of the width.
 const SHARED: f64 = 2.0;
 
-/// The axis of time.
+/// The time axis.
 pub(super) enum Clock {
-    /// In a unit of this many seconds, with its name.
+    /// Time in a unit: its seconds, and its name.
     Unit(f64, &'static str),
-    /// In percent of each run: their lengths differ too much for one axis.
+    /// Percent of each run, if run lengths differ too much for a common axis.
     Part,
 }
 
@@ -375,7 +376,7 @@ impl Clock {
         Self::Unit(seconds, name)
     }
 
-    /// The position of a time of a run on the axis.
+    /// The position on the axis, for a time of a run in seconds.
     pub(super) fn place(&self, run: &Summary, seconds: f64) -> f64 {
         match self {
             Self::Unit(unit, _) => seconds / unit,
@@ -404,7 +405,7 @@ impl Clock {
         }
     }
 
-    /// The lengths of the runs, where the axis does not show them.
+    /// A sentence with the lengths of the runs, if the axis does not show them.
     fn caption(&self, runs: &Runs<'_>) -> String {
         let Self::Part = self else { return String::new() };
         let lengths = runs.iter().filter(|(run, _)| length(run) > 0.0);
@@ -414,9 +415,9 @@ impl Clock {
     }
 }
 
-/// A suitable unit for this many seconds: its seconds and its name.
+/// A suitable unit for an axis of this many seconds: its seconds, and its name.
 pub(super) fn time_unit(longest: f64) -> (f64, &'static str) {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
-    // At least two of a unit, so that the axis has more than one whole number.
+    // The axis covers at least two units, so that it has more than one whole number.
     units.into_iter().find(|(size, _)| longest >= 2.0 * size).unwrap_or((1e-6, "µs"))
 }

@@ -1,4 +1,4 @@
-//! Charts of the utilisation of the parts of a device, and of the latency breakdown.
+//! Charts of channel and die utilisation, and of the latency breakdown.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::sums::{DIGITS, Sum};
 use crate::report::results;
 use crate::summary::Summary;
 
-/// The latency breakdown.
+/// Chart of the latency breakdown.
 pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
-    // Stages in which no request spent time are left out of the legend.
+    // The legend leaves out stages in which no request spent time.
     let shares = || runs.all.iter().flat_map(|run| &run.time);
     let is_spent: Vec<&str> = shares()
         .filter(|share| share.read_us > 0.0 || share.write_us > 0.0)
@@ -71,11 +71,11 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(sums))
 }
 
-/// The sampling error: for an array one of 128 requests after the first 10,000. Chosen: three standard errors
-/// where latencies spread as much as their mean.
+/// Sampling error of an array, which samples one of 128 requests after the first 10,000. Chosen: three
+/// standard errors, if the spread of latencies equals their mean.
 const SAMPLED: f64 = 0.03;
 
-/// The sum over the parts of each run equals the sum in its result.
+/// The utilisation of all parts of a run adds up to the sum in its result.
 fn busy_sums(runs: &Runs<'_>, counter: &str) -> Vec<Sum> {
     let of_run = |(n, (_, label)): (usize, (&Summary, &str))| {
         Sum::of(n, "busy", &[("run", label)]).equal_to([counter])
@@ -83,13 +83,13 @@ fn busy_sums(runs: &Runs<'_>, counter: &str) -> Vec<Sum> {
     runs.iter().enumerate().map(of_run).collect()
 }
 
-/// The busiest part of all runs, for an axis from zero; 1 where nothing was busy.
+/// The greatest utilisation in all runs, for an axis from zero; 1 if nothing was busy.
 fn greatest(runs: &Runs<'_>, of: impl Fn(&Summary) -> &Vec<f64>) -> Value {
     let most = runs.all.iter().flat_map(|run| of(run).iter().copied()).fold(0.0, f64::max);
     if most > 0.0 { shown(most) } else { json!(1) }
 }
 
-/// Utilisation of each channel.
+/// Chart of the utilisation of each channel.
 pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
     let bars = Bars {
         name: "channels",
@@ -133,20 +133,20 @@ impl Bars {
             encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
             encoding["color"] = runs.colour();
         }
-        // A single bar need not fill the chart.
+        // A single bar must not fill the whole chart.
         let mark = json!({ "type": "bar", "width": { "band": 0.8 } });
         chart(self.name, self.title, self.caption, rows, json!({ "mark": mark, "encoding": encoding }))
             .map(|chart| chart.with_sums(busy_sums(runs, self.counter)))
     }
 }
 
-/// The most rows of dies for each run.
+/// Greatest number of rows of dies for a run.
 const MOST_ROWS: usize = 32; // chosen: what a page shows without scrolling
 
-/// The most dies with a bar each; more are cells of a map.
+/// Greatest number of dies that are drawn as bars. More dies are drawn as cells of a map.
 const MOST_BARS: usize = 8; // chosen: a map of so few cells has nothing to compare a shade with
 
-/// Utilisation of each die: a row for each channel, or a bar for each die where there are few.
+/// Chart of the utilisation of each die: a map with a row for each channel, or bars if there are few dies.
 pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     if runs.all.iter().all(|run| run.die_utilisation.len() <= MOST_BARS) {
         let bars = Bars {
@@ -184,8 +184,8 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(busy_sums(runs, "/die_utilisation")))
 }
 
-/// The dies as cells of a map, and its rows in order: one for each channel, or for each pool, since pools
-/// share channels.
+/// The dies as cells of a map, and the names of its rows in order. A row is a channel. With several pools a
+/// row is a pool, because pools share channels.
 fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     let (mut cells, mut order) = (Vec::new(), Vec::new());
     for (run, label) in runs.iter() {
@@ -220,7 +220,7 @@ fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     (cells, order)
 }
 
-/// The name of a pool, or of the device of an array that consists of it.
+/// The name of a pool. In an array whose devices have one pool each, the name of the device.
 pub(super) fn part_of(run: &Summary, n: usize) -> String {
     match run.members.len() == run.pools.len() {
         true => format!("device {n}"),
@@ -228,7 +228,8 @@ pub(super) fn part_of(run: &Summary, n: usize) -> String {
     }
 }
 
-/// Dies are counted channel by channel; all in one row where they do not divide evenly.
+/// Number of dies per channel. If the dies do not divide evenly, the number of all dies, so that they form
+/// one row.
 fn dies_by_channel(run: &Summary) -> usize {
     let (dies, channels) = (run.die_utilisation.len(), run.channel_utilisation.len());
     let even = channels > 0 && dies.is_multiple_of(channels) && channels <= MOST_ROWS;

@@ -1,15 +1,14 @@
-//! Colours of stages: each stage of a request, and each work that it waits behind, has the same colour in all
-//! charts.
+//! Colours of stages. A stage of a request, or the work that it waits for, has the same colour in all charts.
 
 use serde_json::{Value, json};
 
 use crate::report::print::colour;
 
-/// The name of the smallest parts together, where a chart has more parts than classes.
+/// Name of the smallest parts together, if a chart has more parts than classes.
 pub(super) const OTHERS: &str = "other parts";
 
-/// Stages and works by the number of their colour, counted from 1: the most common ones first, with the most
-/// distinct colours.
+/// Stages and works, in the order of their colour numbers from 1. The most common ones come first, with the
+/// most distinct colours.
 const STAGES: [&str; 33] = [
     "array",
     "bus",
@@ -46,8 +45,8 @@ const STAGES: [&str; 33] = [
     "line_wait",
 ];
 
-/// The colour scale of stages, each with its name in results and in words, and the colour numbers for a dark
-/// page; none where a name is no stage.
+/// The colour scale of `stages`, whose items are the name in results and the words for readers. Also returns
+/// the colour numbers for a dark page. `None` if a name is not a stage.
 pub fn stage_scale(stages: &[(String, String)]) -> Option<(Value, Value)> {
     let number = |name: &str| {
         let name = if name == "behind_other" { "die_wait" } else { name };

@@ -1,67 +1,67 @@
-//! The sums of charts. Each chart declares the counters of a run that equal sums over its data, and a test
-//! checks them.
+//! Sums of charts. Each chart declares which counters of a run equal which sums over its data. A test checks
+//! them.
 
 use serde_json::Value;
 
-/// A sum over the data of a chart, and the counters of the run that equal it.
+/// A sum over the data of a chart, and the counter of a run that it must equal.
 #[derive(Clone, Debug)]
 pub struct Sum {
-    /// The run, by index.
+    /// Index of the run.
     pub run: usize,
-    /// The rows that are added: those with these values in these fields; all rows of a chart whose data are
-    /// bare numbers.
+    /// The rows to add: those with these values in these fields. Empty adds all rows of a chart whose data
+    /// are plain numbers.
     pub rows: Vec<(&'static str, String)>,
-    /// The field whose values are added; none where the data are bare numbers.
+    /// The field whose values are added; `None` if the data are plain numbers.
     pub field: Option<&'static str>,
-    /// The weight of each value.
+    /// Weights of the values.
     pub weights: Weights,
-    /// The counter that it equals.
+    /// The counter that the sum must equal.
     pub counted: Counter,
-    /// The greatest relative difference. Charts have four digits of each number.
+    /// Greatest relative difference. Numbers in charts have four digits.
     pub within: f64,
 }
 
-/// The weight of each value of a sum.
+/// Weights of the values of a sum.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// One weight for all rows.
+    /// The same weight for all rows.
     Each(f64),
-    /// Row by row; rows without a value count nothing.
+    /// A weight for each row. Rows without a value do not count.
     Rows(Vec<f64>),
-    /// The increase of another field since the previous row, relative to its total.
+    /// The increase of this other field since the previous row, divided by its total increase.
     Increase(&'static str),
-    /// Not a sum, but the greatest value.
+    /// The greatest value instead of a sum.
     Greatest,
 }
 
-/// A value in the summary of a run, by JSON pointers.
+/// A value in the summary of a run; texts are JSON pointers.
 #[derive(Clone, Debug)]
 pub enum Counter {
-    /// The product of these; a list counts as the sum of its numbers.
+    /// The product of these values. A list counts as the sum of its numbers.
     Product(Vec<String>),
-    /// The greatest of these.
+    /// The greatest of these values.
     Greatest(Vec<String>),
-    /// This number, for parts of a whole.
+    /// A fixed number, for the parts of a whole.
     Exactly(f64),
 }
 
-/// The error of rounding to four digits.
+/// Relative error of rounding to four digits.
 pub(super) const DIGITS: f64 = 1e-3;
 
 impl Sum {
-    /// A sum of a field over all rows with these values.
+    /// A sum of a field over the rows with these values.
     pub(super) fn of(run: usize, field: &'static str, rows: &[(&'static str, &str)]) -> Self {
         let rows = rows.iter().map(|(field, value)| (*field, (*value).to_owned())).collect();
         let (weights, counted) = (Weights::Each(1.0), Counter::Exactly(f64::NAN));
         Self { run, rows, field: Some(field), weights, counted, within: DIGITS }
     }
 
-    /// The sum with these weights.
+    /// Sets the weights.
     pub(super) fn with_weights(self, weights: Weights) -> Self {
         Self { weights, ..self }
     }
 
-    /// The sum that equals the product of these counters.
+    /// Sets the counter to the product of these values.
     pub(super) fn equal_to<const N: usize>(self, pointers: [impl Into<String>; N]) -> Self {
         Self { counted: Counter::Product(pointers.map(Into::into).into()), ..self }
     }
@@ -88,7 +88,7 @@ impl Sum {
         }
     }
 
-    /// The value counted by the run, from its summary as JSON.
+    /// The value of the counter, from the summary of the run as JSON.
     pub fn counted(&self, summary: &Value) -> f64 {
         let at = |pointer: &String| summary.pointer(pointer).map_or(f64::NAN, amount);
         match &self.counted {
@@ -99,7 +99,7 @@ impl Sum {
     }
 }
 
-/// A number, or the sum of the numbers of a list; for a list of points, of their values.
+/// A number, or the sum of a list. The items of a list are numbers, or points whose values are added.
 fn amount(value: &Value) -> f64 {
     match value {
         Value::Array(all) => all.iter().map(|one| one.get(1).map_or_else(|| amount(one), amount)).sum(),

@@ -1,4 +1,4 @@
-//! Chart of the tail attribution: latency breakdown by percentile.
+//! Chart of the tail attribution: the latency breakdown by percentile.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use super::sums::Sum;
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
-/// The most classes of a chart. Chosen: longer legends are not read.
+/// Greatest number of classes of a chart. Chosen: nobody reads longer legends.
 const CLASSES: usize = 20;
 
-/// A bar for each range of percentiles, with parts of its mean latency. Bars have equal length, since the
-/// ranges differ by powers of ten.
+/// Chart with a bar for each range of percentiles, divided into the parts of its mean latency. All bars have
+/// the same length, because the latencies of the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
     let (mut captions, mut sums) = (Vec::new(), Vec::new());
@@ -65,8 +65,8 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(sums))
 }
 
-/// The parts in these cells in order, each with its name and its words; the smallest beyond the limit of
-/// classes become one.
+/// The parts in these cells, in order, each with its name and its words. The smallest parts beyond the limit
+/// of classes are added up to one part.
 fn parts_of(rows: &mut [Value]) -> Vec<(String, String)> {
     let of_part = |rows: &[Value], part: &str| -> f64 {
         let own = rows.iter().filter(|row| row["part"] == *part);

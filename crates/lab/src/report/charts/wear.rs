@@ -1,4 +1,4 @@
-//! Charts of the wear of the blocks.
+//! Charts of block wear.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::parts::part_of;
 use super::sums::{Counter, DIGITS, Sum, Weights};
 use crate::summary::{PoolUse, Summary};
 
-/// The distribution of erases over blocks.
+/// Chart of the distribution of erases over blocks.
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
     let width = bar_width(most);
@@ -33,7 +33,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     });
     let mut mark = json!("bar");
     if runs.are_several() {
-        // Bars would hide each other.
+        // Lines, because bars of several runs would hide each other.
         encoding["color"] = runs.colour();
         encoding["x"]["bin"] = Value::Null;
         mark = json!({ "type": "line", "interpolate": "step-after" });
@@ -50,7 +50,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(shares(runs)))
 }
 
-/// The shares of all blocks sum up to one.
+/// The shares of all blocks add up to one.
 fn shares(runs: &Runs<'_>) -> Vec<Sum> {
     let has_blocks = runs.iter().enumerate().filter(|(_, (run, _))| !run.wear.erases.is_empty());
     let of_run =
@@ -58,11 +58,11 @@ fn shares(runs: &Runs<'_>) -> Vec<Sum> {
     has_blocks.map(of_run).collect()
 }
 
-/// The most cells of a map: chosen, the resolution of a screen.
+/// Greatest number of columns of a map. Chosen: the resolution of a screen.
 const MOST_COLUMNS: usize = 192;
 const MOST_ROWS: usize = 64;
 
-/// Maps of the erases of each block: one for each pool, whose dies differ in their number of blocks.
+/// Maps of the erases of each block. Each pool has a map, because pools differ in their blocks per die.
 pub fn maps(runs: &Runs<'_>, index: usize) -> Vec<Chart> {
     let run = &runs.all[index];
     let mut values = &run.wear.erases[..];
@@ -87,7 +87,7 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         rows: Vec::new(),
         field: None,
         weights: Weights::Rows(grid.blocks().into_iter().map(f64::from).collect()),
-        // The map of one of several pools has a part of the list.
+        // With several pools, the map of one pool covers a part of the list.
         counted: match &part {
             None => Counter::Product(vec!["/wear/erases".into()]),
             Some(_) => Counter::Exactly(erases.iter().sum()),
@@ -131,16 +131,16 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("a {one}") } else { format!("{count} {many}") }
 }
 
-/// The layout of the blocks of a device on the map.
+/// The layout of a device's blocks on the map.
 struct Grid {
     columns: usize,
     rows: usize,
-    /// Neighbouring blocks in a cell, which shows their mean.
+    /// Number of neighbouring blocks in a cell, which shows their mean.
     blocks_a_cell: usize,
-    /// Neighbouring dies in a row.
+    /// Number of neighbouring dies in a row.
     dies_a_row: usize,
     blocks_a_die: usize,
-    /// Blocks of all dies.
+    /// Number of blocks of all dies.
     all: usize,
 }
 
@@ -154,7 +154,7 @@ impl Grid {
         Self { columns, rows, blocks_a_cell, dies_a_row, blocks_a_die, all: blocks }
     }
 
-    /// The number of blocks of each cell, row by row.
+    /// Number of blocks in each cell, row by row.
     fn blocks(&self) -> Vec<u32> {
         let mut counts = vec![0; self.columns * self.rows];
         for block in 0..self.all {
@@ -164,13 +164,13 @@ impl Grid {
         counts
     }
 
-    /// The cell of a block.
+    /// Index of the cell of a block.
     fn cell(&self, block: usize) -> usize {
         let (die, block) = (block / self.blocks_a_die, block % self.blocks_a_die);
         die / self.dies_a_row * self.columns + block / self.blocks_a_cell
     }
 
-    /// The mean erases of each cell, row by row.
+    /// Mean erases of each cell, row by row.
     fn cells(&self, erases: &[f64]) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u32); self.columns * self.rows];
         for (block, erases) in erases.iter().enumerate() {
@@ -186,7 +186,7 @@ fn greatest(run: &Summary) -> f64 {
     run.wear.erases.iter().copied().fold(0.0, f64::max)
 }
 
-/// A width of bars of 1, 2 or 5 times a power of ten, for at most forty bars.
+/// The width of a bar, about 1, 2 or 5 times a power of ten, for at most forty bars.
 fn bar_width(most: f64) -> f64 {
     let mut width = 1.0;
     for step in [2.0, 2.5, 2.0].into_iter().cycle() {

@@ -1,4 +1,4 @@
-//! Forged snapshots: states that no device wrote, with valid checksums.
+//! Forged snapshots: their checksums are valid, but no device wrote their states.
 
 mod kinds;
 
@@ -16,7 +16,7 @@ fn state_of(path: &Path) -> Vec<u8> {
     state
 }
 
-/// Writes a snapshot with the head of the one at `like`, and this state.
+/// Writes a snapshot to `path` with this state, and with the head of the snapshot at `like`.
 fn forge(like: &Path, state: impl Read, path: &Path) {
     let head = Snapshot::open(like).expect("it was just made").head;
     let mut to = std::fs::File::create(path).expect("the directory can be written");
@@ -35,7 +35,7 @@ fn restored(path: &Path) -> Result<(wordline_ssd::Device, Agenda)> {
     Snapshot::open(path)?.restore(device(&[]).ssd().expect("an SSD"))
 }
 
-/// The position of the first byte of a list in a state, after its name and its length.
+/// Position of the first byte of a list in a state, after the list's name and length.
 fn list(state: &[u8], name: &str) -> usize {
     let field = [&[name.len() as u8], name.as_bytes()].concat();
     let at = state.windows(field.len()).position(|bytes| bytes == field).expect("the field is there");
@@ -46,7 +46,7 @@ fn list(state: &[u8], name: &str) -> usize {
 fn a_state_that_claims_to_be_endless_takes_no_memory() {
     let (folder, path) = made();
     let forged = folder.path().join("forged.snap");
-    // The first field is the agenda; its length says a tebibyte, and a gibibyte of zeros follows.
+    // The first field is the agenda. Its forged length is a tebibyte, and a gibibyte of zeros follows.
     let mut begin = state_of(&path)[..7].to_vec();
     begin.extend((1u64 << 40).to_le_bytes());
     forge(&path, begin.chain(io::repeat(0).take(1 << 30)), &forged);
@@ -70,7 +70,7 @@ fn a_state_whose_fields_do_not_go_together_is_refused() {
         restored(&forged).err().map(|error| error.to_string())
     };
     assert_eq!(refused(&[]), None, "as it was");
-    // The lowest bytes of the numbers of the list come first, in one sequence.
+    // A list stores the lowest bytes of all its numbers first.
     for (name, at) in [("is_valid", 40), ("row_valid", 0), ("good", 0), ("known", 100)] {
         let error = refused(&[(list(&state, name) + at, 1)]).expect(name);
         assert!(

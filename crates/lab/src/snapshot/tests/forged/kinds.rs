@@ -1,5 +1,5 @@
-//! Changed bits in the states of devices of every kind: a state is refused, or the device continues with it,
-//! also over a power cut, and no check of the simulation fails.
+//! Changed bits in the states of devices of every kind. A changed state must be refused, or the device must
+//! continue with it, even across a power cut. No check of the simulation may fail.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,8 +13,7 @@ use crate::trace::{Op, Request};
 use wordline_kernel::{Bytes, Stream};
 use wordline_ssd::SECTOR;
 
-/// A kind of device, as in `tests/golden/devices.toml`: name, preset, settings that make it small, and
-/// settings.
+/// A kind of device, as in `tests/golden/devices.toml`: name, preset, and settings.
 struct Kind {
     name: &'static str,
     preset: &'static str,
@@ -41,7 +40,7 @@ const MANAGED: &[&str] = &[
     "spread=programs",
 ];
 
-/// The settings of the golden devices, which are chosen as small as the feature allows.
+/// The settings of the golden devices, which are as small as the feature allows.
 const KINDS: [Kind; 12] = [
     Kind {
         name: "map of pages",
@@ -156,7 +155,8 @@ impl Kind {
     }
 }
 
-/// Runs the requests of a golden load, with a flush after every twentieth and a power cut in between.
+/// Runs the requests of a golden workload, with a flush after every twentieth request and a power cut in
+/// between.
 fn go(device: &Device, requests: u64, options: RunOptions) -> Result<Summary> {
     let whole = device.configured.shape().sector_size > SECTOR;
     let name = if whole { "bursts" } else { "all" };
@@ -177,8 +177,8 @@ fn go(device: &Device, requests: u64, options: RunOptions) -> Result<Summary> {
     crate::run::run_job(job, &mut Unobserved)
 }
 
-/// The fields of a state: the bytes between the length of one and the name of the next, as far as names can
-/// be recognised.
+/// The fields of a state, as far as their names can be recognised. The bytes of a field lie between its
+/// length and the name of the next field.
 fn fields(state: &[u8]) -> Vec<(String, Range<usize>)> {
     let is_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_' || byte.is_ascii_digit();
     let named = (0..state.len()).filter_map(|begin| {
@@ -193,8 +193,8 @@ fn fields(state: &[u8]) -> Vec<(String, Range<usize>)> {
     bodies.filter(|(_, body)| !body.is_empty()).collect()
 }
 
-/// A bit of a state, with the name of its field: from any byte, or from any field, so that short fields are
-/// covered.
+/// A random bit of a state, with the name of its field. Half of the draws begin with a random byte, half with
+/// a random field, so that short fields are covered.
 fn bit(fields: &[(String, Range<usize>)], n: u64, random: &mut Stream) -> (String, usize, u8) {
     let (name, body) = match n.is_multiple_of(2) {
         true => &fields[random.below(fields.len() as u64) as usize],
@@ -213,12 +213,12 @@ fn bit(fields: &[(String, Range<usize>)], n: u64, random: &mut Stream) -> (Strin
     (name.clone(), at, 1 << random.below(8))
 }
 
-/// Bits changed for each kind, and how many of all may end in a failed check: as many as time allows, or more
-/// with `WORDLINE_LONG`. The remaining one is in the readers of blocks, where a member of an array continues
-/// on its own.
+/// For the short and the long (`WORDLINE_LONG`) test: the number of bits changed for each kind of device, and
+/// the number of changes that may end in a failed check. The one known failure is in the readers of blocks,
+/// where a member of an array continues on its own.
 const BITS: [(u64, usize); 2] = [(4, 0), (130, 1)];
 
-/// Failures of the states of a kind of device, by field.
+/// The changed bits after which a check failed, by field, for a kind of device.
 fn wrong_of(kind: &Kind, bits: u64) -> Vec<String> {
     let (device, folder) = (kind.device(), tempfile::tempdir().expect("a temporary directory"));
     let (path, forged) = (folder.path().join("worked.snap"), folder.path().join("forged.snap"));
@@ -250,7 +250,7 @@ fn wrong_of(kind: &Kind, bits: u64) -> Vec<String> {
     wrong.into_keys().collect()
 }
 
-/// Some two seconds: twelve devices are brought to their steady state.
+/// The test takes about two seconds, because twelve devices are brought to their steady state.
 #[test]
 fn a_device_of_any_kind_refuses_a_state_with_a_bit_changed_or_goes_on_with_it() {
     let (bits, may_be_left) = BITS[usize::from(std::env::var_os("WORDLINE_LONG").is_some())];
