@@ -130,8 +130,8 @@ type Counter = (String, String, String);
 
 impl Kind {
     /// Whether the class has the method of this decision.
-    pub fn has(&self, answer: Decision) -> bool {
-        self.answers.contains(&answer)
+    pub fn has(&self, decision: Decision) -> bool {
+        self.decisions.contains(&decision)
     }
 }
 

@@ -56,25 +56,26 @@ impl LogBuilder {
     }
 
     /// Adds completions.
-    pub fn add(&mut self, answers: &[CompletedRequest]) {
+    pub fn add(&mut self, completions: &[CompletedRequest]) {
         // A log that begins with the measurement leaves out requests that were submitted before.
-        let begun = |answer: &&CompletedRequest| answer.latency.ps() <= answer.time.ps();
-        let answers: Vec<CompletedRequest> = answers.iter().filter(begun).copied().collect();
-        if answers.is_empty() {
+        let begun = |completion: &&CompletedRequest| completion.latency.ps() <= completion.time.ps();
+        let completions: Vec<CompletedRequest> = completions.iter().filter(begun).copied().collect();
+        if completions.is_empty() {
             return;
         }
         let long = |of: fn(&CompletedRequest) -> u64| -> ArrayRef {
-            Arc::new(Int64Array::from_iter_values(decisions.iter().map(|decision| of(decision) as i64)))
+            Arc::new(Int64Array::from_iter_values(completions.iter().map(|completion| of(completion) as i64)))
         };
-        let numbers = Int8Array::from_iter_values(decisions.iter().map(|decision| decision.operation as i8));
+        let numbers =
+            Int8Array::from_iter_values(completions.iter().map(|completion| completion.operation as i8));
         let operations = DictionaryArray::<Int8Type>::new(numbers, Arc::clone(&self.operations));
-        let failed = BooleanArray::from_iter(decisions.iter().map(|decision| Some(decision.failed)));
+        let failed = BooleanArray::from_iter(completions.iter().map(|completion| Some(completion.failed)));
         let columns: Vec<ArrayRef> = vec![
-            long(|decision| decision.time.ps() - decision.latency.ps()),
-            long(|decision| decision.latency.ps()),
+            long(|completion| completion.time.ps() - completion.latency.ps()),
+            long(|completion| completion.latency.ps()),
             Arc::new(operations),
-            long(|decision| decision.offset.0 / SECTOR.0),
-            long(|decision| decision.size.0 / SECTOR.0),
+            long(|completion| completion.offset.0 / SECTOR.0),
+            long(|completion| completion.size.0 / SECTOR.0),
             Arc::new(failed),
         ];
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);

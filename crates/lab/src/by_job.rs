@@ -28,7 +28,7 @@ impl JobMeasurements {
     }
 
     /// Counts a completed request of a job. `now` counts from the beginning of the run.
-    pub fn completed(&mut self, job: u16, answer: &Completion, now: Instant) {
+    pub fn completed(&mut self, job: u16, completion: &Completion, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
         job.failed += u64::from(completion.failed);
@@ -36,7 +36,7 @@ impl JobMeasurements {
         let [first, _] = job.span.unwrap_or([submitted, now]);
         job.span = Some([first.min(submitted), now]);
         // Reads and writes are the first two variants of `Operation`.
-        let kind = answer.command.operation as usize;
+        let kind = completion.command.operation as usize;
         if let Some(histogram) = job.latency.get_mut(kind) {
             histogram.record(completion.latency);
             job.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };

@@ -104,8 +104,8 @@ impl Log {
     }
 
     /// Adds a request that completed at `now`.
-    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
-        self.rows.push((*answer, now));
+    pub fn add(&mut self, completion: &Completion, now: Instant) -> Result<()> {
+        self.rows.push((*completion, now));
         if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
     }
 

@@ -42,8 +42,8 @@ impl Record {
     }
 
     /// Adds a completion at `now`, which counts from the beginning of the run.
-    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
-        let Completion { command, latency, failed } = *answer;
+    pub fn add(&mut self, completion: &Completion, now: Instant) -> Result<()> {
+        let Completion { command, latency, failed } = *completion;
         if let Some(kept) = &mut self.kept {
             kept.push(CompletedRequest {
                 number: command.tag,
@@ -57,7 +57,7 @@ impl Record {
         }
         match &mut self.log {
             // A log that begins with the measurement leaves out requests that were submitted before.
-            Some(log) if latency <= now - Instant::ZERO => log.add(answer, now),
+            Some(log) if latency <= now - Instant::ZERO => log.add(completion, now),
             _ => Ok(()),
         }
     }

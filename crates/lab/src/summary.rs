@@ -158,7 +158,7 @@ pub enum Bound {
     /// The link to the host.
     Link,
     /// Garbage collection: the arrays work for it, or commands wait for it.
-    Cleaning,
+    GarbageCollection,
     /// The host: it does not demand more.
     Host,
     /// The run alone does not show the bottleneck.
@@ -177,7 +177,7 @@ pub struct Verdict {
     /// Mean utilisation of all parts of this kind.
     pub mean_busy: f64,
     /// Fraction of the arrays' busy time that garbage collection took; null if the arrays were idle.
-    pub cleaning: Option<f64>,
+    pub gc: Option<f64>,
     /// The stage in which requests spent most of their time, named as in `time`; null if none is recorded.
     pub stage: Option<String>,
     /// Fraction of the requests' total time spent in this stage.

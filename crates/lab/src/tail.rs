@@ -125,7 +125,7 @@ pub struct SlowRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
     /// Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`,
-    /// `erase` or `scan`. Relocations have two names each, such as `cleaning_read` and `cleaning_program`;
+    /// `erase` or `scan`. Relocations have two names each, such as `gc_read` and `gc_program`;
     /// the first word is `cleaning` (GC), `folding`, `levelling` or `vacating`.
     pub work: String,
     /// Number of its device in an array; left out for other devices.

@@ -24,7 +24,7 @@ const SLC: &str = "part.timing.slc={ read = '20us', program = '100us', erase = '
 
 /// Each feature with its settings. Two features that set one key to different values cannot be combined.
 fn features() -> Vec<(&'static str, String)> {
-    let answering = |seam: &str| format!("designs='answering';design.answering.seams=['{seam}']");
+    let scripted = |seam: &str| format!("designs='scripted';design.scripted.decisions=['{seam}']");
     let mut all = vec![
         ("several pools", POOLS.to_owned()),
         ("whole units", format!("{POOLS};ftl.mapping.whole_units=true")),
@@ -64,7 +64,7 @@ fn features() -> Vec<(&'static str, String)> {
         ("a design that relocates", "relocate"),
         ("a design that coalesces", "coalesce"),
     ];
-    all.extend(designs.map(|(name, seam)| (name, answering(seam))));
+    all.extend(designs.map(|(name, seam)| (name, scripted(seam))));
     all
 }
 
@@ -100,7 +100,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
         all.push(format!("{DESIGNS}[{}]", designs.join(", ")));
     }
     if designs.contains(&"'centaur'") && all.iter().any(|setting| setting.contains("'coalesce'")) {
-        all.push("decides.coalesce='answering'".into());
+        all.push("decides.coalesce='scripted'".into());
     }
     Some(all)
 }

@@ -203,11 +203,11 @@ fn blocks_in_slc_mode_of_a_pool_without_a_stream_for_them_are_refused() {
 /// key.
 #[test]
 fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
-    let victims = "designs=['answering'];design.answering.seams=['victim']";
+    let victims = "designs=['scripted'];design.scripted.decisions=['victim']";
     let refused = |settings: &str| device(settings, true).expect_err(settings).to_string();
     let usual = refused(&format!("{victims};ftl.gc.victim.policy=greedy"));
-    let wanted = "--set ftl.gc.victim.policy: found \"greedy\", wanted the key left out, or designs without answering, which \
-        decisions `victim` in place of the policy";
+    let wanted = "--set ftl.gc.victim.policy: found \"greedy\", wanted the key left out, or designs without scripted, which \
+        decides `victim` in place of the policy";
     assert_eq!(usual.trim(), wanted);
     let text = device(victims, true).expect("it is sound").text;
     let load = |text: &str, set: &[&str]| {
@@ -220,7 +220,7 @@ fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
     let error = load(&other, &[]).expect_err("a policy that is not asked").to_string();
     assert!(error.contains("ftl.gc.victim.policy: found \"fifo\""), "{error}");
     load(&text, &["ftl.gc.victim.policy=greedy"]).expect_err("set on top of the file");
-    load(&text, &["design.answering.seams=['fail']", "ftl.gc.victim.policy=greedy"])
+    load(&text, &["design.scripted.decisions=['fail']", "ftl.gc.victim.policy=greedy"])
         .expect("it is asked again");
 }
 
@@ -228,7 +228,7 @@ fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
 fn a_policy_of_a_layer_below_goes_where_a_design_takes_its_place() {
     let registry = registry();
     let text = device("ftl.gc.victim.policy=fifo", true).expect("it is sound").text;
-    let set = ["designs=['answering']", "design.answering.seams=['victim']"].map(String::from);
+    let set = ["designs=['scripted']", "design.scripted.decisions=['victim']"].map(String::from);
     let one =
         Device::of_text(&registry, ("below.toml", "tiny"), &text, &set).expect("the file knew of no design");
     assert_eq!(one.ssd().expect("an SSD").config.file.ftl.gc.victim, Default::default());

@@ -75,7 +75,7 @@ fn router(combination: &Combination, pools: usize) -> Option<IneffectiveKey> {
 fn idle(key: String, seam: ExtensionPoint, designs: &[&str]) -> IneffectiveKey {
     let mut names = designs.to_vec();
     names.dedup();
-    let (names, verb) = (names.join(" and "), if names.len() > 1 { "answer" } else { "answers" });
+    let (names, verb) = (names.join(" and "), if names.len() > 1 { "decide" } else { "decides" });
     let wanted = format!(
         "the key left out, or {DESIGNS} without {names}, which {verb} `{seam}` in place of the policy"
     );

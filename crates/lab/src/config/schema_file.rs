@@ -54,7 +54,7 @@ pub fn file(registry: &Registry) -> Json {
 }
 
 /// The description of the key that selects the device type.
-pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
+pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Default: `ssd`.";
 
 /// Lets the key `part` of a table also be a name.
 fn with_named_part(schema: &mut Json) {

@@ -12,7 +12,7 @@ use wordline_ssd::{Config, Design};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
-    seams: Vec<ExtensionPoint>,
+    decisions: Vec<ExtensionPoint>,
     /// The pool in which its host stream is in SLC mode.
     slc: Option<u8>,
     /// The pool in which its host stream is in MLC mode.
@@ -34,23 +34,23 @@ impl Design for ScriptedDesign {
     }
 
     fn needs(&self) -> Needs {
-        let File { seams, slc, two_bit, again } = &self.settings;
+        let File { decisions, slc, two_bit, again } = &self.settings;
         let of_two_bits = if *again > 0 { CellMode::Reprogrammed(*again) } else { CellMode::Mlc };
         let in_modes = [(slc, CellMode::Slc), (two_bit, of_two_bits)];
         let in_mode = |(pool, mode): (&Option<u8>, CellMode)| {
             Some(WriteStream { mode, ..WriteStream::native("host", (*pool)?) })
         };
         let mut streams: Vec<WriteStream> = in_modes.into_iter().filter_map(in_mode).collect();
-        if seams.contains(&ExtensionPoint::Stream) && streams.iter().all(|stream| stream.pool != 0) {
+        if decisions.contains(&ExtensionPoint::Stream) && streams.iter().all(|stream| stream.pool != 0) {
             streams.insert(0, WriteStream::native("host", 0));
         }
-        Needs { streams, gc_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(seams) }
+        Needs { streams, gc_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(decisions) }
     }
 }
 
 impl DesignType for ScriptedDesign {
-    const NAME: &'static str = "answering";
-    const DESCRIPTION: &'static str = "Answers what it is told to.";
+    const NAME: &'static str = "scripted";
+    const DESCRIPTION: &'static str = "Takes part in the decisions that its settings name.";
 
     type File = File;
 

@@ -15,17 +15,17 @@ pub enum Origin {
     Line(Rc<str>, usize),
     /// An argument `--set key=value`, with its key.
     Set(Rc<str>),
-    /// A layer of a device with several layers: its name in messages, and its height. The name is empty if
-    /// the key suffices. Built-in layers have height 0.
+    /// A layer of a device made of several: its name in messages, empty where the key suffices, and its
+    /// height, from 0 for built-in layers.
     Layer(Rc<str>, u8),
 }
 
 /// A value and its origin.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The origin of the value; for a table, of its beginning.
+    /// The origin; for a table, of its beginning.
     pub origin: Origin,
-    /// The value as written.
+    /// The value, as written.
     pub value: Value,
 }
 
@@ -38,9 +38,9 @@ pub enum Value {
     Array(Vec<Node>),
     /// `"text"`.
     Text(String),
-    /// An integer. TOML integers are limited to signed 64 bits.
+    /// A whole number; TOML ends at 64 bits with a sign.
     Integer(i64),
-    /// A number that is not an integer.
+    /// Any other number.
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
@@ -55,10 +55,10 @@ pub type Table = BTreeMap<String, Node>;
 pub const TAG: &str = "policy";
 
 impl Origin {
-    /// The height of a user's files.
+    /// The height of files of a user.
     pub const OF_USER: u8 = 1;
 
-    /// `key` with its origin in front, as in complaints.
+    /// `key` after its origin, as in complaints.
     pub fn label(&self, key: &str) -> String {
         match self {
             Self::Line(source, line) if key.is_empty() => format!("{source}:{line}"),
@@ -70,7 +70,7 @@ impl Origin {
         }
     }
 
-    /// The height of the layer: 0 for built-in layers, then user files, then arguments.
+    /// The height of its layer: 0 for built-in ones, then files of the user, then arguments.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Set(_) => 2,
@@ -82,8 +82,8 @@ impl Origin {
         }
     }
 
-    /// Whether a value of this origin may change the device that a value from `other` was written for. It may
-    /// if its layer is higher, or is another layer of the same height.
+    /// Whether a value of this origin may change the device that a value at `other` was meant for: from a
+    /// higher layer, or from another layer of the same height.
     pub fn can_override(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Layer(one, rank), Self::Layer(other, as_high)) if rank == as_high => one != other,
@@ -92,14 +92,13 @@ impl Origin {
     }
 }
 
-/// Whether two spellings name one value: `pools.0.part` and `pools[0].part`.
+/// Whether two spellings name the same value: `pools.0.part` and `pools[0].part`.
 fn is_same_key(one: &str, other: &str) -> bool {
     let parts = |key| str::split(key, ['.', '[', ']']).filter(|part| !part.is_empty());
     parts(one).eq(parts(other))
 }
 
-/// Parses the document `text` from the source `name`. The error lists every syntax error with line and
-/// column.
+/// Parses the document `text` of the source `name`; the error lists every syntax error with line and column.
 pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut wrong = Complaints::default();
@@ -120,7 +119,7 @@ pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
     Ok(lines.table(table.span().start, table.get_ref()))
 }
 
-/// The value of an argument `--set key=value`: TOML if it parses, otherwise the text itself.
+/// The value of an argument `--set key=value`: TOML if it parses, else the text itself.
 pub fn parse_argument(key: &str, text: &str) -> Node {
     let origin = Origin::Set(key.into());
     let mut node = match DeValue::parse(text) {
@@ -131,7 +130,7 @@ pub fn parse_argument(key: &str, text: &str) -> Node {
     node
 }
 
-/// Line and column, from 1, of a byte of `text`.
+/// Line and column of a byte of `text`, counted from 1.
 fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -178,7 +177,7 @@ impl Lines<'_> {
 }
 
 impl Node {
-    /// Converts the TOML value at `path` to a tree; `origin` returns the origin of a path.
+    /// The tree of a TOML value at `path`; `origin` returns the origin of a path.
     pub fn of(value: &toml::Value, path: &str, origin: &dyn Fn(&str) -> Origin) -> Self {
         let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         let child = |key: &str, value: &toml::Value| Self::of(value, &inner(key), origin);
@@ -222,8 +221,8 @@ impl Node {
         }
     }
 
-    /// Merges `over` on top of this tree. Tables are merged key by key, other values are replaced. A table
-    /// with another policy is replaced whole, because its keys belong to the policy.
+    /// Merges `over` on top: tables key by key, other values by replacement. A table with another policy
+    /// replaces the table below it, whose keys belong to that policy.
     pub fn overlay(&mut self, over: Self) {
         let other_policy = over.tag().is_some() && over.tag() != self.tag();
         match (&mut self.value, over.value) {
@@ -241,9 +240,9 @@ impl Node {
         }
     }
 
-    /// Turns tables with numbers as keys into lists. Arguments such as `pools.0.part` create such tables. The
-    /// result has the items of the list at the same path in `below`, with the keys of the table merged into
-    /// the numbered items. A number selects an existing item, or the one after the last.
+    /// Turns tables with numbers as keys, which arguments such as `pools.0.part` build, into lists: the items
+    /// of the list at the same path of `below`, with the keys of the table merged into some of them. A number
+    /// selects an existing item, or the one after the last.
     pub fn resolve_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
         let Some(members) = self.members_mut() else { return };
         for (key, node) in members.iter_mut() {
@@ -279,13 +278,13 @@ impl Node {
         self.value = Value::Array(items);
     }
 
-    /// The value of a key, or the list item with that number.
+    /// The value of a key, or the item of a list with that number.
     pub fn child(&self, key: &str) -> Option<&Self> {
         self.members().map_or_else(|| self.item(key), |members| members.get(key))
     }
 
-    /// The value at a path of keys, such as `ftl.gc.victim`. `pools.0.frontier` is a key in the first item of
-    /// a list.
+    /// The value at a path of keys, such as `ftl.gc.victim`, or `pools.0.frontier` in the first item of a
+    /// list.
     pub fn at(&self, key: &str) -> Option<&Self> {
         key.split('.').try_fold(self, |node, key| node.child(key))
     }
@@ -307,8 +306,8 @@ impl Node {
         }
     }
 
-    /// The origin of the value at `path`, such as `faults[0].nth`, and true. If the value is missing, the
-    /// origin of the innermost table around it, and false.
+    /// The origin of the value at `path`, such as `faults[0].nth`, and true; or the origin of the innermost
+    /// table on the path, and false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
         let mut at = self;
         for key in path.split(['.', '[']) {
@@ -324,7 +323,7 @@ impl Node {
         (&at.origin, true)
     }
 
-    /// The list item whose index is the text `number`.
+    /// The item of a list at the index that `number` spells.
     fn item(&self, number: &str) -> Option<&Self> {
         if let Value::Array(items) = &self.value { items.get(number.parse::<usize>().ok()?) } else { None }
     }
@@ -339,7 +338,25 @@ impl Node {
     }
 }
 
-/// The value as complaints show it: short, on one line.
+impl Value {
+    /// The value without origins, as serde reads it. All files are read from one type, so that their code is
+    /// compiled once.
+    pub fn to_toml(&self) -> toml::Value {
+        match self {
+            Self::Table(members) => {
+                let members = members.iter().map(|(key, node)| (key.clone(), node.value.to_toml()));
+                toml::Value::Table(members.collect())
+            }
+            Self::Array(items) => toml::Value::Array(items.iter().map(|node| node.value.to_toml()).collect()),
+            Self::Text(text) | Self::Other(text) => toml::Value::String(text.clone()),
+            Self::Integer(number) => toml::Value::Integer(*number),
+            Self::Float(number) => toml::Value::Float(*number),
+            Self::Boolean(truth) => toml::Value::Boolean(*truth),
+        }
+    }
+}
+
+/// The value in a complaint: short, on one line.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -355,55 +372,5 @@ impl fmt::Display for Value {
             Self::Boolean(truth) => write!(out, "{truth}"),
             Self::Other(text) => out.write_str(text),
         }
-    }
-}
-
-/// Lets serde read the tree.
-impl<'de> IntoDeserializer<'de, toml::de::Error> for Value {
-    type Deserializer = ValueDeserializer;
-    fn into_deserializer(self) -> ValueDeserializer {
-        ValueDeserializer(self)
-    }
-}
-
-/// Reads a [`Value`] with serde.
-pub struct ValueDeserializer(Value);
-
-impl<'de> serde::Deserializer<'de> for ValueDeserializer {
-    type Error = toml::de::Error;
-
-    fn deserialize_any<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self.0 {
-            Value::Table(members) => visitor
-                .visit_map(MapDeserializer::new(members.into_iter().map(|(key, node)| (key, node.value)))),
-            Value::Array(items) => {
-                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|node| node.value)))
-            }
-            Value::Text(text) | Value::Other(text) => visitor.visit_string(text),
-            Value::Integer(number) => visitor.visit_i64(number),
-            Value::Float(number) => visitor.visit_f64(number),
-            Value::Boolean(truth) => visitor.visit_bool(truth),
-        }
-    }
-
-    fn deserialize_option<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_enum<V: serde::de::Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        match self.0 {
-            Value::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            other => Err(serde::de::Error::custom(format!("found {other}, wanted a name"))),
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

@@ -1,4 +1,4 @@
-//! Evidence for the bottleneck of a run: utilisation of the parts of the device, and the latency breakdown.
+//! Evidence of a run for its bottleneck: utilisation of the parts of the device, and the latency breakdown.
 
 use wordline_host::Pace;
 use wordline_kernel::Duration;
@@ -7,18 +7,18 @@ use wordline_ssd::metrics::Detail;
 
 use crate::summary::{Bound, Summary};
 
-/// Utilisation of the parts of one kind, as fractions of a run.
+/// Utilisation of the parts of a kind, as fractions of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Utilisation of the busiest part.
+    /// The busiest.
     pub most: f64,
-    /// Mean utilisation of the parts.
+    /// The mean.
     pub mean: f64,
 }
 
 impl Part {
-    /// The utilisation from the fractions of all parts. `factor` scales it to the time in which the host is
-    /// active. `None` without parts.
+    /// The utilisation from these fractions, scaled to the time in which the host is active; none without
+    /// parts.
     fn of(fractions: &[f64], factor: f64) -> Option<Self> {
         let mean = fractions.iter().sum::<f64>() / fractions.len().max(1) as f64;
         let most = fractions.iter().copied().fold(0.0, f64::max);
@@ -27,13 +27,13 @@ impl Part {
     }
 }
 
-/// Shares of the time in which dies cannot accept another command, because they work or wait for the bus.
+/// Shares of the time in which dies cannot accept another command, as they work or wait for the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DieTimeShares {
     pub sensing: f64,
     pub programming: f64,
     pub erasing: f64,
-    /// Time on the bus, including waits for the bus.
+    /// Including waits for the bus.
     pub bus: f64,
 }
 
@@ -50,32 +50,31 @@ impl DieTimeShares {
         }
     }
 
-    /// The array operation with the greatest share, and this share.
+    /// The array work that took longest, and its share.
     pub fn longest(&self) -> (&'static str, f64) {
         let work = [("sensing", self.sensing), ("programming", self.programming), ("erasing", self.erasing)];
         work.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
     }
 }
 
-/// The latency breakdown, as shares of the mean latency.
+/// The latency breakdown, by shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
-    /// Mean latency of a request, in seconds.
+    /// The mean time of a request, in seconds.
     pub mean_seconds: f64,
-    /// Share of waits for limited resources: a slot in the device, buffer space, garbage collection, a
-    /// stripe.
+    /// Waits for limited resources: a slot in the device, room in the buffer, garbage collection, a stripe.
     pub blocked: f64,
-    /// Share of everything except waits for dies: an upper limit of the service time.
+    /// Everything except waits for dies: the upper limit of service.
     pub service: f64,
-    /// Greatest share of a single stage that serves requests, including waits that count in it.
+    /// The greatest share of a stage that serves requests, including waits counted in it.
     pub longest_service: f64,
 }
 
-/// Stages that serve requests. Some of them include waits.
+/// Stages that serve requests, though requests may wait in them as well.
 const SERVING: [&str; 7] = ["link", "controller", "mapping", "bus", "array", "decoding", "retries"];
 
 impl Stages {
-    /// The shares of a run; `None` without a latency breakdown.
+    /// None without a latency breakdown.
     fn of(run: &Summary) -> Option<Self> {
         let (reads, writes) = (run.host.reads as f64, run.host.writes as f64);
         let time = |read_us: f64, write_us: f64| read_us * reads + write_us * writes;
@@ -101,24 +100,24 @@ impl Stages {
 /// All the evidence of a run.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Utilisation of dies: time with a command in the array or on the bus. Waits for the bus do not count.
+    /// Dies with a command in the array or on the bus, without waits for the bus.
     pub dies: Option<Part>,
-    /// Mean fraction of time in which a die cannot accept another command, including waits for the bus.
+    /// The mean fraction of time in which a die cannot accept another command, with waits for the bus.
     pub held: f64,
     pub buses: Option<Part>,
     pub link: Option<Part>,
     pub die_time: DieTimeShares,
-    /// Fraction of the arrays' busy time that garbage collection took; `None` if the arrays were idle.
-    pub cleaning: Option<f64>,
-    /// Fraction of the data on the buses, in pages, that garbage collection read and programmed.
+    /// Fraction of the busy time of the arrays spent on garbage collection; none where they were idle.
+    pub gc: Option<f64>,
+    /// Fraction of the data on the buses read and programmed by garbage collection, in pages.
     pub moved: f64,
-    /// The latency breakdown; `None` if the device does not record it.
+    /// None without a latency breakdown.
     pub stages: Option<Stages>,
 }
 
 impl Evidence {
     pub fn of(run: &Summary, pace: Pace, detail: &Detail) -> Self {
-        // The parts work for the host only while it is active, not in its pauses.
+        // In pauses of the host nothing is busy for it.
         let factor = match pace {
             Pace::Bursts { on, off, .. } => (on + off).seconds() / on.seconds(),
             _ => 1.0,
@@ -139,27 +138,27 @@ impl Evidence {
         }
     }
 
-    /// The utilisation of each kind of part that the device has.
+    /// The kinds of parts of the device.
     pub fn parts(&self) -> impl Iterator<Item = (Bound, Part)> + '_ {
         let kinds = [(Bound::Arrays, self.dies), (Bound::Buses, self.buses), (Bound::Link, self.link)];
         kinds.into_iter().filter_map(|(bound, part)| Some((bound, part?)))
     }
 
-    /// The kind of part with the busiest part.
+    /// The kind with the busiest part.
     pub fn busiest(&self) -> Option<(Bound, Part)> {
         self.parts().max_by(|a, b| a.1.most.total_cmp(&b.1.most))
     }
 }
 
-/// Fraction of the arrays' busy time that garbage collection took.
-fn cleaning(run: &Summary) -> Option<f64> {
+/// Fraction of the busy time of the arrays spent on garbage collection.
+fn gc(run: &Summary) -> Option<f64> {
     let collected = run.metrics.number("flash.gc_array_us")? * 1e-6;
     let all = run.die_utilisation.iter().sum::<f64>() * run.simulated_seconds;
-    // The share is limited to 1, because the time of each GC command is rounded to a microsecond.
+    // The time of each GC command is rounded to a microsecond.
     (all > 0.0).then(|| (collected / all).min(1.0))
 }
 
-/// Metrics that count pages on the buses for other purposes than garbage collection.
+/// Pages transferred on the buses for purposes other than garbage collection, by the names of their metrics.
 const OTHERS: [&str; 8] = [
     "flash.host_reads",
     "flash.rmw_reads",
@@ -171,11 +170,11 @@ const OTHERS: [&str; 8] = [
     "flash.padding",
 ];
 
-/// The fraction of the pages on the buses that garbage collection read and programmed. Pages copied within a
-/// chip do not count.
+/// The fraction of pages on the buses read and programmed by garbage collection; pages copied within their
+/// chips do not count.
 fn moved(run: &Summary) -> f64 {
     let count = |name: &str| run.metrics.number(name).unwrap_or(0.0);
-    // Each page is read and programmed.
+    // Each is read and programmed.
     let moved = 2.0 * (count("flash.gc_programs") - count("flash.gc_copied"));
     let others: f64 = OTHERS.iter().map(|name| count(name)).sum();
     moved.max(0.0) / (moved.max(0.0) + others).max(1.0)

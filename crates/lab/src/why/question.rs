@@ -27,7 +27,7 @@ pub enum Cause {
     /// The controller: firmware, buffer access, decoding.
     Controller,
     /// The commands of garbage collection, in the array and on the bus.
-    Cleaning,
+    GarbageCollection,
     /// The host: outstanding requests, or requests per second in an open loop.
     Host,
     /// Twice the demand of the host.
