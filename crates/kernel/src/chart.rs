@@ -23,8 +23,8 @@ pub enum ChartAxis {
     /// Simulated time, plotted as a line. The x value of a point is in seconds since the device was made, as
     /// in the points of a [`Series`](crate::Series).
     Time,
-    /// Size of the counted items, with the title of the axis, plotted as bars. A point is a size and its
-    /// number of occurrences since the device was made; a run shows the increase during the run.
+    /// Size of counted items, plotted as bars; the field is the title of the axis. A point is a size, and the
+    /// number of items of this size since the device was made. A run shows the increase of that number.
     Sizes(&'static str),
 }
 

@@ -161,7 +161,7 @@ pub enum Source {
     Headers,
     /// The data sheet of Hynix H27(U_S)4G8_6F2D.
     HynixSheet,
-    /// Memory of public data sheets: Micron's for suspend, Toshiba's for SLC mode and the pages of a word
+    /// Public data sheets, from memory: Micron's for suspend, Toshiba's for SLC mode and the pages of a word
     /// line.
     Memory,
     /// Chosen from the bytes that ONFI leaves to vendors, as no public data sheet gives one.

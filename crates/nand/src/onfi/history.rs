@@ -70,8 +70,9 @@ pub struct History {
 }
 
 impl History {
-    /// Whether `operation` in `plane` may follow. With `strict`, a copyback needs a source in the same plane.
-    /// Otherwise any plane suffices here, and the LUN counts the exceeded limit.
+    /// Whether `operation` in `plane` may follow the previous commands. With `strict`, a copyback program
+    /// needs a copyback read of the same plane. Otherwise one of any plane suffices here, and the LUN counts
+    /// the violation.
     pub fn check_allowed(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
         let suspends = match operation {
             Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),

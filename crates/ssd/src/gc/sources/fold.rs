@@ -42,8 +42,8 @@ impl Fold {
 }
 
 impl Source for Fold {
-    /// Oldest cached block of a plane group, if more blocks are cached than may stay and there is space for
-    /// the block's pages.
+    /// The oldest block of the SLC cache of a plane group, if the cache has more blocks than may stay and
+    /// there is space for the block's pages.
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         let block = view.blocks.oldest_in_mode(row, CellMode::Slc, view.leave.keep_cached)?;
