@@ -168,7 +168,7 @@ pub enum Bound {
 /// The bottleneck of a run, and the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// `arrays`, `buses`, `link`, `cleaning` (GC) or `host`; `unknown` if the run alone does not show it.
+    /// `arrays`, `buses`, `link`, `garbage_collection` or `host`; `unknown` if the run alone does not show it.
     pub bound: Bound,
     /// The kind of part that is busiest: `arrays`, `buses` or `link`.
     pub busiest: Bound,

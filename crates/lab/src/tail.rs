@@ -126,7 +126,7 @@ pub struct SlowRequest {
 pub struct LongestCommand {
     /// Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`,
     /// `erase` or `scan`. Relocations have two names each, such as `gc_read` and `gc_program`;
-    /// the first word is `cleaning` (GC), `folding`, `levelling` or `vacating`.
+    /// the first word is `gc`, `folding`, `levelling` or `reclaim`.
     pub work: String,
     /// Number of its device in an array; left out for other devices.
     #[serde(skip_serializing_if = "Option::is_none")]

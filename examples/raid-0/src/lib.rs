@@ -221,7 +221,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
                 let contents: Vec<Content> = places.map(|at| carried[at]).collect();
                 self.members[usize::from(member)].carry(tag, &contents);
             }
-            let mut own = calendar.within(|event| MemberEvent { member, event });
+            let mut own = calendar_of(member, calendar);
             self.members[usize::from(member)].submit(piece, &mut own);
             self.take_completions(member, calendar.now());
         }
@@ -243,7 +243,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         let MemberEvent { member, event } = event;
-        let mut own = calendar.within(|event| MemberEvent { member, event });
+        let mut own = calendar_of(member, calendar);
         self.members[usize::from(member)].handle(event, &mut own);
         self.take_completions(member, calendar.now());
     }
@@ -263,7 +263,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let mut any = false;
         for member in self.all_members() {
-            let mut own = calendar.within(|event| MemberEvent { member, event });
+            let mut own = calendar_of(member, calendar);
             any |= self.members[usize::from(member)].give_up(&mut own);
             self.take_completions(member, calendar.now());
         }
@@ -293,7 +293,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         for member in self.all_members() {
-            let mut own = calendar.within(|event| MemberEvent { member, event });
+            let mut own = calendar_of(member, calendar);
             self.members[usize::from(member)].recover(&mut own);
         }
     }
@@ -452,7 +452,7 @@ impl<D: Ages> Ages for Raid0<D> {
 
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
         self.all_members().any(|member| {
-            let mut own = clock.within(|event| MemberEvent { member, event });
+            let mut own = calendar_of(member, clock);
             let is_over = self.members[usize::from(member)].next_untimed_completion(&mut own);
             self.take_completions(member, clock.now());
             is_over
@@ -480,4 +480,9 @@ impl<D: Ages> Ages for Raid0<D> {
 fn combined_progress(one: FillProgress, before: u64, members: u64) -> FillProgress {
     let expected = one.expected * members;
     FillProgress { pages: before + one.pages, filled: expected, expected }
+}
+
+/// The calendar of a member. Its type is the same for all calls, so that members are compiled for it once.
+fn calendar_of<E>(member: u16, calendar: &mut impl Schedule<MemberEvent<E>>) -> impl Schedule<E> {
+    calendar.within(move |event| MemberEvent { member, event })
 }

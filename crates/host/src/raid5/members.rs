@@ -257,13 +257,13 @@ impl<D: BlockDevice> Members<D> {
         if let Some(contents) = contents {
             to.carry(tag, contents);
         }
-        to.submit(command, &mut calendar.within(|event| Event::Device { device, event }));
+        to.submit(command, &mut calendar_of(device, calendar));
         self.collect(device);
     }
 
     /// Handles an event of a device.
     pub fn handle(&mut self, device: u16, event: D::Event, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let mut own = calendar.within(|event| Event::Device { device, event });
+        let mut own = calendar_of(device, calendar);
         self.devices[usize::from(device)].handle(event, &mut own);
         self.collect(device);
     }
@@ -311,7 +311,7 @@ impl<D: BlockDevice> Members<D> {
     /// Powers the devices on again.
     pub fn recover(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         for device in 0..self.devices.len() as u16 {
-            let mut own = calendar.within(|event| Event::Device { device, event });
+            let mut own = calendar_of(device, calendar);
             self.devices[usize::from(device)].recover(&mut own);
             self.collect(device);
         }
@@ -321,7 +321,7 @@ impl<D: BlockDevice> Members<D> {
     pub fn give_up(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         for device in 0..self.devices.len() as u16 {
-            let mut own = calendar.within(|event| Event::Device { device, event });
+            let mut own = calendar_of(device, calendar);
             any |= self.devices[usize::from(device)].give_up(&mut own);
             self.collect(device);
         }
@@ -339,10 +339,15 @@ impl<D: Ages> Members<D> {
     /// Completes the next flash command of a device, with the clock off. Returns false if there is none.
     pub fn complete_next_flash_command(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
         (0..self.devices.len() as u16).any(|device| {
-            let mut own = clock.within(|event| Event::Device { device, event });
+            let mut own = calendar_of(device, clock);
             let is_over = self.devices[usize::from(device)].next_untimed_completion(&mut own);
             self.collect(device);
             is_over
         })
     }
+}
+
+/// The calendar of a device. Its type is the same for all calls, so that devices are compiled for it once.
+fn calendar_of<E>(device: u16, calendar: &mut impl Schedule<Event<E>>) -> impl Schedule<E> {
+    calendar.within(move |event| Event::Device { device, event })
 }
