@@ -319,7 +319,7 @@ impl SelectedDesigns {
         &self.known
     }
 
-    /// Names of the designs, those of the device first.
+    /// Names of the designs: first the designs of the device, then the designs of the pools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|(name, _)| name.as_str())
     }

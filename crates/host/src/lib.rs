@@ -1,5 +1,10 @@
-//! Host-side software above a device: submission queues, the host FTL pblk for open-channel devices, the same
-//! FTL over zones, a direct host without an FTL, and a RAID-5 array of devices.
+//! Host-side software above a device:
+//!
+//! * [`queue`]: submission queues;
+//! * [`pblk`]: the host FTL for open-channel devices;
+//! * [`zones`]: the same FTL over zones;
+//! * [`direct`]: a host without an FTL;
+//! * [`raid5`]: an array of devices.
 
 pub mod direct;
 pub mod pblk;

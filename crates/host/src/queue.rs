@@ -101,9 +101,9 @@ impl Pace {
 pub struct QueueMapping {
     /// Queues that the host uses, at least one.
     pub queues: u16,
-    /// Whether a request stays in the queue that its command names, modulo the number of queues. Operating
-    /// systems do this by the submitting processor. Otherwise requests are spread round robin. In a closed
-    /// loop the queues then take turns as slots become free.
+    /// Whether a request stays in the queue that its command names, modulo the number of queues, as operating
+    /// systems assign a queue to each processor. Otherwise requests are spread round robin; in a closed loop
+    /// the queues take turns as slots become free.
     pub is_bound: bool,
 }
 
@@ -153,8 +153,7 @@ pub trait Source {
     #[inline]
     fn advance_to(&mut self, _now: Instant) {}
 
-    /// Time at which the source has its next request that depends on no completion, counted from the begin of
-    /// the workload.
+    /// Time of the next request that does not depend on a completion, counted from the begin of the workload.
     #[inline]
     fn due(&self) -> Option<Instant> {
         None
@@ -348,8 +347,8 @@ impl<S: Source> HostQueue<S> {
         if self.ahead[next].is_some() { Some(next) } else { self.poll_source(next) }
     }
 
-    /// The same as [`next_ahead`](Self::next_ahead), when the source had no request for the place `next` at
-    /// its last call.
+    /// Index of the next request in `ahead`, if the entry `next` is empty: the other entry if it has a
+    /// request. Otherwise asks the source again.
     fn poll_source(&mut self, next: usize) -> Option<usize> {
         if self.ahead[1 - next].is_some() {
             self.second_is_next = !self.second_is_next;

@@ -13,7 +13,7 @@ pub trait Schedule<E> {
     fn now(&self) -> Instant;
     /// Schedules `event` at `time`, which must not be in the past.
     fn at(&mut self, time: Instant, event: E);
-    /// Whether no other event is due at the current instant: a decision made now knows of all its events.
+    /// Whether no other event is due now: a decision made now then knows all events of this instant.
     fn is_settled(&self) -> bool;
     /// Schedules `event` directly after the event being handled, before all others that are due at the
     /// current instant. Panics if another event is scheduled in this way already.
@@ -99,7 +99,7 @@ pub struct Calendar<E> {
     next: Option<E>,
     /// Width of a time slot: 2 to this power, in picoseconds.
     slot_bits: u32,
-    /// Delay from which on an event lies beyond the wheel, in picoseconds: all slots but the current one.
+    /// Least delay of events beyond the wheel, in picoseconds: the width of all slots but the current one.
     span_ps: u64,
     occupied: Occupied,
     buckets: Box<[Bucket; BUCKETS]>,
@@ -127,8 +127,8 @@ const INITIAL_SLOT_BITS: u32 = 18;
 /// The narrowest slot, 1 ns, is shorter than any bus grant. The widest is 1 s.
 const SLOT_BITS: std::ops::RangeInclusive<u32> = 10..=40;
 
-/// Entries after which a search is long, and the numbers of long searches and of events beyond the wheel that
-/// change the slot width. Chosen: a change costs as much as some thousand events.
+/// Slots narrow after `MAX_LONG_SEARCHES` searches of over `LONG_SEARCH` entries, and widen after
+/// `MAX_OVERFLOWS` events beyond the wheel. Chosen: a change costs as much as some thousand events.
 const LONG_SEARCH: u32 = 16;
 const MAX_LONG_SEARCHES: u32 = 512;
 const MAX_OVERFLOWS: u32 = 4096;

@@ -38,7 +38,8 @@ pub struct ChartData {
 }
 
 impl ChartData {
-    /// The share of a run that began at `begin`, when the data of the chart were `before`.
+    /// The part of the data that belongs to a run. The run began at `begin`, and the chart had the data
+    /// `before` at that instant.
     #[must_use]
     pub fn since(mut self, begin: Instant, before: Option<&Self>) -> Self {
         match self.chart.over {

@@ -69,7 +69,8 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     if let [only] = names {
         return (*only).to_owned();
     }
-    // A third of the letters may be wrong, at least two: chosen so that `gredy` finds `greedy`.
+    // Up to a third of the letters may be wrong, and in short names up to two. Chosen so that `gredy` finds
+    // `greedy`.
     let is_near = |name: &&str| !found.is_empty() && distance(found, name) <= (name.len() / 3).max(2);
     let Some(meant) = nearest(found, names).filter(is_near) else {
         return format!("one of {}", names.join(", "));

@@ -1,6 +1,6 @@
 //! Named random streams. A stream depends only on the seed, its name and its index, so that a new component
-//! does not change the numbers of other components. The generator is implemented in this crate, so that no
-//! library update changes them, either.
+//! does not change the random numbers of other components. The generator is implemented in this crate, so
+//! that an update of a library does not change the random numbers either.
 
 use serde::{Deserialize, Serialize};
 

@@ -290,7 +290,8 @@ impl<'a> Reader<'a> {
         Self { from, buffer: Vec::new(), most: u64::MAX }
     }
 
-    /// A reader of `from`. It rejects fields that claim more bytes than the source may have, plus `beside`.
+    /// A reader of `from`. It rejects a field that claims more than [`at_most`](Source::at_most) of the
+    /// source plus `beside` bytes.
     pub fn within(from: &'a mut dyn Source, beside: u64) -> Self {
         let most = from.at_most().saturating_add(beside);
         Self { most, ..Self::new(from) }

@@ -48,7 +48,7 @@ impl LookupTable {
         let size = (capacity.max(1) * 2).next_power_of_two();
         let is_as_made = self.slots.len() == size && self.shift == 64 - size.trailing_zeros();
         let held = || self.slots.iter().enumerate().filter(|(_, (key, _))| *key != EMPTY);
-        // A table with an empty slot ends every search.
+        // A search ends at an empty slot. So the table needs at least one, or `find` would not return.
         is_as_made
             && keys < size
             && held().count() == keys

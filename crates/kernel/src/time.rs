@@ -1,6 +1,6 @@
 //! Simulated time: instants and durations in whole picoseconds, as separate types.
 //!
-//! A `u64` of picoseconds spans 213 days. A run may use [`Duration::LIMIT`] of them. Years of retention are a
+//! A `u64` of picoseconds spans 213 days. A run may last [`Duration::LIMIT`]. Years of retention are a
 //! condition of the cells, not clock time.
 
 use std::fmt;
@@ -49,9 +49,9 @@ impl Instant {
 impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
-    /// The longest time that a user may specify in a trace, workload, run, script or option: 106 days, the
-    /// whole days in half the range of the clock. A device whose clock is at the limit can run for this time
-    /// once more, and the sum of two times within the limit never overflows.
+    /// The longest time that a user may specify in a trace, workload, run, script or option: 106 days. This
+    /// is half the range of the clock, rounded down to whole days. A device whose clock is at the limit can
+    /// run for this time once more, and the sum of two times within the limit never overflows.
     pub const LIMIT: Self = Self::from_ms(106 * 86_400_000);
 
     /// `ps` picoseconds.

@@ -47,8 +47,8 @@ impl MegaTransfers {
 }
 
 impl Power {
-    /// Energy of this power over `time`. A microwatt for a picosecond is 10^-18 J, so the product of a whole
-    /// run is divided once, at the end.
+    /// Energy of this power over `time`, rounded down to a femtojoule. One microwatt for one picosecond is a
+    /// thousandth of a femtojoule. To round once, pass the total time of a run.
     pub const fn over(self, time: Duration) -> Energy {
         Energy(self.0 as u128 * time.ps() as u128 / 1_000)
     }

@@ -1,9 +1,9 @@
 //! The command chain of each transaction: its cycles on the pins, in order (NANDFlashSim, section 7.1).
 //!
 //! A transaction is granted the bus a few times, once for each bus phase ([`BusPhase`]), and the array works
-//! in between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage,
-//! and the same list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes exactly as
-//! long, to the picosecond, as its sequence of cycles.
+//! in between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage.
+//! The same list drives the pins of [`onfi::Bus`](crate::onfi). So a transaction takes exactly as long as its
+//! sequence of cycles, to the picosecond.
 //!
 //! A wait counts in the stage of the cycle that it delays:
 //!
@@ -362,9 +362,9 @@ mod tests {
     use super::*;
     use crate::part::tests::mqsim;
 
-    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle and chip enable before
-    /// data out, count tWB only after a plane of a program or an erase, and do not select the first of
-    /// several planes. Otherwise the times are equal.
+    /// MQSim's composite times (`ONFI_Channel_NVDDR2`) are equal, with three exceptions. They leave out the
+    /// second command cycle, and chip enable before data out. They count tWB only after a plane of a program
+    /// or an erase. They do not select the first of several planes.
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
         let part = mqsim();

@@ -109,8 +109,8 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// The number of each list's first command in the spans, where commands are counted list by list. All
-/// commands are checked before the first one begins.
+/// By list: the number of its first command in the spans. Commands are numbered list by list. All commands
+/// are checked before the first one begins.
 pub(crate) fn first_command_numbers(
     part: &Part,
     geometry: Geometry,

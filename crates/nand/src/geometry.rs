@@ -63,7 +63,7 @@ pub struct Layout {
     /// Dies in a package.
     #[schemars(range(min = 1))]
     pub dies_per_package: u32,
-    /// Number of channels with one package less than the others. They are the last channels.
+    /// Number of channels that have one package fewer than the other channels. They are the last channels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_channels: u32,
     /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
@@ -388,8 +388,8 @@ impl Geometry {
         (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 
-    /// The page number within its block of the page at `offset` in a block set. Equal page numbers of the
-    /// planes of a group are adjacent in this order, so that one multi-plane command can read neighbours.
+    /// The number, within its block, of the page at `offset` in a block set. Pages with the same number in
+    /// the planes of a group have adjacent offsets, so that one multi-plane command can read them.
     #[inline]
     pub fn page_in_block(&self, offset: u32) -> u32 {
         offset / self.planes_per_row

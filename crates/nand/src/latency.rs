@@ -193,8 +193,8 @@ impl Source {
     }
 }
 
-/// The time of a page within `range`. The fields of the address do not overlap: parts and layouts are bounded
-/// to 14 bits of page, 24 of block and 19 of die.
+/// The time of a page within `range`. The fields of the address do not overlap: at most 14 bits are needed
+/// for the page, 24 for the block and 19 for the die.
 fn draw(key: Seed, range: TimeRange, at: PlaneBlock, page: u32) -> Duration {
     let address = u64::from(at.die.0) << 40 | u64::from(at.block) << 16 | u64::from(page);
     let steps = (range.most - range.least).ps() + 1;

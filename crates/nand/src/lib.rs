@@ -1,15 +1,14 @@
-//! NAND flash: parts, ONFI commands, buses and dies, timing, energy and limits. This crate does not know an
-//! FTL.
+//! NAND flash: parts, ONFI commands, buses and dies, timing, energy and limits. This crate contains no FTL.
 //!
-//! There are two interfaces. Both give the same stages (CLE, ALE, TIR, TOR on the bus; TON, TIN, BER in the
-//! array), to the picosecond:
+//! There are two interfaces to the chips. Both give the same times in every stage, to the picosecond. The
+//! stages are CLE, ALE, TIR and TOR on the bus, and TON, TIN and BER in the array ([`Stage`]).
 //!
 //! * [`onfi::Bus`] models the pins: the host latches commands and addresses, transfers bytes and polls the
-//!   status. Every cycle is checked, and pages hold real bytes. It is made for firmware.
-//! * [`Chips`] takes transactions ([`Command`]) on a calendar that the caller owns, without callbacks; pages
-//!   hold data tags. It is made for whole devices, at some millions of pages per second. [`LogicalUnit`]
-//!   drives chips with host accesses, [`drive`] drives them with lists of commands, and [`Reference`]
-//!   computes such lists clock by clock.
+//!   status. Every cycle is checked, and pages hold real bytes. Use it to test firmware.
+//! * [`Chips`] executes transactions ([`Command`]) on a calendar that the caller owns, without callbacks.
+//!   Pages hold data tags. Use it for whole devices: it simulates some millions of pages per second.
+//!   [`LogicalUnit`] drives chips with host accesses, and [`drive`] drives them with lists of commands.
+//!   [`Reference`] simulates such lists clock by clock.
 //!
 //! # A package of two dies over ONFI
 //!

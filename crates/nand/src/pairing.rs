@@ -32,9 +32,9 @@ pub enum Pairing {
     /// than slow ones. The pairing is not published. Chosen: partners are six pages apart in mid-block as in
     /// `four-then-pairs`, so that the first four and the last four fast pages are alone on their word lines.
     MeasuredL95b,
-    /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012): three pairs of low pages ahead.
-    /// FEMU's sequence has no end. Chosen: at the end of the block, page types that are used up are skipped,
-    /// so that each word line is complete.
+    /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012), which begins with three pairs of low
+    /// pages. FEMU's sequence has no end. Chosen: at the end of the block, page types that are used up are
+    /// skipped, so that each word line is complete.
     ShadowTlc,
     /// Planar QLC in FEMU's order (`nand.c`), ended as in `shadow-tlc`. In FEMU's list of first pages, page
     /// 14 is a low page; FEMU's loop makes it a top page. Chosen: the loop, which decides in FEMU's devices.

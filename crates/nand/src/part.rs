@@ -55,8 +55,8 @@ pub struct PartFile {
 pub struct SuperLayersFile {
     /// Layers of a super layer.
     pub layers: u32,
-    /// Whether a super layer may have more than two layers. ReSSD's table 2 has up to 234 bit errors per page
-    /// with three, more than the ECC of such parts corrects. Devices do not simulate these errors.
+    /// Whether a super layer may have more than two layers. With three layers ReSSD's table 2 has up to 234
+    /// bit errors per page, more than the ECC of such parts corrects. Devices do not simulate these errors.
     pub allow_uncorrectable: bool,
 }
 
@@ -120,11 +120,11 @@ fn cache_and_data() -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {
-    /// Time to sense a page into the register (tR). One value, or one for each page of a word line, lowest
-    /// bit first. A value is a time, or a range within which blocks differ.
+    /// Time to sense a page into the register (tR): one value, or one value for each page of a word line,
+    /// lowest bit first. A value is a time, or a range within which blocks differ.
     pub read: Vec<TimeRange>,
-    /// Program time (tPROG). One value or, unless the part is one-shot, one for each page of a word line. A
-    /// value is a time, or a range within which blocks differ.
+    /// Program time (tPROG): one value, or one value for each page of a word line if the part is not
+    /// one-shot. A value is a time, or a range within which blocks differ.
     pub program: Vec<TimeRange>,
     /// The typical program time of the data sheet, for the latency model `typical`. Default: the mean over
     /// the pages of a block.

@@ -3,8 +3,8 @@
 //! [`Physics`] is the extension point. It is the same for transactions
 //! ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
 //! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)). A cell model is called once for each array
-//! operation, with [`Work`]: the blocks and the page, the cell mode and the [`Parameters`] of the command,
-//! and the time of the data sheet. Without a cell model the times of the data sheet apply.
+//! operation. [`Work`] describes the operation: its blocks and page, its cell mode and [`Parameters`], and
+//! its time by the data sheet. Without a cell model the times of the data sheet apply.
 //!
 //! Parameters are kept in numbered sets, and a command refers to a set by its number. Set 0 is the data
 //! sheet, without changes.

@@ -12,7 +12,8 @@ use crate::{Error, error::Result};
 /// Bytes of a file examined for its format. Chosen: a few hundred lines of any format.
 const PREFIX: u64 = 64 << 10;
 
-/// Longest line accepted. Chosen far above any format: a binary file must not fill the memory.
+/// Longest line accepted, in bytes. Chosen: far above the lines of any format, so that a binary file cannot
+/// fill the memory.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// An error in a line or record, without its position, which the reader adds.

@@ -389,8 +389,8 @@ impl Options {
 /// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
 /// few thousand rows. This window takes 7 MB and a few milliseconds.
 const DEFAULT_WINDOW: u32 = 1 << 16;
-/// Minimum window. Chosen: the number of requests from which on a single request across a clock jump is
-/// dropped as a stray.
+/// Minimum window. Chosen: the least number of requests for which strays are dropped
+/// (`MIN_REQUESTS_FOR_STRAYS`).
 const MIN_WINDOW: u32 = 1_000;
 /// Maximum window. Chosen: its rows take less than 2 GB.
 const MAX_WINDOW: u32 = 1 << 24;

@@ -16,8 +16,8 @@ use super::row::Row;
 /// and changes no statistic of a trace that lasts minutes.
 const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
-/// Number of requests from which on a single request across a clock jump is a stray, and dropped. Chosen: in
-/// a shorter trace every request counts.
+/// Least number of requests in a trace for strays to be dropped. A stray is the only request of its era.
+/// Chosen: in a shorter trace every request counts.
 const MIN_REQUESTS_FOR_STRAYS: u64 = 1_000;
 
 /// Clock jumps noted one by one. If there are more, a note gives their number. Chosen.

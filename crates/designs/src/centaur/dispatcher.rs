@@ -6,8 +6,8 @@ use wordline_ssd::policy::router::HostPage;
 
 use super::{CentaurFile, LARGE, SMALL, spent};
 
-/// Sends the host data of a unit to one of two pools by their size. The size limit, the dispatch condition,
-/// follows the endurance used of the pools.
+/// Sends the host data of a unit to one of two pools by their size. The size limit is called the *dispatch
+/// condition*. It is adjusted so that the pools wear equally.
 pub struct Dispatcher {
     /// The current dispatch condition in bytes (the paper's DC).
     condition: u64,

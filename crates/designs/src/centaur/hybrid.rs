@@ -1,8 +1,12 @@
 //! The SLC/MLC hybrid (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
 //!
+//! Host writes are small or large, by a threshold that follows their sizes. Small writes go to the SLC chips
+//! (second pool), large writes go to the MLC chips (first pool).
+//!
 //! The description leaves three points open. Chosen:
 //! - An epoch has as many host writes as Centaur has pieces between two adjustments.
-//! - The share of small pieces that go to MLC to level lifetimes is `1 - l_MLC / l_SLC`, evenly spread.
+//! - If the SLC chips have used more of their endurance than the MLC chips, a share of the small pieces goes
+//!   to MLC, evenly spread. The share is `1 - u_MLC / u_SLC`, where `u` is the endurance used.
 //! - Several host writes may have written the pages of a piece. The largest of them decides.
 
 use schemars::JsonSchema;

@@ -1,12 +1,12 @@
 //! Centaur, an SSD with 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that the paper compares
 //! it with (section 6.2.5).
 //!
-//! Centaur is one design. It decides:
-//! - the pages of a mapping unit that are destaged together, as one *piece*;
-//! - the pool of a piece (its dispatcher);
-//! - the waiting pieces of the 3D chips that idle 2D chips take (its stealer);
-//! - the pages that move to the 3D chips in GC of a 2D block, and the other pages of their unit that are
-//!   programmed with them (its migration).
+//! Centaur is one design with four decisions:
+//! - Combining: which buffered pages of a mapping unit are destaged together. These pages are a *piece*.
+//! - Dispatcher: whether a piece goes to the 3D chips or to the 2D chips.
+//! - Stealer: whether an idle 2D chip takes a piece that waits for a 3D chip.
+//! - Migration: whether GC of a 2D block moves its valid pages to the 3D chips. The other 2D pages of the
+//!   same units are then programmed with them.
 //!
 //! The device executes these decisions.
 
@@ -96,8 +96,8 @@ impl Design for Centaur {
         (of_3d > of_2d && !waiting.is_empty()).then_some(0)
     }
 
-    /// Whether the valid pages of a victim go to the 3D chips, with all other pages of their units: while the
-    /// share of valid pages is larger in the 2D pool (algorithm 3).
+    /// Whether the valid pages of a victim go to the 3D chips, with all other pages of their units. They do
+    /// so while the share of valid pages is larger in the 2D pool (algorithm 3).
     fn leaves(&mut self, _: BlockSetId, pool: usize, view: &mut View<'_>) -> bool {
         let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         of_2d > of_3d

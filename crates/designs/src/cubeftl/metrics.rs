@@ -106,7 +106,7 @@ pub struct Counts {
     pub chosen: [u64; 2],
     /// Rejected followers.
     pub rejected: u64,
-    /// Most layers of one block that had kept parameters.
+    /// Maximum number of layers of one block that had kept parameters at the same time.
     pub most_kept: u64,
 }
 

@@ -1,8 +1,12 @@
 //! cubeFTL, an FTL that exploits the similarity of the word lines of a horizontal layer (cubeFTL, sections 4
 //! and 5). With other settings it is one of the FTLs that the paper compares it with.
 //!
-//! It is one design of three parts. The [`Opm`] gives the program parameters of word lines. The [`Ort`] gives
-//! the initial read offsets of pages. The WAM ([`wam`]) chooses the next word line of an open block.
+//! The first word line programmed in a layer of a block is the *leader* of the layer. The other word lines of
+//! the layer are its *followers*. They are programmed with parameters that follow from the outcome of their
+//! leader.
+//!
+//! The design has three parts. The [`Opm`] gives the program parameters of word lines. The [`Ort`] gives the
+//! initial read offsets of pages. The WAM ([`wam`]) chooses the next word line of an open block.
 
 mod config;
 mod metrics;
@@ -32,7 +36,8 @@ struct CompletedProgram<'a> {
     outcome: &'a Outcome,
 }
 
-/// The word line that was found when its block was chosen. The query for the word line follows at once.
+/// The word line that was found together with its block. The device asks for the block first and for the word
+/// line directly afterwards.
 #[derive(Clone, Copy)]
 struct PendingChoice {
     block: BlockSetId,
@@ -44,7 +49,7 @@ struct PendingChoice {
 /// cubeFTL as a design.
 pub struct CubeFtl {
     opm: Opm,
-    /// `None` if reads start with the default read levels.
+    /// `None` if reads start with the default read reference voltages.
     ort: Option<Ort>,
     counts: Counts,
     settings: CubeFile,
@@ -68,8 +73,8 @@ impl CubeFtl {
         }
     }
 
-    /// The retry-table entry of a read that uses kept read offsets. `None` unless the cells are modelled by
-    /// fixed factors.
+    /// If the cells are modelled by fixed factors: the retry-table entry for the first retry of a read. The
+    /// entry lies beyond the table and marks that the read has offsets from the ORT. Otherwise `None`.
     fn kept_entry(&self, page: &SensedPage) -> Option<u8> {
         self.ort.as_ref()?;
         self.parts[usize::from(page.pool)].as_ref()?.kept_entry

@@ -47,8 +47,8 @@ pub struct Programmer {
     word_line_bits: f64,
     /// Time to sense a page.
     sense: Duration,
-    /// The retry-table entry for the first retry of a read that uses kept read offsets. `None` unless the
-    /// cells are modelled by fixed factors.
+    /// If the cells are modelled by fixed factors: the retry-table entry for the first retry of a read. The
+    /// entry lies beyond the table and marks that the read has offsets from the ORT. Otherwise `None`.
     pub kept_entry: Option<u8>,
 }
 
@@ -230,11 +230,12 @@ impl Opm {
         self.again.clear();
     }
 
-    /// Derives the parameters of followers from the outcome of their leader. Followers skip the verifies
-    /// before the first loop in which cells of a state pass: N = a - 1, where a is this loop, counted from
-    /// the first loop of the program. A higher VStart moves states forward, by at most the number of steps in
-    /// the increase, rounded up. Followers skip that many fewer verifies, because otherwise cells would pass
-    /// before they are verified.
+    /// Derives the parameters of followers from the outcome of their leader.
+    ///
+    /// Let `a` be the first loop in which cells of a state passed, counted from 1. Followers skip the `a - 1`
+    /// verifies of this state before that loop. With a higher VStart cells pass earlier, by at most the
+    /// increase in steps, rounded up. Followers therefore skip that many fewer verifies: otherwise cells
+    /// would pass before they are verified.
     fn derive_parameters(&self, part: &Programmer, outcome: &Outcome) -> FollowerParameters {
         let CubeFile { skip, window, most_errors, margins, split, .. } = &self.settings;
         let spare = (most_errors - f64::from(outcome.erased_to_p1) / part.cells).max(0.0);

@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, LayerId, Layers};
 
 /// Read reference voltages of cells with three bits.
 const LEVELS: u16 = 7;
-/// A one in each two-bit field. There is one field for each read level.
+/// A one in each two-bit field. There is one field for each read reference voltage.
 const ONES: u16 = {
     let (mut ones, mut level) = (0, 0);
     while level < LEVELS {
@@ -17,9 +17,9 @@ const ONES: u16 = {
 };
 
 /// The optimal read table. Each horizontal layer of each block has two bytes: two bits for each of seven read
-/// levels.
+/// reference voltages.
 ///
-/// An entry of the part's retry table shifts all levels together. So all fields of a layer are equal, and
+/// An entry of the part's retry table shifts all voltages together. So all fields of a layer are equal, and
 /// their value selects a quarter of the retry table.
 pub struct Ort {
     layers: Layers,
@@ -29,7 +29,7 @@ pub struct Ort {
 state!(Ort { parts { offsets } fixed { layers } });
 
 impl Ort {
-    /// A table with the default levels for all layers.
+    /// A table with the default read reference voltages for all layers.
     pub fn new(layers: Layers) -> Self {
         Self { offsets: Column::filled(layers.count(), 0), layers }
     }

@@ -34,8 +34,8 @@ pub struct ReSsdFile {
     pub thresholds: [Duration; LEVELS],
     /// Reprogram passes of word lines in hot blocks. 0 is the baseline, which only separates writes by level.
     pub rewrites: u8,
-    /// Most candidates (suspended blocks) of a level in a plane group, besides the open block. 0: no block is
-    /// suspended.
+    /// Maximum number of candidates (suspended blocks) of a level in a plane group, not counting the open
+    /// block. 0: no block is suspended.
     pub candidates: u16,
     /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when the
     /// level of the candidate begins another super layer (section 4.2.2).

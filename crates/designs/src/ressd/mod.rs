@@ -1,6 +1,14 @@
-//! ReSSD: updates of young data go to blocks with two bits a cell, and the word lines of these blocks are
-//! reprogrammed (ReSSD, section 4). Without reprogram passes it is the baseline, which only separates writes
-//! by the age of the data that they replace.
+//! ReSSD: blocks for frequently updated data store two bits a cell, so that their word lines can be
+//! reprogrammed without an erase (ReSSD, section 4).
+//!
+//! Host pages are separated into *levels* by the age of the data that they replace: hot data in three levels,
+//! and normal data. Each level has its own blocks. The blocks of hot data are in MLC mode. Their word lines
+//! are programmed one *super layer* (a group of layers) at a time. Then the word lines of this super layer
+//! that have an invalid page are reprogrammed, before the next super layer begins. If all pages of the super
+//! layer are valid, the block is suspended as a *candidate* for later reprograms.
+//!
+//! Without reprogram passes the design is the baseline of the paper: it separates writes by level and does
+//! nothing else. `docs/designs/ressd.md` describes the rules.
 
 mod config;
 mod metrics;
@@ -34,8 +42,9 @@ const NEVER: u64 = u64::MAX;
 /// ReSSD as a design.
 pub struct ReSsd {
     settings: ReSsdFile,
-    /// By block: time stamp in picoseconds of its opening, or of its last super layer if one has begun since.
-    /// [`NEVER`] without one.
+    /// By block: the time at which its last super layer was begun, in picoseconds. Before the first super
+    /// layer, and in blocks of normal data: the time at which the block was opened. [`NEVER`] for a block
+    /// that was not opened in this run.
     stamps: Vec<u64>,
     /// By block: number of super layers begun.
     begun: Vec<u32>,
@@ -93,7 +102,7 @@ impl ReSsd {
         }
     }
 
-    /// Whether a word line of the last super layer begun in a hot block has a reprogram pass left.
+    /// Whether a word line of a hot block has a reprogram pass left, in the super layer that was begun last.
     fn has_reprogram_left(&self, open: &OpenBlock<'_>, view: &View<'_>) -> bool {
         let Some(per) = view.super_layer(open.block) else { return false };
         let Some(last) = (0..open.shape.count()).rev().find(|line| open.is_programmed(*line)) else {
@@ -130,8 +139,8 @@ impl Design for ReSsd {
 
     fn needs(&self) -> Needs {
         let ReSsdFile { rewrites, candidates, when_all_valid, .. } = self.settings;
-        // One more than the candidates: a new candidate is suspended before the block that it replaces is
-        // resumed.
+        // One more suspended block than candidates: a new candidate is suspended before the candidate that it
+        // replaces is resumed.
         let suspended =
             if when_all_valid == WhenAllValid::Suspend && candidates > 0 { candidates + 1 } else { 0 };
         let stream = |(level, name)| match rewrites {
@@ -159,7 +168,8 @@ impl Design for ReSsd {
         stream as u8
     }
 
-    /// The block that was opened first among those with a word line to reprogram. Otherwise the open block.
+    /// Among the blocks with a word line to reprogram, the block that was opened first. If there is none, the
+    /// open block.
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
         let is_open = |one: &OpenBlock<'_>| {
             one.written < one.shape.count() && view.block(one.block).state == State::Open
@@ -181,8 +191,9 @@ impl Design for ReSsd {
         next.unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// An open block with only valid pages that has a reprogram pass left. The level must have space for
-    /// another candidate, or a candidate without a pass left, which is resumed in exchange.
+    /// Selects an open block whose super layers are all programmed so far, and whose last super layer has a
+    /// reprogram pass left. The level must have space for another candidate, or a candidate without a pass
+    /// left. Such a candidate is then resumed.
     fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -202,7 +213,8 @@ impl Design for ReSsd {
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
-    /// The candidate with a reprogram pass left that has the fewest valid pages, when a super layer begins.
+    /// Passive reclaim: when a block of the level is about to begin a super layer, selects the candidate with
+    /// the fewest valid pages among the candidates with a reprogram pass left.
     fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],

@@ -11,8 +11,8 @@ use super::{Direct, Layout};
 /// Default fraction of the chunks that the host does not address. Chosen: the default of pblk.
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// Least number of chunks in each parallel unit that the host does not address: one open chunk, and one chunk
-/// that becomes free.
+/// Minimum number of chunks in each parallel unit that the host does not address: one open chunk, and one
+/// chunk that becomes free.
 const LEAST_SPARE: u32 = 2;
 
 /// Distribution of writes over the parallel units.

@@ -13,11 +13,11 @@ use super::{CollectorFile, Layout, Pblk};
 /// Default over-provisioning of pblk (Linux 5.10: PBLK_DEFAULT_OP).
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// Resolution of the search for the least over-provisioning, in parts of one. Chosen: the precision at which
-/// messages show it.
+/// Number of steps between 0 and 1 in the search for the least over-provisioning. Chosen: the precision at
+/// which messages show it.
 const STEPS: u32 = 1_000;
 
-/// Most locations that an L2P map word can address besides the ring.
+/// Maximum number of locations that an L2P map word can address besides the ring.
 const MOST_PLACES: u64 = (1 << 31) - 32;
 
 /// Configuration of a host FTL after pblk, as written.
@@ -110,8 +110,8 @@ impl Sizes {
         Some(self.write_buffer?.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
     }
 
-    /// The layout of the FTL on this device. Without a configured over-provisioning it takes the least that
-    /// works.
+    /// The layout of the FTL on this device. Without a configured over-provisioning it has the least
+    /// over-provisioning that works.
     pub(crate) fn layout(&self, geometry: &Geometry) -> Result<Layout, Complaints> {
         let mut wrong = Complaints::default();
         let ring = self.ring(geometry);

@@ -1,23 +1,30 @@
 //! Direct preconditioning: places pages into lines, oldest line first, as uniform random overwrites would
 //! leave them.
 //!
-//! *Ages of lines.* The unit of time is the mean lifetime of a page. So a page written at age 0 is still
-//! valid at age `a` with probability `exp(-a)`. This is true for host pages and for relocated pages, because
-//! both are written to one open line. GC sorts the lines into lists by their valid pages and takes the line
-//! with the fewest from the first non-empty list. So the victim is always the closed line with the fewest
-//! valid pages. This is greedy GC, apart from lines with a write error. Lines are written at equal distances
-//! in age. A line of `b` pages stays until `m` of them are valid; this takes the sum of `1 / i` from `m + 1`
-//! to `b`. The mean valid fraction over that life gives `m` (`wordline_ssd::precondition::shape`). In a large
-//! line, with tens of thousands of pages, chance averages out and the victim is the oldest line. With `u = m
-//! / b` the mean valid fraction is then `(1 - u) / -ln u`.
+//! *Ages of lines.* The unit of time is the mean lifetime of a page. So a page of age `a` is still valid with
+//! probability `exp(-a)`. This is true for host pages and for relocated pages: both are written to one open
+//! line, so all pages of a line have one age.
 //!
-//! *Free lines.* Their number follows from the rate limiter under load. The ring is full then and drains in
-//! order, so GC has a fraction `c` of all writes that equals its share of the ring. `c` grows as free chunks
-//! become fewer. Reclaiming a line costs `u b` relocated pages, so `c / u` lines are freed for each line
-//! written. With fewer free lines, more physical pages hold the same data and `u` is smaller. So the number
-//! of free lines settles where `c` passes `u`. It is the largest number with `c >= u`, plus the line that is
-//! opened next. Idle times below five seconds do not change this number: entries leave the ring only to make
-//! space for new entries, so GC advances only with host writes.
+//! GC is greedy, apart from lines with a write error. It takes the line with the fewest valid pages from the
+//! first non-empty list, and the lists are ordered by valid pages. So the victim is the closed line with the
+//! fewest valid pages.
+//!
+//! Lines are written at equal intervals. A line of `b` pages becomes a victim when `m` of its pages are
+//! valid. The mean time until then is the sum of `1 / i` for `i` from `m + 1` to `b`. The number `m` follows
+//! from the mean valid fraction over this time (`wordline_ssd::precondition::shape`). Large lines have tens
+//! of thousands of pages, so chance averages out and the victim is the oldest line. With `u = m / b` the mean
+//! valid fraction is then `(1 - u) / -ln u`.
+//!
+//! *Free lines.* Their number follows from the rate limiter under load. The ring is then full, and entries
+//! leave it in order. So the fraction `c` of GC in all writes equals the share of GC in the ring. The rate
+//! limiter raises `c` as free chunks become fewer. A victim costs `u b` relocated pages, so `c / u` lines are
+//! freed for each line written. With fewer free lines, the same data are spread over more physical pages, and
+//! `u` is smaller. The number of free lines is stable where `c` equals `u`: with more free lines GC falls
+//! behind, with fewer it frees more lines than are written. The stable number is the largest with `c >= u`,
+//! plus the line that is opened next.
+//!
+//! Idle times below five seconds do not change this number. Entries leave the ring only to make space for new
+//! entries, so GC advances only with host writes.
 //!
 //! *Contents.* Lines are laid out as they would have been written: smeta, then data, then emeta. Each data
 //! location has the newest version of a page, or a version that a later location overwrites. Free lines have

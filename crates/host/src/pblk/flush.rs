@@ -104,10 +104,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Completes a flush. A flush that failed after a chunk went offline covers nothing, and is repeated once
-    /// the lines of such chunks are collected: their data have been relocated by then. A flush that failed
-    /// for a chunk that went offline before it was sent counts as completed: it was sent only after the data
-    /// of that chunk had been relocated.
+    /// Completes a flush. A flush may fail because a chunk went offline.
+    ///
+    /// * If the chunk went offline after the submission of the flush, the flush covers nothing. It is
+    ///   repeated once the lines of such chunks are collected: their data have been relocated by then.
+    /// * If the chunk went offline before the submission, the flush counts as completed. It was sent only
+    ///   after the data of the chunk had been relocated.
     pub(super) fn complete_flush(&mut self, completion: &Completion) {
         let flush = self.durable.in_flight.take().expect("it was in flight");
         if completion.failure.is_some() && flush.is_spoilt {

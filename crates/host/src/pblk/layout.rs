@@ -22,8 +22,8 @@ impl Ppa {
     pub(super) const NONE: Self = Self(u32::MAX);
 }
 
-/// Size of the header of smeta. The header sizes are those of pblk's structures without the bitmap of chunks
-/// (Linux 5.10, `drivers/lightnvm/pblk.h`).
+/// Size of the header of smeta. The header sizes are the sizes of pblk's structures without the bitmap of
+/// chunks (Linux 5.10, `drivers/lightnvm/pblk.h`).
 const SMETA_BYTES: u64 = 64;
 /// Size of the header of emeta with the counters of write amplification.
 const EMETA_BYTES: u64 = 72 + 24;
@@ -32,7 +32,7 @@ const LBA_BYTES: u64 = 8;
 /// Bytes of the valid count of a line in emeta (same file).
 const COUNT_BYTES: u64 = 4;
 
-/// Least ring entries that pblk allocates (Linux 5.10, `pblk_rb_calculate_size`).
+/// Minimum number of ring entries that pblk allocates (Linux 5.10, `pblk_rb_calculate_size`).
 const LEAST_RING: u32 = 128;
 
 /// The sizes of an FTL that follow from the geometry of its device.
@@ -55,7 +55,7 @@ pub struct Layout {
     pub smeta: u32,
     /// Strips of emeta, at the end of a line.
     pub emeta: u32,
-    /// Fewest chunks of a usable line.
+    /// Minimum number of chunks of a usable line.
     pub least_chunks: u32,
     /// Logical pages that the host sees.
     pub pages: u32,
@@ -75,7 +75,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout for a device with this fraction of over-provisioning and a ring of at least `ring` entries.
-    /// Without `ring` it takes as many entries as pblk.
+    /// Without `ring` the ring has as many entries as in pblk.
     pub fn of(geometry: &Geometry, over_provisioning: f64, ring: Option<u32>) -> Self {
         let (units, lines) = (geometry.units(), geometry.chunks_per_unit);
         let (strip, blocks_per_chunk) = (geometry.ws_opt, geometry.blocks_per_chunk);
@@ -194,22 +194,22 @@ impl Layout {
         self.chunk(LineId(line), strip % self.units).at(strip / self.units * self.strip + rest)
     }
 
-    /// Most logical blocks of a write command: a stripe, in whole strips.
+    /// Maximum number of logical blocks of a write command: a stripe, in whole strips.
     #[inline]
     pub fn most_write(&self) -> u32 {
         let most = (self.strip * self.units).min(MOST_BLOCKS as u32);
         most - most % self.strip
     }
 
-    /// Most entries that a part of a host command takes. Such a part fits into the ring beside entries that
-    /// wait for a full strip.
+    /// Maximum number of ring entries for a part of a host command. Such a part fits into the ring beside
+    /// entries that wait for a full strip.
     pub fn most_io(&self) -> u32 {
         self.ring - self.strip - self.threshold.max(1)
     }
 }
 
-/// Least ring entries that a device needs: the entries that it cannot read yet, and a strip in flight for
-/// each parallel unit.
+/// Minimum number of ring entries for a device: the entries that the device cannot read yet, and a strip in
+/// flight for each parallel unit.
 pub(super) fn least_ring(geometry: &Geometry) -> u32 {
     let (strip, units) = (geometry.ws_opt, geometry.units());
     let unreadable = geometry.mw_cunits.next_multiple_of(strip);

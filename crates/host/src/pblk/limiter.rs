@@ -31,8 +31,8 @@ pub(super) struct Limiter {
     high: u32,
     reserved: u32,
     window: u32,
-    /// Exponent of two of the free chunks for each window of the host. Negative: a chunk gives several
-    /// windows.
+    /// The host gets one window for each `2^shift` free chunks. If `shift` is negative, each free chunk gives
+    /// the host several windows.
     shift: i32,
     pressure: Pressure,
     of_host: u32,

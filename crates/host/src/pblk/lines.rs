@@ -65,7 +65,8 @@ pub(super) struct Line {
     /// Whether some data of this line may exist only in the volatile cache of the device, because one of its
     /// chunks went offline.
     is_stranded: bool,
-    /// For a free line: the point from which all newer copies of its former data are non-volatile.
+    /// For a free line: the number of the flush ([`flush`](super::flush)) after which all newer copies of its
+    /// former data are non-volatile.
     point: u64,
 }
 
@@ -77,9 +78,9 @@ pub(super) struct Lines {
     chunks: Vec<ChunkUse>,
     /// Valid bitmap over all locations.
     valid: Vec<u64>,
-    /// Data tags written to each location. For an open line this is the list in memory. For other lines it
-    /// stands for the contents of emeta, which the simulated flash does not store. After a power cut they are
-    /// used only once emeta has been read.
+    /// Data tags written to each location. For an open line they are the page list in memory. For other lines
+    /// they replace the contents of emeta, which the simulated flash does not store. After a power cut the
+    /// tags of a line are used only once its emeta has been read.
     contents: Column<Ppa, DataTag>,
     free: VecDeque<LineId>,
     /// Usable chunks of free lines.
@@ -263,7 +264,7 @@ impl Lines {
         self.stranded > 0
     }
 
-    /// The point that the last free line needs.
+    /// The flush number that the last line of the free list waits for.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.free.back().map(|line| self.table[*line].point)
     }
@@ -317,7 +318,8 @@ impl Lines {
         self.failed_lines
     }
 
-    /// Takes the line that has been free for longest to prepare it, if its point has been reached.
+    /// Takes the line that has been free for longest, to prepare it. Returns `None` if its flush number has
+    /// not been reached.
     pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
         let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
         self.free.pop_front();

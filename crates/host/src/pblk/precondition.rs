@@ -12,8 +12,9 @@ use super::{Event, Pblk};
 /// Pages between two calls of the progress callback. Chosen: this takes some milliseconds.
 const LOOK_EVERY: u64 = 4_096;
 
-/// Length of a window for comparing write amplification, in lines of overwritten pages. Chosen: twice the
-/// number of lines that are collected concurrently, so that victims begun before the window weigh little.
+/// Length of a window over which write amplification is measured: as many overwritten pages as this number of
+/// lines has. Chosen: twice the number of lines that are collected concurrently, so that victims from before
+/// the window weigh little.
 const LINES_A_WINDOW: u64 = 8;
 
 /// Windows after which preconditioning ends, even if the state still drifts. Chosen: the state is close to

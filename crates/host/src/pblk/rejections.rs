@@ -1,5 +1,5 @@
-//! Chunks that close early, and commands that the device rejects because of errors that it detected in the
-//! background.
+//! Chunks that close early, and commands that the device rejects because of errors that the device detected
+//! in the background.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::DataTag;

@@ -160,8 +160,8 @@ impl Ring {
         ((self.head - self.tail) as u32, (self.synced - self.tail) as u32)
     }
 
-    /// Whether this many more entries fit beside the entries that are not in flash and those that must stay
-    /// readable.
+    /// Whether this many more entries fit beside the entries that are not in flash and the entries that must
+    /// stay readable.
     #[inline]
     pub(super) fn can_accept(&self, entries: u32) -> bool {
         let used = self.head - self.synced + u64::from(entries + self.threshold);

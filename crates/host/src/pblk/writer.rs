@@ -1,8 +1,9 @@
 //! The writer: writes ring entries to the open line, one strip of each parallel unit at a time.
 //!
 //! Each parallel unit has at most one write in flight, as with pblk's semaphore. While a line is written, the
-//! writer also resets the chunks of the next line one by one, and writes the emeta of the previous line. Each
-//! emeta write goes to a parallel unit at least half of the units after that of the data write.
+//! writer also resets the chunks of the next line one by one, and writes the emeta of the previous line. An
+//! emeta write that accompanies a data write goes to a distant parallel unit: its number is at least half the
+//! number of units higher, modulo the number of units.
 
 use std::collections::VecDeque;
 
@@ -25,10 +26,10 @@ pub(super) const SMETA: u32 = u32::MAX - 16;
 /// Logical number in the data tags of emeta. The version is the same as in smeta.
 pub(super) const EMETA: u32 = u32::MAX - 17;
 
-/// Most lines that wait for their emeta before the writer stalls (Linux 5.10: PBLK_DATA_LINES).
+/// Maximum number of lines that wait for their emeta before the writer stalls (Linux 5.10: PBLK_DATA_LINES).
 const CLOSING_LINES: usize = 4;
 
-/// Most lines with open chunks: the closing lines, the current one, and the one being opened.
+/// Maximum number of lines with open chunks: the closing lines, the current line, and the line being opened.
 pub(crate) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
 
 /// The line being written.
@@ -63,8 +64,8 @@ struct Closing {
     /// Emeta writes in flight.
     in_flight: u32,
     is_whole: bool,
-    /// The point from which the data of the line are non-volatile, once all are written to the device. The
-    /// emeta, which lists the data, is written after that point.
+    /// Number of the flush that makes the data of the line non-volatile. `None` until all data of the line
+    /// are written to the device. The emeta, which lists the data, is written after this flush.
     point: Option<u64>,
 }
 
@@ -210,7 +211,7 @@ impl Writer {
         None
     }
 
-    /// The last point that the emeta of a closing line needs.
+    /// The highest flush number ([`FlushTracker::point`]) that the emeta of a closing line waits for.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.closing.iter().filter_map(|closing| closing.point).max()
     }

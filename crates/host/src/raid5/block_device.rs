@@ -20,11 +20,11 @@ use super::{
     PARITY_SHARE, Raid5,
 };
 
-/// Factor from the stall limit of a member to that of the array. Chosen: a command waits for rows, and these
-/// wait for other rows that read and write.
+/// Ratio of the stall limit of the array to the stall limit of a member. Chosen: a command may wait for rows
+/// that wait for the reads and writes of other rows.
 const STALL_FACTOR: u64 = 16;
 
-/// Most rows without a stripe head in a stall report. Chosen.
+/// Maximum number of waiting rows without a stripe head that a stall report lists. Chosen.
 const MOST_REPORTED: usize = 32;
 
 impl<D: BlockDevice> Raid5<D> {

@@ -34,7 +34,8 @@ pub struct TrackedContents {
     answered: BTreeMap<u32, Vec<Content>>,
 }
 
-/// The parity that a sector of a member stands for, in a row of `data` data blocks.
+/// The parity that a sector of a member represents, in a row of `data` data blocks. The stored content has
+/// the mark of parity, or is from before the first write of the array.
 fn from_member(content: Content, data: usize) -> Content {
     match content {
         ZEROES | NOTHING => content,
@@ -195,8 +196,8 @@ impl TrackedContents {
 
     /// Logs the partial parity of a row before the blocks `written` are written. `before`: blocks of the row
     /// that were written and logged earlier. The partial parity is the exclusive or of the untouched blocks.
-    /// It is computed from the parity block of `parity_member`, or without that from the `data` blocks, which
-    /// are in memory.
+    /// With a `parity_member` it is computed from the parity block of that member, otherwise from the `data`
+    /// blocks, which are in memory.
     pub fn note_partial(
         &mut self,
         head: HeadId,
@@ -241,7 +242,7 @@ impl TrackedContents {
         }
     }
 
-    /// Whether the cached parity of a row equals that of its data.
+    /// Whether the cached parity of a row equals the parity of its data blocks.
     pub fn is_right(&self, head: HeadId, all: MemberSet) -> bool {
         let sum = |at: usize| parity_of(each(all).map(|member| self.blocks[self.place(head, member)][at]));
         (0..self.block).all(|at| sum(at) == ZEROES)

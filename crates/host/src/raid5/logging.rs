@@ -106,8 +106,8 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Whether the array accepts commands. After a power cut it does once the parity from the log replay is
-    /// non-volatile.
+    /// Whether the array accepts commands. After a power cut it accepts commands once the parity from the log
+    /// replay is non-volatile.
     pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
         self.power == super::Power::On && !replays && !self.durability.log.has_pending_replay()

@@ -289,8 +289,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.durability.lost.count()
     }
 
-    /// Whether a sector of the array is lost. It is if it is recorded as lost, or if its member and another
-    /// one are missing.
+    /// Whether a sector of the array is lost: it is recorded as lost, or its member and another member are
+    /// missing.
     pub fn is_lost(&self, sector: u64) -> bool {
         let settings::Settings { striping, .. } = self.settings;
         let (member, of_member) = striping.locate(sector);

@@ -53,9 +53,10 @@ pub struct ArrayFile {
     pub parity_delay: Option<Duration>,
     /// The condition for reading the old data and parity (rmw) instead of the other data (rcw).
     pub read_modify_write: ReadModifyWrite,
-    /// Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes of a member a second.
+    /// Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes per second on each
+    /// member.
     pub sync_slowest: Bytes,
-    /// Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second.
+    /// Highest rate of a rebuild, a resync or a scrub, in bytes per second on each member.
     pub sync_fastest: Bytes,
     /// Size of the partial parity log on each member (md: PPL). With this log a power cut while a member is
     /// missing loses only blocks that were being written. Default: no log. An entry has a header of 4 KiB
@@ -99,7 +100,8 @@ impl Default for ArrayFile {
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
 /// The smallest chunk: a memory page, as in md.
 const LEAST_CHUNK: Bytes = Bytes::kib(4);
-/// Most rows that are synchronised concurrently. Chosen: enough to keep the dies of a small SSD busy.
+/// Maximum number of rows that are synchronised concurrently. Chosen: enough to keep the dies of a small SSD
+/// busy.
 const SYNC_ROWS: u32 = 32;
 
 /// The largest partial parity log. Chosen: eight times the size in md.

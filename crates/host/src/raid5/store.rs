@@ -14,7 +14,7 @@ use super::sync::{Sync, Task};
 use super::write_method::{MemberSet, each};
 use super::{Event, Raid5};
 
-/// Most rows in a batch: `MAX_STRIPE_BATCH` of md.
+/// Maximum number of rows in a batch: `MAX_STRIPE_BATCH` of md.
 const MOST_IN_BATCH: usize = 8;
 
 impl<D: BlockDevice> Raid5<D> {
@@ -98,8 +98,9 @@ impl<D: BlockDevice> Raid5<D> {
     ) {
         let head = self.heads.get_mut(id);
         let (rewrite, was_lost) = (std::mem::take(&mut head.rewrite), std::mem::take(&mut head.turns.lost));
-        // A rebuild or a repair writes a block with its proper content, so parity stays consistent. The
-        // replacement of a lost block does not: after a power cut it may be on the member without its parity.
+        // A rebuild or a repair writes the content that a block should have, so parity stays consistent. The
+        // replacement of a lost block changes the content: after a power cut the block may be on its member,
+        // and its parity not.
         let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
         let changes =
             blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1 || was_lost;

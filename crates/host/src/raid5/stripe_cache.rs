@@ -17,7 +17,7 @@ id!(
 /// Sectors of a block as a bitmap, the first in the lowest bit.
 pub type SectorSet = u64;
 
-/// Most sectors of a block: the bits of [`SectorSet`].
+/// Maximum number of sectors of a block: the bits of [`SectorSet`].
 pub const MOST_SECTORS: u64 = 64;
 
 /// No head: the end of a list.
@@ -194,7 +194,8 @@ struct HeadQueues {
 
 /// Limit of stripes with pre-reads in progress: below it, others may start to read. `IO_THRESHOLD` of md.
 const IO_THRESHOLD: u32 = 1;
-/// Bypasses of stripes that wait to read, while full stripes are written: `BYPASS_THRESHOLD` of md.
+/// Number of times that other stripes may bypass the stripes that wait to read, while full stripes are
+/// written: `BYPASS_THRESHOLD` of md.
 const BYPASS_THRESHOLD: u32 = 1;
 
 state!(StripeCache { values { heads, buckets, oldest, newest, active, blocked, leaving, lists } });
@@ -271,8 +272,8 @@ impl StripeCache {
         self.active += 1;
     }
 
-    /// Makes a head idle. It becomes the most recently used head, or the least recently used one if it is to
-    /// be evicted.
+    /// Makes a head idle. A head to be evicted becomes the least recently used head, any other head the most
+    /// recently used.
     pub fn make_idle(&mut self, id: HeadId) {
         self.active -= 1;
         let head = &mut self.heads[id];
@@ -353,9 +354,10 @@ impl StripeCache {
 
     /// The next head to handle, in md's order:
     /// 1. Heads that need no reads.
-    /// 2. The other heads. While full stripes are written, they come only after they have been bypassed.
+    /// 2. Heads that may read. While full stripes are written, these heads come only after enough heads
+    ///    without reads were handled before them (`BYPASS_THRESHOLD`).
     ///
-    /// When no other stripe reads, all delayed heads may start to read.
+    /// When no stripe has pre-reads in progress, all delayed heads may start to read.
     pub fn next_to_handle(&mut self) -> Option<HeadId> {
         let HeadQueues { queued, delayed, held, prereads, full, passed_over } = &mut self.lists;
         if let Some(id) = queued.pop_front() {

@@ -22,11 +22,11 @@ pub enum Task {
 /// Rate limits of a synchronisation, as in md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Rate below which host requests are ignored, in bytes of a member a second.
+    /// Rate below which host requests are ignored, in bytes per second on each member.
     pub slowest: Bytes,
-    /// Highest rate, in bytes of a member a second.
+    /// Highest rate, in bytes per second on each member.
     pub fastest: Bytes,
-    /// Most concurrent rows.
+    /// Maximum number of rows in progress at the same time.
     pub rows: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Limits {
 const PAUSE: Duration = Duration::from_ms(500);
 /// Number of times from which the rate is measured: `SYNC_MARKS` of md.
 const MARKS: usize = 10;
-/// Least time between two of these times: `SYNC_MARK_STEP` of md.
+/// Minimum interval between two of these times: `SYNC_MARK_STEP` of md.
 const STEP: Duration = Duration::from_ms(3_000);
 const SECOND: u64 = Duration::from_ms(1_000).ps();
 

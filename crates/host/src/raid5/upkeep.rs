@@ -233,8 +233,8 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Ends a synchronisation when all its rows have been started, done and made non-volatile. After a resync
     /// or a replay a flush has to cover the parity that it wrote. Without the flush a later power cut would
-    /// put the same rows in doubt, and a member failure before that could bring back the old content of a
-    /// block that had been read as new.
+    /// put the same rows in doubt again. If a member failed before that cut, a block that had been read as
+    /// new could return to its old content.
     fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if !sync.rows.is_empty() {

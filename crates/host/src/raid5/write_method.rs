@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A set of members as a bitmap, the first in the lowest bit.
 pub type MemberSet = u64;
 
-/// Most members: the bits of a [`MemberSet`].
+/// Maximum number of members: the bits of a [`MemberSet`].
 pub const MOST_MEMBERS: u16 = 64;
 
 /// The members of a set in ascending order.

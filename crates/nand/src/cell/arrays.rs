@@ -372,8 +372,7 @@ impl CellArrays {
         }
     }
 
-    /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
-    /// the ECC fails.
+    /// The failure limit of a page with an entry of the retry table; see [`RateTable::limit`].
     fn limit(&mut self, sensed: &Sensed, entry: u32) -> f64 {
         let Sensed { at, word_line, page_type: page, mode, now, .. } = *sensed;
         let (block, layer) = (self.block(at), self.layer(word_line));
@@ -386,7 +385,7 @@ impl CellArrays {
         }
     }
 
-    /// The recurring deviation of the errors of a page in each read, until its block is erased.
+    /// The part of a page's error deviation that is the same in each read until the block is erased.
     fn recurring(&self, sensed: &Sensed) -> f64 {
         let Sensed { at, word_line, page_type, .. } = *sensed;
         let in_block = u64::from(word_line * self.set.coding.bits() + page_type);

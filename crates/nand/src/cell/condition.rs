@@ -19,8 +19,8 @@ pub struct Condition {
     pub reads: f64,
     /// Reprogram passes of each neighbour after these cells were programmed.
     pub again: f64,
-    /// Reprogram passes of these cells during which cells above them in the string had more passes. 0 if word
-    /// lines are reprogrammed in order from the source line up.
+    /// Number of cells above in the string that had more reprogram passes, summed over all reprograms of
+    /// these cells. 0 if word lines are reprogrammed in order from the source line up.
     pub ahead: f64,
 }
 

@@ -40,7 +40,7 @@ impl CellRandom {
 #[derive(Clone, Debug)]
 pub struct Ziggurat {
     /// The right end of each layer, the lowest layer first. The lowest layer includes the tail: its end is
-    /// the end of a rectangle with the area of both.
+    /// the end of a rectangle with the area of layer and tail together.
     ends: [f64; LAYERS + 1],
     /// The density at each end.
     density: [f64; LAYERS + 1],

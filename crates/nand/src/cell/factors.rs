@@ -106,9 +106,9 @@ impl Factors {
         least + random.below(u64::from(most - least) + 1) as u8
     }
 
-    /// Whether a page cannot be read with a table entry. Entries up to `last`, the last of the table, must be
-    /// at least the number of retries that the page needs. Entries beyond `last` count the retries of reads
-    /// with stored read offsets.
+    /// Whether a page cannot be read with an entry of the retry table. `last` is the last entry. A page that
+    /// needs `n` retries can be read with the entries from `n` to `last`. Entry `last + k` is retry `k` of a
+    /// read with stored read offsets, which needs only the share `kept` of the retries.
     pub fn is_uncorrectable(&self, hours: f64, (page, seed): (u64, Seed), entry: u8, last: u8) -> bool {
         let needed = self.retries(hours, page, seed);
         match entry.checked_sub(last).filter(|beyond| *beyond > 0) {

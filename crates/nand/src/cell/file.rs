@@ -147,9 +147,10 @@ pub struct InterferenceFile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundFile {
-    /// The share of cells left behind if cells above in the string had more passes during one reprogram.
+    /// The share of cells left behind after one reprogram during which one cell above in the string had more
+    /// passes.
     pub share: f64,
-    /// The exponent of the number of such reprograms in the growth of `share`.
+    /// The exponent of the number of such cells, summed over all reprograms, in the growth of `share`.
     pub power: f64,
     /// The distance by which these cells are left behind.
     pub drop: f64,

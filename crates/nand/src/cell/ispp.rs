@@ -2,12 +2,13 @@
 //! sections 2.2 and 4.1).
 //!
 //! Equation 1: tPROG is the sum of tPGM + k tVFY over the loops, where k is the number of verifies in a loop.
-//! MaxLoop is ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for
-//! each state, where `L` is the number of its last loops and `V` the number of verifies in each of them.
+//! MaxLoop is ceil((VFinal - VStart) / step). Equation 2 gives the same time as the sum of L (tPGM + V tVFY)
+//! over the states. For each state, L is the number of its loops after the last loop of the states below it,
+//! and V is the number of verifies in each of these loops.
 //!
 //! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is
-//! verified from the first loop on until all of its cells have passed. No cell passes a verify before
-//! `first`, so these verifies may be skipped.
+//! verified from loop 1 on, until all of its cells have passed. The verifies before loop `first` may be
+//! skipped, because no cell passes them.
 
 use wordline_kernel::{Duration, Stream};
 
@@ -52,8 +53,8 @@ pub struct ProgramParameters<'a> {
     /// temperature.
     pub early: u32,
     /// Speed of the cells of this word line relative to the slowest word line, as a fraction of a step, from
-    /// 0 to below 1. The loops of a program are whole; this fraction makes their mean over word lines a
-    /// fraction.
+    /// 0 to below 1. Each program has a whole number of loops; because of this fraction, the mean over the
+    /// word lines need not be whole.
     pub faster: f64,
 }
 
@@ -126,9 +127,9 @@ impl Ispp {
         self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
     }
 
-    /// The programming of cells to these states alone (0 for P1), in increasing order. VStart is raised by
-    /// the loops between the first cells of P1 and the first cells of the lowest state. The last loop is the
-    /// last loop of the highest state.
+    /// The parameters for programming cells to these states alone. `states` has their numbers in increasing
+    /// order; P1 has number 0. VStart is higher by as many steps as there are loops between the first loop of
+    /// P1 and the first loop of the lowest state. The program ends with the last loop of the highest state.
     #[must_use]
     pub fn to_states(&self, states: &[usize]) -> Self {
         let (lowest, highest) = (states[0], states[states.len() - 1]);
@@ -200,14 +201,14 @@ pub struct Speed {
     deviation: f64,
 }
 
-/// Deviations from the mean speed to the first and to the last loop. Chosen: a page of 16 KiB has 16,384
-/// cells of one of eight states. Half a cell of these lies beyond four deviations, so that a word line uses
-/// the first and the last loop.
+/// Standard deviations from the mean speed to the first and to the last loop. Chosen: a page of 16 KiB has
+/// 16,384 cells in each of eight states. On average half a cell lies beyond four deviations on each side, so
+/// that a word line uses the first and the last loop.
 const REACH_DEVIATIONS: f64 = 4.0;
 
 impl Speed {
-    /// The speed of a state that passes in `loops`. Loops are whole: a spread of b - a steps fills the loops
-    /// a to b for any speed of the word line within a step.
+    /// The speed of a state whose cells pass in `loops`. The cells spread over b - a steps, for loops a to b.
+    /// Then they fill these loops whatever the speed of the word line within a step.
     pub fn of(loops: Loops, faster: f64) -> Self {
         let spread = f64::from(loops.last - loops.first).max(0.5);
         let middle = f64::from(loops.first + loops.last) / 2.0;

@@ -74,14 +74,14 @@ impl Level {
 }
 
 impl Levels {
-    /// The states from `base` on for a coding of fewer states, for a cell that is used with fewer bits.
+    /// The states from `base` on, as many as `coding` has: the states of a cell that stores fewer bits.
     #[must_use]
     pub fn part(&self, base: usize, coding: Coding) -> Self {
         let states: Vec<usize> = (base..base + coding.states()).collect();
         self.of_states(&states, coding)
     }
 
-    /// These states alone, for a coding of their number.
+    /// Only the states with these numbers, encoded by `coding`, which has as many states.
     #[must_use]
     pub fn of_states(&self, states: &[usize], coding: Coding) -> Self {
         let states = states.iter().map(|state| self.states[*state]).collect();

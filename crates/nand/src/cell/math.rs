@@ -117,9 +117,9 @@ pub fn normal(random: &mut Stream) -> f64 {
     }
 }
 
-/// A random number of rare independent events with `mean`. The distribution is Poisson; from a mean of 30 on
-/// it is the normal distribution with the same mean and deviation (chosen: there the two differ by less than
-/// a hundredth in any quantile).
+/// A random number of rare independent events with `mean`. The distribution is Poisson below a mean of 30,
+/// and from 30 on the normal distribution with the same mean and deviation. Chosen: from there on the two
+/// differ by less than a hundredth in any quantile.
 pub fn count(mean: f64, random: &mut Stream) -> u32 {
     count_by(normal, mean, random)
 }

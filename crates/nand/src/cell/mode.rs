@@ -2,9 +2,10 @@
 //! references between them.
 //!
 //! Cell modes have no parameters of their own. Cells in SLC mode use the erased state and the middle state.
-//! Cells in MLC mode use four neighbouring states, which a rewrite moves up ([`TwoBitCoding`]). A program
-//! begins as many loops before its lowest state as a native program begins before P1, and ends with the last
-//! cells of its highest state.
+//! Cells in MLC mode use four neighbouring states, which a rewrite moves up ([`TwoBitCoding`]). A program in
+//! such a mode leaves out the loops before and after the states in use. The first cells of its lowest
+//! programmed state pass in the loop in which the first cells of P1 pass in a native program. The program
+//! ends with the last loop of its highest state.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ pub enum StoredBits {
         rewrites: u8,
         /// The Distribution ID.
         id: u8,
-        /// Total number of cells above in the string with more passes, over all reprograms.
+        /// Number of cells above in the string that had more passes, summed over all reprograms.
         ahead: u8,
     },
 }

@@ -1,7 +1,7 @@
 //! Monte Carlo form of the model: single cells are programmed, aged by their condition, and sensed.
 //!
-//! It shares only the parameters with the analytic form. It integrates no tails, and no formula gives it
-//! shares of loops.
+//! This form has the same parameters, states and shifts as the analytic form. It counts the errors of cells
+//! that are drawn one by one, where the analytic form integrates the tails of distributions.
 
 use wordline_kernel::Stream;
 
@@ -64,7 +64,8 @@ impl<'a> Population<'a> {
         let dropped = level.left.share > 0.0 && random.unit() < level.left.share;
         let mut mean = level.mean - if dropped { level.left.drop } else { 0.0 };
         if let Shape::Student { .. } = self.new.shape {
-            // The sum of variables of this shape would have another shape; here the shape applies to the sum.
+            // A sum of Student's t variables would have another shape. So the variances are added, and one
+            // sample of the sum is drawn with this shape.
             let variance: f64 = self.terms.iter().map(|term| term.variance[state]).sum();
             mean += self.terms.iter().map(|term| term.shift[state]).sum::<f64>();
             return mean

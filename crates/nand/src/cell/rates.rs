@@ -13,11 +13,11 @@ use super::mode::{StoredBits, UsedStates};
 use super::set::{CellSet, ProgramEffect};
 use super::variation::{CellLocation, CellProperties, Draws, Variation};
 
-/// Classes of P/E cycles up to the endurance of the part; there are as many beyond it. Chosen: a class is 3 %
-/// of the endurance.
+/// Classes of P/E cycles up to the endurance of the part. As many classes follow beyond the endurance.
+/// Chosen: a class is 3 % of the endurance.
 const CYCLE_CLASSES: u32 = 32;
-/// Classes of the random draws of blocks; there are as many of chips. Chosen: neighbouring classes differ by
-/// a fifth of a deviation.
+/// Classes of the random draws of blocks, and of the draws of chips. Chosen: neighbouring classes differ by a
+/// fifth of a deviation.
 const DRAW_CLASSES: usize = 16;
 /// Marks a rate that is not calculated yet.
 const UNKNOWN: f32 = -1.0;
@@ -200,14 +200,16 @@ impl RateTable {
         rates
     }
 
-    /// The index for [`limit`](Self::limit) of hard decisions with the last of `entries` entries. The last
-    /// entry itself has the limit of soft decisions.
+    /// The `entry` for which [`limit`](Self::limit) returns the limit of hard decisions with the last entry
+    /// of a retry table of `entries` entries. For the last entry itself it returns the limit of soft
+    /// decisions, which follow.
     pub fn hard_decision_entry(entries: u32) -> u32 {
         entries
     }
 
-    /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
-    /// the ECC fails. Infinite if the ECC always or never fails.
+    /// The failure limit of a page with an entry of the retry table: the ECC fails if the errors of a read
+    /// exceed their mean by more than this number of standard deviations. Infinite if the ECC never fails,
+    /// minus infinity if it always fails.
     pub fn limit(&mut self, wanted: RateKey<'_>, entry: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
@@ -296,8 +298,9 @@ impl RateTable {
         levels.page_error(wanted.page, &references)
     }
 
-    /// The share of reads of a page that the ECC cannot correct with a table entry. After the last entry soft
-    /// decisions follow, around the best entry (chosen: by then the controller knows the best entry).
+    /// The share of reads of a page that the ECC cannot correct with an entry of the retry table. For the
+    /// last entry: the share that soft decisions cannot correct either. They use the best entry. Chosen: by
+    /// then the controller knows which entry is best.
     fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, entry: u32) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
         let rate = |entry: u32| {

@@ -142,7 +142,7 @@ impl Reading {
         (0..self.entries()).map(at).collect()
     }
 
-    /// The failure limit of each entry of the table, for a page with these error rates, one for each entry.
+    /// The failure limit of each entry of the table. `rates`: the error rate of the page with each entry.
     pub fn tries(&self, rates: Vec<f64>, page_bits: u64) -> RetryLimits {
         let limits =
             rates.iter().map(|rate| inverse_upper_tail(self.ecc.failure(*rate, page_bits))).collect();
@@ -161,7 +161,8 @@ impl Reading {
             // The share of pages in this step.
             let mut left = WIDTH * libm::exp(-0.5 * page * page) / (2.0 * std::f64::consts::PI).sqrt();
             for (step, limit) in limits.iter().enumerate() {
-                // Reads that are uncorrected before a step take it; all failed reads take the first step.
+                // A step is taken by the reads that the steps before it have not corrected. Step 0 is the
+                // first read. Step 1 is taken by all reads that fail in step 0, which is `share`.
                 sum += if step > 1 { left } else { 0.0 };
                 left *= upper_tail((limit - deviation_of(page, 0.0)) / scale);
             }

@@ -1,8 +1,8 @@
 //! The effects on threshold voltages, each as one term.
 //!
-//! A term shifts the mean of each state and adds a variance. Terms are independent and add up. All terms but
-//! one only widen states or bring neighbours closer together. More cycles, time, heat or reads therefore
-//! never cause fewer errors.
+//! A term shifts the mean of each state and adds a variance. Terms are independent and add up. All terms
+//! except interference only widen states or bring neighbours closer together. More cycles, time, heat or
+//! reads therefore never cause fewer errors.
 
 use super::condition::{Condition, Effect, acceleration};
 use super::variation::CellProperties;
@@ -61,9 +61,9 @@ pub struct Interference {
 /// (ReSSD, section 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
-    /// The share of cells left behind if cells above had more passes during one reprogram.
+    /// The share of cells left behind after one reprogram during which one cell above had more passes.
     pub share: f64,
-    /// The exponent of the number of such reprograms in the growth of `share`.
+    /// The exponent of [`Condition::ahead`] in the growth of `share`.
     pub power: f64,
     /// The distance by which these cells are left behind.
     pub drop: f64,
@@ -127,7 +127,7 @@ impl Interference {
 }
 
 impl Background {
-    /// The share of cells left behind after `ahead` reprograms during which cells above had more passes.
+    /// The share of cells left behind, for this [`Condition::ahead`].
     pub fn share_of(&self, ahead: f64) -> f64 {
         if ahead > 0.0 { (self.share * libm::pow(ahead, self.power)).min(1.0) } else { 0.0 }
     }

@@ -9,8 +9,9 @@
 //! [`MAX_CONSECUTIVE_LATCHES`] latches while data wait, one data transfer is therefore granted, so that no
 //! die starves.
 //!
-//! The priority does not apply to commands that start one after the other while no event is due. They find
-//! the bus free or busy in their order, because the first one cannot know that others will follow.
+//! The priority applies only to requests that wait at the same time. If the bus is free and no event is due,
+//! a command is granted the bus as soon as it starts. A latch that starts directly afterwards, at the same
+//! instant, then has to wait.
 
 use std::collections::VecDeque;
 

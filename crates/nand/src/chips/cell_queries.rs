@@ -1,7 +1,7 @@
 //! Calls of the cell model by chips: the time and outcome of each array operation.
 //!
-//! This state exists only on request: without a cell model and parameter sets there are no calls and no
-//! lookups.
+//! [`CellQueries`] exists only if a cell model or a parameter set is used. Otherwise commands need no calls
+//! and no lookups.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Seed, state};

@@ -57,10 +57,10 @@ impl Operation {
         }
     }
 
-    /// Whether the operation may start while the array works on a cache operation: it then needs the cache
-    /// register alone. The program of a whole word line (`one_shot`) may not start, because its pages go to
-    /// the write-back registers, which the array uses. On the pins its first page could wait in the cache
-    /// register; a transaction waits as a whole.
+    /// Whether the operation may start while the array works on a cache operation. It may if it first needs
+    /// only the cache register. The program of a whole word line (`one_shot`) may not: its pages go to the
+    /// write-back registers, which the array uses. On the pins the first page of such a program could wait in
+    /// the cache register, but a transaction waits as a whole.
     #[inline]
     pub fn can_follow_cache_operation(self, one_shot: bool) -> bool {
         match self {

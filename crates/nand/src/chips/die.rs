@@ -64,7 +64,7 @@ pub(super) struct Die {
     pub(super) suspends: u32,
     /// Whether the operation is to be suspended once its array works.
     pub(super) suspend_soon: bool,
-    /// Scheduled ends of array operations that a suspend has made obsolete.
+    /// Number of scheduled ends of array operations that a suspend has made obsolete.
     pub(super) overtaken: u32,
     stages: Picoseconds,
 }

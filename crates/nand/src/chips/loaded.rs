@@ -9,7 +9,7 @@ use crate::locations::Location;
 
 impl Chips {
     /// Checks the state that was loaded at `now`: dies and buses match the geometry, and an idle die has no
-    /// work left. For a controller that uses no cache operations.
+    /// work left. The controller must not use cache operations.
     ///
     /// # Errors
     /// The contradiction.
@@ -39,8 +39,8 @@ impl Chips {
     }
 
     /// Checks the loaded pending events: each belongs to a die that waits for one, and each working die that
-    /// does not wait for the bus has one. Array events of a suspended operation have no effect. For a
-    /// controller that uses no cache operations.
+    /// does not wait for the bus has one. Array events of a suspended operation have no effect. The
+    /// controller must not use cache operations.
     ///
     /// # Errors
     /// The contradiction.

@@ -12,8 +12,8 @@ use crate::{Span, Stage};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     spans: Vec<Span>,
-    /// Senses ahead, at most one per die. The command of a sense ahead has no number until it starts, because
-    /// other dies may start commands before.
+    /// Senses ahead: the sense of a page for the next cache read, at most one per die. The next cache read
+    /// has no number until it starts, because other dies may start commands before it.
     ahead: Vec<Span>,
 }
 

@@ -40,7 +40,7 @@ impl From<BusTimes> for PhaseTimes {
 }
 
 /// The start of a command: its first bus phase, and the array operation after it. The array operation is
-/// included if at most data out follow it and its time is the same for all pages.
+/// included only if its time is the same for all pages and nothing but data out can follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub(super) hold: PhaseTimes,
@@ -59,8 +59,8 @@ pub(super) struct Times {
     pub(super) holds: Vec<[PhaseTimes; BusPhase::ALL.len()]>,
     /// Starts of commands by number of planes and kind of operation; derived from the other fields.
     openings: Vec<[Opening; Operation::KINDS]>,
-    /// Data out without its last cycle, which is the burst, and the wait before the burst, by number of
-    /// planes.
+    /// Data out by number of planes: the cycles before the burst, and the wait of the burst. The burst is the
+    /// last cycle of data out.
     pub(super) data_out_base: Vec<(PhaseTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,

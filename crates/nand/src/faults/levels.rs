@@ -1,4 +1,4 @@
-//! The sets of read reference voltages that the layers of blocks need, by fault rules.
+//! Fault rules for read reference voltages: the set of voltages that each layer of each block needs.
 
 use wordline_kernel::{Column, state};
 

@@ -81,7 +81,7 @@ pub struct FaultFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nth: Option<u64>,
-    /// Operations fail whose number is a multiple of this, counted as for `nth`.
+    /// Each matching operation whose number is a multiple of this fails. Operations are counted as for `nth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub every: Option<u64>,
@@ -107,9 +107,10 @@ pub struct FaultFile {
     /// retry succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<NumberRange>,
-    /// The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the
-    /// data sheet, until the block is erased. Each number of a range is equally likely. `probability`, `nth`,
-    /// `every` and `wear` then select layers, in the order in which they are first read.
+    /// Set of read reference voltages that a layer of a block needs until the block is erased; set 0 is the
+    /// data sheet. Each number of a range is equally likely. Reads of the layer with another set are
+    /// uncorrectable. With this key `probability`, `nth`, `every` and `wear` select layers, in the order in
+    /// which they are first read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<NumberRange>,
 }

@@ -54,13 +54,13 @@ macro_rules! bus {
             /// Timing mode. Default: the slowest one that reaches `rate`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mode: Option<u8>,
-            /// Data lines, 8 or 16; left out: 8.
+            /// Data lines, 8 or 16. Default: 8.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub width: Option<u8>,
-            /// Transfers a second in both directions, instead of the mode's.
+            /// Transfers per second in both directions. Default: the rate of the mode.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub rate: Option<MegaTransfers>,
-            /// One cycle of data out (tRC, SDR only), instead of the mode's.
+            /// Length of one cycle of data out (tRC, SDR only). Default: the value of the mode.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub t_rc: Option<Duration>,
             $($(#[$doc])+ #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<Duration>,)*

@@ -95,12 +95,12 @@ impl Interface {
     /// the rate.
     ///
     /// * SDR: NANDFlashSim, table III (3.3 V x 5 mA, a byte each 25 ns).
-    /// * NV-DDR, NV-DDR2 and NV-DDR3: NANDFlashSim, figure 24. It shows DRAM interfaces, a byte each tRC,
-    ///   with the power of DRAM data sheets, as in experiment `nandflashsim/fig24` (VDD x IDD4R of devices of
-    ///   DRAMSim2 and DRAMPower). Chosen, for each interface one part of its generation, the middle one in
-    ///   the figure: LPDDR-333 for NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2 (270 mW, 2.5 ns), DDR3-1066
-    ///   for NV-DDR3 (157.5 mW, 1.876 ns).
-    /// * NV-LPDDR4: not in the figure; chosen: as NV-DDR3.
+    /// * NV-DDR, NV-DDR2 and NV-DDR3: the DRAM interfaces in NANDFlashSim, figure 24, at a byte each tRC.
+    ///   Their power is VDD x IDD4R of devices in DRAMSim2 and DRAMPower, as in experiment
+    ///   `nandflashsim/fig24`. Chosen for each interface: a DRAM of its generation, the middle one in the
+    ///   figure. These are LPDDR-333 for NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2 (270 mW, 2.5 ns) and
+    ///   DDR3-1066 for NV-DDR3 (157.5 mW, 1.876 ns).
+    /// * NV-LPDDR4: the figure does not have it. Chosen: as NV-DDR3.
     pub fn byte_energy(self) -> Energy {
         Energy([412_500, 1_242_000, 675_000, 295_470, 295_470][self as usize])
     }

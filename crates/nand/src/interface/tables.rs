@@ -55,9 +55,9 @@ macro_rules! rows {
     };
 }
 
-/// SDR, modes 0 to 5, in nanoseconds, from barebox and Linux `nand_timings.c`. Exceptions: tRST, which both
-/// give for EZ NAND in mode 0 (250 ms), tCR, tCR2 and tCS3 are from phoenix-rtos plo. tCR2 of Read ID is from
-/// riot-driver-mtd-nand.
+/// SDR, modes 0 to 5, in nanoseconds, from barebox and Linux `nand_timings.c`. Exceptions: tRST, tCR, tCR2
+/// and tCS3 are from phoenix-rtos plo, and tCR2 of Read ID is from riot-driver-mtd-nand. For tRST barebox and
+/// Linux give the value of EZ NAND in mode 0 (250 ms).
 const SDR: &[Row] = rows! {
     Adl Min 400;
     Alh Min 20 10 10 5 5 5;
@@ -145,8 +145,8 @@ const NV_DDR: &[Row] = rows! {
     Ww Min 100;
 };
 
-/// NV-DDR2 and later interfaces. MQSim's defaults for NV-DDR2, the only public ones, apply in every mode.
-/// MQSim does not have the last six rows; chosen: as NV-DDR.
+/// NV-DDR2 and later interfaces. The values are MQSim's defaults for NV-DDR2, in every mode: no other values
+/// are public. MQSim does not have the last six rows. Chosen for them: the values of NV-DDR.
 const STROBED: &[Row] = rows! {
     Adl Min 70;
     Cals Min 15;

@@ -142,8 +142,8 @@ impl Bus {
     /// Complaints about the wiring.
     pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
-        // Bounds: four bits give the number of a volume (feature 58h); chip enables and LUNs are bounded as
-        // in device layouts.
+        // The number of a volume has four bits (feature 58h). The bounds of chip enables and LUNs are the
+        // bounds of device layouts.
         for (key, value, most) in
             [("targets", wiring.targets, 64), ("volumes", wiring.volumes, 16), ("luns", wiring.luns, 64)]
         {

@@ -92,9 +92,9 @@ const fn row(
 
 /// Every feature, by address.
 ///
-/// * Sources: the sources of 01h, 89h and 90h are in the module `address`. From memory of the public ONFI
-///   specification are the other addresses, the bits within 02h, 10h, 30h and 58h, the nominal drive strength
-///   (02h) at power-on, and the features that a Reset restores.
+/// * Sources: the module `address` has the sources of 01h, 89h and 90h. The following are from memory of the
+///   public ONFI specification: the other addresses, the bits within 02h, 10h, 30h and 58h, the nominal drive
+///   strength (02h) at power-on, and the features that a Reset restores.
 /// * Chosen: a Reset restores read retry, SLC mode and the parameter set, so that the part reads normally
 ///   afterwards. 02h has no warm-up cycles, as in the parameter page.
 /// * 10h, 30h, 58h, 90h and the bits of 02h are stored without effect: the model has neither signal levels

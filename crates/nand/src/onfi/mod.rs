@@ -1,4 +1,7 @@
 //! ONFI at cycle level: the host's view of a part through its pins, and the behaviour of LUNs.
+//!
+//! In comments, *from memory* marks facts that were not looked up in the text of a specification or data
+//! sheet.
 
 pub mod bus;
 pub mod cells;

@@ -5,8 +5,10 @@ use super::Row;
 /// The value of erased cells and unwritten register bytes.
 pub(super) const ERASED: u8 = 0xff;
 
-/// The registers of a plane: the cache register, which the bus accesses; a data register behind it, which the
-/// array fills; and for a one-shot part a write-back register for each page of a word line.
+/// The registers of a plane:
+/// * the cache register, which the bus accesses;
+/// * the data register, which the array fills;
+/// * in a one-shot part, a write-back register for each page of a word line.
 ///
 /// A program keeps a copy of its bytes, so that the data of a suspended program survive reads in between
 /// (chosen: a plane has separate latches for them).

@@ -86,8 +86,8 @@ impl RowAddressing {
             | row.page
     }
 
-    /// Row address cycles: three, or four if three cannot address all rows of the part (ONFI: byte 101 of the
-    /// parameter page).
+    /// Number of row address cycles (ONFI: byte 101 of the parameter page). It is four if three cycles cannot
+    /// address all rows of the part, otherwise three.
     pub fn cycles(&self) -> usize {
         (self.width().div_ceil(8) as usize).clamp(3, 4)
     }

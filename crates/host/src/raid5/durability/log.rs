@@ -134,9 +134,9 @@ impl PartialParityLog {
         }
     }
 
-    /// Whether a covering flush would free log space: the log has an entry of a row that is fully written.
-    /// `open` rows are being written. Those of them that `wait` for log space have only earlier entries,
-    /// which a flush covers.
+    /// Whether a covering flush would free log space. It frees the entries of rows that are not being
+    /// written. `open`: rows that are being written. `wait`: rows among them that wait for log space; their
+    /// existing entries are of earlier writes, which a flush covers.
     pub fn can_free_space(&self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) -> bool {
         let mut taken = self.areas.iter().flat_map(|area| &area.taken);
         taken.any(|LogExtent { row, .. }| !open.contains(row) || wait.contains(row))
@@ -160,8 +160,8 @@ impl PartialParityLog {
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| room.stamp > done));
     }
 
-    /// Applies a power cut: drops entries of rows without a `need` for one, and entries that do not cover
-    /// every write of their row.
+    /// Applies a power cut. Drops the entries of rows for which `needs` is false, and entries that do not
+    /// cover every write of their row.
     pub(super) fn cut(&mut self, needs: impl Fn(u64) -> bool) {
         let bare = std::mem::take(&mut self.bare);
         let keeps = |row: &u64| needs(*row) && !bare.contains_key(row);

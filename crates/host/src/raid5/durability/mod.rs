@@ -45,8 +45,8 @@ pub struct Durability {
     done: Stamp,
     /// Whether a covering flush is in progress.
     is_flushing: bool,
-    /// Rows that a power cut now may leave with inconsistent parity, and rows that an earlier cut has left
-    /// so.
+    /// The rows whose parity a power cut now may make inconsistent, or an earlier cut may have made
+    /// inconsistent.
     pub rows: DirtyRows,
     /// The state of the members.
     pub held: MemberState,

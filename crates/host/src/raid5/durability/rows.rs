@@ -1,5 +1,6 @@
-//! A write-intent bitmap: rows that a power cut now may leave with inconsistent parity, and rows that an
-//! earlier cut has left so. The bitmap survives power cuts, and its updates take no time.
+//! A write-intent bitmap of two kinds of rows: rows whose parity a power cut now may make inconsistent, and
+//! rows whose parity may be inconsistent since an earlier cut. The bitmap survives power cuts, and its
+//! updates take no time.
 
 use std::collections::BTreeSet;
 
@@ -69,9 +70,9 @@ impl DirtyRows {
         }
     }
 
-    /// Whether a power cut now would leave a row in doubt, and a log entry can resolve the doubt. After a
-    /// discard it cannot: each member may have its old or its new content, also the members that the entry
-    /// takes as untouched.
+    /// Whether a power cut now would leave the parity of a row in doubt, and a log entry can resolve the
+    /// doubt. After a discard of the row a log entry cannot: every member may have its old or its new
+    /// content, even members that the entry assumes to be untouched.
     pub(super) fn needs_log(&self, row: u64, done: Stamp) -> bool {
         let stamp = self.stamps[row as usize];
         stamp != DISCARDED && (stamp > self.durable(done) || self.is_dirty(row))

@@ -75,7 +75,7 @@ impl ExtendedPage {
         bytes
     }
 
-    /// Decodes a page; the parameter page has its length.
+    /// Decodes a page. The parameter page gives the length of the extended page.
     ///
     /// # Errors
     /// Too few bytes, a wrong signature, a wrong CRC, or a section that ends beyond the page.

@@ -1,10 +1,10 @@
 //! A key-value store as a log-structured merge tree: a write-ahead log, memtables that are flushed, and
 //! tables that are compacted level by level. Levels and defaults are RocksDB's.
 //!
-//! No record is stored. The level of the newest version of a key follows from the time since its last update.
-//! This time is drawn from the exponential distribution with the mean for the popularity of the key under the
-//! Zipf distribution. The number of records after a compaction follows from the number of distinct keys among
-//! its updates.
+//! No record is stored. The level of the newest version of a key follows from the time since the last update
+//! of the key. This time is drawn from an exponential distribution, whose mean follows from the popularity of
+//! the key (Zipf). The number of records after a compaction follows from the expected number of distinct keys
+//! among the updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};

@@ -131,9 +131,9 @@ impl Requests {
     pub(super) fn new(plan: &Plan, bursts: Option<Bursts>, seed: Seed) -> Self {
         let (reads, writes) = (RequestUrn::new(&plan.reads), RequestUrn::new(&plan.writes));
         let largest = plan.reads.sizes.iter().chain(&plan.writes.sizes).map(|(size, _)| *size).max();
-        // If a chosen lane is full, the shortest lane is used, which is never longer than the mean. A margin
-        // of a twentieth plus four of the largest requests therefore suffices for requests drawn as updates
-        // when there is nothing to update.
+        // Space of a lane: the mean length of the lanes, a margin of a twentieth, and four of the largest
+        // requests. If a chosen lane is full, the shortest lane is used, which is never longer than the mean.
+        // So the margin is needed only for updates that are drawn before there is anything to update.
         let longest = reads.unique().max(writes.unique()) / LANES as u64;
         let pitch = (longest + longest / 20 + 4 * largest.unwrap_or(0)).next_multiple_of(1 << 20);
         Self {
