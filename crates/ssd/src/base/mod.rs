@@ -115,6 +115,7 @@ impl Base {
     pub(crate) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         self.blocks.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded(agenda.now)?;
+        self.blocks.check_programs(self.flash.programs())?;
         self.check_pending(agenda)
     }
 

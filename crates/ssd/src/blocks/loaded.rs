@@ -1,7 +1,7 @@
 //! Consistency check of a block table in a loaded snapshot.
 
 use wordline_kernel::Id;
-use wordline_nand::{BlockSetId, PlaneGroupId};
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use super::{Block, BlockManager, State, StreamId, all_groups};
 use crate::ensure::ensure;
@@ -29,6 +29,19 @@ impl BlockManager {
         };
         self.closed.check(&self.none_closed(), of)?;
         self.check_super_blocks()
+    }
+
+    /// Checks the numbers of programs in progress. A block may have more than those that begin at these
+    /// `locations`: some of its locations may be allocated while their data are not yet in memory.
+    pub(crate) fn check_programs(&self, locations: impl Iterator<Item = Location>) -> Result<(), String> {
+        let mut counted = vec![0; self.table.len()];
+        locations.for_each(|location| counted[self.pools.block_of(location).index()] += 1);
+        for (block, known) in self.table.entries() {
+            ensure(known.programs >= counted[block.index()], || {
+                format!("block {} has fewer programs in progress than its die", block.0)
+            })?;
+        }
+        Ok(())
     }
 
     /// Checks that each block on a free-block list is free and listed once. The counts are checked per plane

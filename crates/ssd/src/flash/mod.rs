@@ -458,6 +458,11 @@ impl Flash {
         self.queues.check_loaded(&self.chips, now, &self.payloads, &decoded)
     }
 
+    /// First locations of the programs that have not ended, in a checked state.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = Location> {
+        self.queues.programs()
+    }
+
     /// Checks that the loaded pending events are those that the dies wait for.
     pub(crate) fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
         self.chips.check_pending(events.filter_map(|event| match event {

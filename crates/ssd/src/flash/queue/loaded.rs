@@ -1,7 +1,7 @@
 //! Checks of loaded queues.
 
 use wordline_kernel::{Id, Instant};
-use wordline_nand::{Chips, DataTag, Operation};
+use wordline_nand::{Chips, DataTag, Location, Operation};
 
 use super::{DieQueue, Queues, RANKS};
 use crate::ensure::{self, ensure};
@@ -55,6 +55,14 @@ impl Queues {
         self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))?;
         self.check_work(chips, now)?;
         self.check_background()
+    }
+
+    /// First locations of the programs that have not ended.
+    pub fn programs(&self) -> impl Iterator<Item = Location> {
+        let mut is_free = vec![false; self.pool.len()];
+        self.free.iter().for_each(|id| is_free[id.index()] = true);
+        let tasks = self.pool.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(task, _)| task);
+        tasks.filter(|task| task.operation == Operation::Program).map(|task| task.location)
     }
 
     /// Checks that a busy die has a task, and that a suspended die has a suspended task.
