@@ -57,8 +57,8 @@ pub struct FormatArguments {
     /// The trace's format, if it is not detected or detected wrongly; see `wordline trace formats`.
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// An option that the format does not fix, such as `time_unit=us`; can be repeated. See `wordline trace
-    /// formats`.
+    /// A property of the trace that its format leaves open, such as `time_unit=us`; can be repeated. See
+    /// `wordline trace formats`.
     #[arg(long = "trace-option", value_name = "KEY=VALUE")]
     pub options: Vec<String>,
 }

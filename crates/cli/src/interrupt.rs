@@ -75,7 +75,7 @@ pub fn watch() {
 /// Sets whether the running command polls the stop flag from now on.
 pub fn set_polling(working: bool) {
     WORKING.store(working, Ordering::Relaxed);
-    // Handles a signal that arrived in between.
+    // Handles a signal that arrived while the command was polling.
     if !working && asked() {
         print_and_exit();
     }

@@ -108,7 +108,7 @@ fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
 pub struct ExperimentProgress(ProgressBar);
 
 impl ExperimentProgress {
-    /// Creates a bar for the experiment `name`. It is hidden under the same conditions as that of a
+    /// Creates a bar for the experiment `name`. It is hidden under the same conditions as the bar of a
     /// [`RunProgress`].
     pub fn new(name: &str, quiet: bool) -> Self {
         let bar = bar(quiet);

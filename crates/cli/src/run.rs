@@ -63,7 +63,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME")]
     cut_power_at: Option<Duration>,
     /// Runs on the device of a snapshot, in its saved state; see `wordline snapshot`. If a device is named as
-    /// well, it must be the same.
+    /// well, it must be the device of the snapshot.
     #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
     from_snapshot: Option<PathBuf>,
     /// Saves the device in its state after the run.

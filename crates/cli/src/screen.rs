@@ -101,7 +101,7 @@ pub fn columns() -> Option<u16> {
     Table::new().width().or_else(said)
 }
 
-/// Columns of help texts without a terminal: those of an ordinary terminal.
+/// Columns of help texts without a terminal: the columns of an ordinary terminal.
 pub const PIPED_WIDTH: u16 = 80;
 
 /// Columns of results, which are always limited. Chosen: 100 without a terminal.

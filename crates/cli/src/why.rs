@@ -30,7 +30,7 @@ Examples:
 ///
 /// Every run begins with a device in the same state. In each repetition one time of the device is a tenth
 /// shorter: sensing, programming, erasing, the buses, the link, the controller or garbage collection. In two
-/// repetitions the load of the host is a tenth higher, and twice as high. The table has the gain of each
+/// more repetitions the load of the host is a tenth higher, or doubled. The table has the gain of each
 /// change, and the gain relative to the change (the elasticity). Runs have 100,000 requests by default.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[command(flatten)]
     workload: WorkloadArguments,
     /// Runs on the device of a snapshot, in its saved state; see `wordline snapshot`. If a device is named as
-    /// well, it must be the same.
+    /// well, it must be the device of the snapshot.
     #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
     from_snapshot: Option<PathBuf>,
     #[command(flatten)]

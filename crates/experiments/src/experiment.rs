@@ -33,7 +33,8 @@ pub struct Experiment {
     pub title: String,
     /// Figure or table of the source that it reproduces.
     pub source: String,
-    /// Claims of the ledger that the experiment belongs to.
+    /// IDs of the claims in the validation ledger (the list of the papers' claims) to which the experiment
+    /// belongs.
     pub claims: Vec<String>,
     /// Parameters that the source does not give, with the values chosen here.
     pub left_open: Vec<String>,
@@ -59,7 +60,7 @@ pub enum Kind {
     TraceStatistics {
         /// Paper whose profiles are measured.
         paper: String,
-        /// Claim of the ledger that the rows belong to.
+        /// ID of the claim in the validation ledger to which the rows belong.
         claim: Option<String>,
         /// Greatest deviation of a statistic from the published one, as a fraction.
         within: f64,

@@ -1,4 +1,5 @@
-//! The available experiments: those embedded in the program, and those of a folder, which take precedence.
+//! The available experiments: the experiments embedded in the program, and the experiments of a folder, which
+//! take precedence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,15 +25,15 @@ pub struct Library {
 pub struct Entry {
     /// `PAPER/NAME`.
     pub id: String,
-    /// Claims of the ledger that the experiment belongs to.
+    /// IDs of the claims in the validation ledger to which the experiment belongs.
     pub claims: Vec<String>,
     /// Title.
     pub title: String,
 }
 
 impl Library {
-    /// Opens the embedded experiments and those of `folder` (`PAPER/NAME/experiment.toml`). The latter extend
-    /// or replace the embedded ones.
+    /// Opens the embedded experiments and the experiments of `folder` (`PAPER/NAME/experiment.toml`).
+    /// Experiments of the folder extend or replace the embedded ones.
     ///
     /// # Errors
     /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is invalid.

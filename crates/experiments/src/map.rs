@@ -25,7 +25,7 @@ pub struct MapFile {
     pub across: String,
     /// Varied key with a separate set of lines for each of its values.
     pub each: Option<String>,
-    /// Values of other varied keys. They replace those of the expected values.
+    /// Values of other varied keys. They replace the values that the expected values give for these keys.
     #[serde(default)]
     pub at: toml::Table,
 }

@@ -15,7 +15,8 @@ pub struct Options {
     pub seed: u64,
     /// Number of consecutive seeds.
     pub seeds: u32,
-    /// Whether rows outside are repeated under the change that removes their reason.
+    /// Whether rows that are outside their bands are repeated, under the change of the model that removes
+    /// their reason.
     pub beside: bool,
     /// Keys that are overridden at every point, on top of all other settings: a change of the model. If not
     /// empty, only points that an expected value compares are run.

@@ -1,6 +1,6 @@
-//! Parameters that papers print: their values, and the keys with these values in Wordline. A change that
-//! demonstrates why a row is outside must keep them. A change of a printed parameter would not be a reason
-//! for a miss.
+//! Parameters that papers print: their values, and the keys with these values in Wordline. A change of the
+//! model that demonstrates why a row is outside its band must keep these values, because another value of a
+//! printed parameter does not explain a deviation.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ pub struct Parameter {
     pub preset: Option<String>,
     /// Value of the key in the preset.
     pub value: Option<toml::Value>,
-    /// Text that says where the value is set, or which interpretation A replaces it.
+    /// Text that says where the value is set, or which value of interpretation A replaces it.
     pub held: Option<String>,
     /// Whether the parameter is a size that scaled-down experiments reduce. Such a change is allowed.
     #[serde(default)]

@@ -1,5 +1,5 @@
-//! Runs an experiment with each seed. Rows that are outside are run again under the changes that remove their
-//! reasons.
+//! Runs an experiment with each seed. Rows that are outside their bands are run again, under the changes of
+//! the model that remove the reasons given for them.
 
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ pub fn run_changed(
 
 /// Runs an experiment with the number of seeds in `options`. If the second seed gives the same events as the
 /// first, nothing is random, and no further seed is run. Each row is judged by its mean over the seeds.
-/// Points and charts are those of the first seed.
+/// Points and charts show the first seed.
 ///
 /// # Errors
 /// The errors of the bench. [`Error::Config`] if a device is invalid.
@@ -94,8 +94,9 @@ fn rows_over_seeds(all: &[SeedRun]) -> Vec<Row> {
     all[0].judged.iter().enumerate().map(row).collect()
 }
 
-/// Repeats rows that are outside under the change that removes their reason, and inserts the repeated rows
-/// after them. If a repeated row is inside, the cause is demonstrated; otherwise it is suspected.
+/// Repeats the rows that are outside their bands, under the change of the model that removes their reason.
+/// Inserts each repeated row after its original. If a repeated row is inside, the cause is demonstrated;
+/// otherwise it is suspected.
 fn beside(
     experiment: &Experiment,
     rows: Vec<Row>,

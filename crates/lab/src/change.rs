@@ -1,5 +1,5 @@
-//! A change of device times or host demand, applied between preparation and the first request. Everything
-//! before is equal with and without the change, so a difference between two runs is its effect.
+//! A change of device times or host demand, applied between preparation and the first request. Preparation is
+//! equal with and without the change, so a difference between two runs is the effect of the change.
 
 use wordline_host::Pace;
 use wordline_kernel::Factor;

@@ -168,7 +168,7 @@ impl Device {
     }
 
     /// A device from a table of keys, which has the same form as a file and may name a preset. Complaints
-    /// begin with `name` where those about a file have its name and line.
+    /// begin with `name`, in place of the name and line of a file.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).

@@ -1,5 +1,5 @@
 //! Errors of this crate. An error in the user's input names the file, the line or the key, the value found
-//! and the value wanted; the command line then exits with code 2. An error of the simulation itself has a
+//! and the value wanted. The command line then exits with code 2. An error of the simulation itself has a
 //! reproducer, and exit code 1.
 
 use std::path::Path;

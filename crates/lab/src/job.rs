@@ -40,7 +40,7 @@ pub struct RunOptions {
     pub timeline: Option<Timeline>,
     /// The time of a power cut, if any.
     pub power_cut: Option<PowerCutPoint>,
-    /// The program that runs it, as recorded in the result.
+    /// The program that makes the run, as recorded in the result.
     pub provenance: Provenance,
 }
 

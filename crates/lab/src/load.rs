@@ -27,8 +27,8 @@ pub enum Precondition {
     Filled(f64),
     /// All logical pages were written, then overwritten at random until write amplification was steady.
     Steady,
-    /// As `Steady`, but only this fraction of the logical pages was written, from the first on. The number of
-    /// free blocks is not above that of a full device.
+    /// As `Steady`, but only this fraction of the logical pages was written, from the first on. The device
+    /// has no more free blocks than a full device.
     SteadyTo(f64),
     /// All logical pages were written once, in ascending order. Then the workload itself wrote this many
     /// drive writes, or until write amplification was steady.
@@ -115,7 +115,7 @@ pub struct Load {
     pub power_cut: Option<PowerCutPoint>,
     /// Notes for the user in the result.
     pub notes: Vec<String>,
-    /// The program that runs it, as recorded in the result.
+    /// The program that makes the run, as recorded in the result.
     pub provenance: Provenance,
     /// Digest of the trace file that the requests come from, as recorded in the result.
     pub trace_file: Option<Fingerprint>,

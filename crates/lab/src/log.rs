@@ -29,8 +29,8 @@ const SCHEMA: &str = "message request {
     required boolean failed;
 }";
 
-/// The columns of a CSV log. They are those of a trace: times in picoseconds, offsets and sizes in bytes. The
-/// trace reader ignores the column `failed`.
+/// The columns of a CSV log. They are the columns of a trace: times in picoseconds, offsets and sizes in
+/// bytes. The trace reader ignores the column `failed`.
 const COLUMNS: &str = "t_ps,op,offset,size,resp_ps,failed";
 
 /// Number of requests in a row group. Chosen: a few megabytes.

@@ -83,7 +83,7 @@ impl Sums {
     }
 
     /// Counts the programs since `seen`. A power cut takes back programs that had not reached the chips, so
-    /// the counters of the device fall; no program is counted until they exceed `seen` again.
+    /// the counters of the device fall. No program is counted here until the counters exceed `seen` again.
     fn count_programs(&mut self, now: Programmed, seen: &mut Programmed) {
         self.host_programs += now.host.saturating_sub(seen.host);
         self.other_programs += now.other.saturating_sub(seen.other);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpEnd {
-    /// The transient was over by the rule MSER-5.
+    /// The transient was over by the rule MSER-5 (`docs/measuring.md`).
     Rule,
     /// The warm-up reached the requested length.
     Asked,

@@ -14,7 +14,7 @@ use crate::measured::Attained;
 use crate::student::Mean;
 use crate::summary::Summary;
 
-/// Completions in the first batches. Chosen: few metrics have a value with fewer.
+/// Completions in the first batches. Chosen: with fewer completions, few metrics have a value.
 const FIRST: u64 = 1_000;
 
 /// Least number of batches. More batches hardly narrow the interval (Schmeiser, "Batch size effects in the

@@ -118,7 +118,7 @@ impl<D: BlockDevice> Prepared<D> {
 }
 
 /// Reports the progress of preconditioning to an observer. Overwriting is reported as a phase of its own,
-/// because its pages take longer than those of filling.
+/// because a page takes longer to overwrite than to fill.
 fn phase_progress(written: FillProgress, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
     let FillProgress { pages, filled, expected } = written;
     if pages <= filled || expected == filled {

@@ -8,8 +8,8 @@ const QUANTILES: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 
 /// The 97.5 % quantile of the normal distribution, from the same table.
 const NORMAL: f64 = 1.960;
 
-/// The quantile for this many degrees of freedom, at least one. Beyond the table, the first three terms of
-/// the Cornish-Fisher expansion, whose error is at most a thousandth from 11 degrees on.
+/// The quantile for this many degrees of freedom, at least one. Beyond the table it is computed from the
+/// first three terms of the Cornish-Fisher expansion. Their error is at most a thousandth from 11 degrees on.
 fn quantile(freedom: usize) -> f64 {
     if let Some(known) = freedom.checked_sub(1).and_then(|at| QUANTILES.get(at)) {
         return *known;

@@ -20,7 +20,8 @@ pub struct Summary {
     pub device: String,
     /// The source of the requests.
     pub workload: Source,
-    /// The trace file that the requests come from; null without one that can be read again.
+    /// The trace file that the requests come from. Null without a trace file, and for a trace that cannot be
+    /// read again.
     #[schemars(with = "TraceFile")]
     pub trace_file: Option<TraceFile>,
     /// The program that made this result, and its command line.
@@ -61,7 +62,7 @@ pub struct Summary {
     /// wrote, corrected for the growth of the write buffer. Null without writes, and if unknown. Centaur's
     /// equation 4.
     pub write_amplification: Option<f64>,
-    /// Write amplification in the third and fourth quarter of the host's writes, if it wrote enough.
+    /// Write amplification in the third and fourth quarter of the host's writes, if there were enough writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Drift")]
     pub drift: Option<Drift>,
@@ -73,7 +74,8 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Tail")]
     pub tail: Option<Tail>,
-    /// The commands that destaged the write buffer, by pool; writes wait for buffer space because of them.
+    /// Flash commands that destaged the write buffer, by pool. Writes wait for buffer space until such
+    /// commands end.
     pub write_back: Vec<WriteBack>,
     /// Utilisation of each direction of the link: to the device and to the host, or one value for a
     /// half-duplex link. Empty without a link.
@@ -168,7 +170,8 @@ pub enum Bound {
 /// The bottleneck of a run, and the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// `arrays`, `buses`, `link`, `garbage_collection` or `host`; `unknown` if the run alone does not show it.
+    /// `arrays`, `buses`, `link`, `garbage_collection`, `host`, or `unknown` if the run alone does not show
+    /// it.
     pub bound: Bound,
     /// The kind of part that is busiest: `arrays`, `buses` or `link`.
     pub busiest: Bound,
@@ -492,9 +495,9 @@ pub struct Wear {
     pub years_expected: Option<f64>,
     /// Drive writes per day (DWPD) at the write rate of this run. Null if no time passed.
     pub drive_writes_per_day: Option<f64>,
-    /// Endurance used: erases in the run as a fraction of the erases that the blocks endure, for the pool
-    /// with the greatest value; 1 wears out a new device. Planes that are erased together count as one.
-    /// Centaur's equations 1 and 3.
+    /// Endurance used: erases in the run as a fraction of the erases that the blocks endure. With several
+    /// pools it is the greatest value of a pool. A value of 1 wears out a new device. Planes that are erased
+    /// together count as one. Centaur's equations 1 and 3.
     pub endurance_used: f64,
     /// Mean erases of a block in this run.
     pub run_erases: f64,

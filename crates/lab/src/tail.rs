@@ -51,14 +51,14 @@ pub struct LatencyRange {
 /// A part of the latency of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailPart {
-    /// A stage, named as in `time` of the run. The waits `gc_wait` and `die_wait` are divided by the work of
-    /// the die, such as `behind_erase`. `behind_other` means that the work is not known: it was more than
-    /// 1,024 commands ago, or the die was suspending a command. Arrays have three more parts: `raid_wait`
-    /// (waits for a row or for another command), `raid_reads` (reads of blocks from which parity or a lost
-    /// block is computed) and `raid_log` (waits for the partial parity log). Host FTLs on open-channel
-    /// devices or zones have two more parts: `rate_limiter` (waits for a share of the write buffer, whose
-    /// rest is for garbage collection) and `line_wait` (waits until a line or chunk is ready). In
-    /// `buffer_while` the name is the work only.
+    /// A stage, named as in `time` of the run. The waits `gc_wait` and `die_wait` are split by the work of
+    /// the die, into parts such as `behind_erase`. `behind_other` means that the work is not known: it was
+    /// more than 1,024 commands ago, or the die was suspending a command. Arrays have three more parts:
+    /// `raid_wait` (waits for a row or for another command), `raid_reads` (reads of blocks from which parity
+    /// or a lost block is computed) and `raid_log` (waits for the partial parity log). Host FTLs on
+    /// open-channel devices or zones have two more parts: `rate_limiter` (waits for a share of the write
+    /// buffer, whose rest is for garbage collection) and `line_wait` (waits until a line or chunk is ready).
+    /// In `buffer_while` the name is the work only.
     pub name: String,
     /// Microseconds.
     pub us: f64,
@@ -125,8 +125,8 @@ pub struct SlowRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
     /// Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`,
-    /// `erase` or `scan`. Relocations have two names each, such as `gc_read` and `gc_program`;
-    /// the first word is `gc`, `folding`, `levelling` or `reclaim`.
+    /// `erase` or `scan`. Relocations have two names each, such as `gc_read` and `gc_program`; the first word
+    /// is `gc`, `folding`, `levelling` or `reclaim`.
     pub work: String,
     /// Number of its device in an array; left out for other devices.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -196,7 +196,8 @@ impl Recorder {
         self.drain(device)?;
         let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
         let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
-        // The last event has no comma after it, so an event that exists already is written last.
+        // The last event must have no comma after it. So an event that was already written is repeated as the
+        // last one.
         let name = metadata(HOST, 0, "process", "host");
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
         write!(self.file, "{{{name}}}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;

@@ -22,7 +22,7 @@ const OBSERVATION: u64 = 64;
 /// Observations in a batch; the 5 in the name of the rule.
 const BATCH_OBSERVATIONS: u64 = 5;
 
-/// Batches before the rule is first applied. Chosen: with half as many, chance decides.
+/// Batches before the rule is first applied. Chosen: with half as many batches, the result depends on chance.
 const LEAST_BATCHES: usize = 20;
 
 /// Greatest number of batches. Above it, pairs are merged. Chosen: the check after each batch stays cheap.

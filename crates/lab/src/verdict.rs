@@ -2,9 +2,9 @@
 //!
 //! A single run does not show the effect of a change, but two laws of queueing networks limit it.
 //!
-//! - The utilisation law: a part with utilisation U limits the throughput to 1/U times the present one,
-//!   however many requests are outstanding (Denning and Buzen, "The operational analysis of queueing network
-//!   models", ACM Computing Surveys 10(3), 1978).
+//! - The utilisation law: a part with utilisation U limits the throughput to 1/U times the present
+//!   throughput, for any number of outstanding requests (Denning and Buzen, "The operational analysis of
+//!   queueing network models", ACM Computing Surveys 10(3), 1978).
 //! - The balanced job bound: let requests have a total service time S, with a time D in the busiest part. N
 //!   outstanding requests then complete at a rate of at least N / (S + (N - 1) D) (Zahorjan, Sevcik, Eager
 //!   and Galler, "Balanced job bound analysis of queueing networks", Communications of the ACM 25(2), 1982).
@@ -21,24 +21,24 @@ use crate::report::Quantity;
 use crate::summary::{Bound, Summary, Verdict};
 use evidence::{Evidence, Part};
 
-/// Mean utilisation of a kind of part at or above which it is saturated: doubling the outstanding requests
-/// gains less than a fifth. By the utilisation law this is 1 / 1.2 = 0.83, if the service demand does not
-/// depend on the queue depth. Chosen higher, for a demand that falls by up to 8 %: deeper queues coalesce
-/// more writes in the buffer, and fill more pages of a program.
+/// Mean utilisation of a kind of part at or above which the kind is saturated: doubling the outstanding
+/// requests then gains less than a fifth. The utilisation law gives 1 / 1.2 = 0.83 if the service demand does
+/// not depend on the queue depth. Chosen higher, because the demand can fall by up to 8 % with deeper queues,
+/// which coalesce more writes in the buffer and fill more pages of a program.
 const FULL: f64 = 0.9;
 
-/// Least gain from doubling the outstanding requests with which the host is the bottleneck: a fifth.
+/// Gain from doubling the outstanding requests at or above which the host is the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
-/// Utilisation of a single part at or above which its kind is saturated. Chosen: among many parts chance
-/// makes one busier than the rest, but hardly this busy.
+/// Utilisation of a single part at or above which its kind is saturated. Chosen: among many parts, chance
+/// makes one part busier than the other parts, but hardly this busy.
 const ALMOST_ALWAYS: f64 = 0.95;
 
 /// Difference by which a share must exceed another share to count as greater. Chosen: twice the usual
 /// uncertainty of elasticities from 100,000 requests.
 const LEAD: f64 = 0.1;
 
-/// Greatest share of the requests' time in waits for limited resources with which the host can be the
+/// Greatest share of the requests' time in waits for limited resources up to which the host can be the
 /// bottleneck. The resources are buffer space, a slot in the device, and GC. Chosen: with such a share most
 /// requests do not wait.
 const MOST_HELD_UP: f64 = 0.25;
@@ -46,8 +46,8 @@ const MOST_HELD_UP: f64 = 0.25;
 /// Least wait for buses that is mentioned, as a fraction of the run. Chosen: visible in three digits.
 const VISIBLE: f64 = 0.005;
 
-/// Greatest mean latency with which the device keeps up with an open loop, as a fraction of the run. Chosen:
-/// a backlog that grows steadily has reached twice this latency at the end.
+/// Greatest mean latency at which the device counts as keeping up with an open loop, as a fraction of the
+/// run. Chosen: a backlog that grows steadily has reached twice this latency at the end.
 const KEPT_UP: f64 = 0.01;
 
 /// The verdict on a run with this pace. `None` without completions, and for a device that has no parts which
@@ -82,7 +82,7 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     let [dies, buses, link] = [evidence.dies, evidence.buses, evidence.link].map(is_full);
     match (dies || evidence.held >= FULL, buses, link) {
         (true, false, false) => bottleneck_of_dies(evidence),
-        // Dies that are not saturated wait for buses that are.
+        // Dies that are not saturated wait for saturated buses.
         (_, true, false) if !dies => Bound::Buses,
         (false, false, true) => Bound::Link,
         (false, false, false) if is_host(run, pace, evidence) => Bound::Host,
@@ -95,8 +95,8 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
 fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     let shares = evidence.die_time;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
-    // Bus waits count twice. Less bus time shortens waits by more than the bus time itself, and faster arrays
-    // wait longer. Chosen: by at most as much again.
+    // Bus waits count twice. Less bus time shortens the waits by more than the bus time saved, and dies with
+    // faster arrays wait longer. Chosen: this effect is at most as large as the waits.
     let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
     let bus = shares.bus + 2.0 * waits;
     let gc = evidence.gc.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
@@ -109,7 +109,7 @@ fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     }
 }
 
-/// Whether the host is certainly the bottleneck. The device has no saturated part.
+/// Whether the host is certainly the bottleneck, given that the device has no saturated part.
 fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let Some(stages) = &evidence.stages else { return false };
     if let Pace::Open { .. } | Pace::Bounded { .. } = pace {

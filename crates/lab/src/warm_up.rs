@@ -172,7 +172,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
             (Some(depth * u32::from(load.spread.queues)), 0.0)
         }
         Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
-        // The times of jobs are those of a device with constant latency.
+        // Jobs have the times of a run on a device with constant latency.
         Pace::SourcePaced { .. } => (None, 1.0),
     };
     let mut source = CommandSource {

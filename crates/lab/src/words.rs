@@ -89,7 +89,7 @@ fn value(shown: &str) -> String {
     }
 }
 
-/// Converts a type from serde's terms to those of Wordline's messages.
+/// Converts the name of a type from serde's term to the term of Wordline's messages.
 fn type_of(wanted: &str) -> String {
     match wanted {
         "u8" => "a whole number from 0 to 255".into(),

@@ -1,9 +1,9 @@
 //! Ageing: a device executes a workload before the run, with the clock of its flash stopped.
 //!
-//! The device destages, selects victims and relocates pages as in a run, but nothing waits: flash commands
-//! take no time, so queues are empty and a program completes before the next command arrives. In a closed
-//! loop (a fixed queue depth) the device is left busy, because the host always has another write. In an open
-//! loop the device does GC and background work until the time of the next command.
+//! The device destages, selects victims and relocates pages as in a run. Flash commands take no time, so
+//! queues are empty, and a program completes before the next command arrives. In a closed loop (a fixed queue
+//! depth) the device is left busy, because the host always has another write. In an open loop the device does
+//! GC and background work until the time of the next command.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::block_device::{BlockDevice, NextCommand};
 use crate::command::SECTOR;
 use crate::snapshot::Agenda;
 
-/// A device that can be aged. A device composed of others delegates to its members.
+/// A device that can be aged. A device composed of other devices delegates to its members.
 pub trait Ages: BlockDevice {
     /// Whether an event keeps its time while the clock is stopped. All other events happen at once.
     fn is_timer(event: &Self::Event) -> bool;
@@ -25,8 +25,7 @@ pub trait Ages: BlockDevice {
     /// Completes the next flash command. Returns false if there is none.
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
 
-    /// Starts no more GC. Used at the end of a closed loop, which leaves the device in the middle of its
-    /// work.
+    /// Starts no more GC. Used at the end of a closed loop, when the device is still busy.
     fn pause_gc(&mut self);
 
     /// Starts the clock: flash commands take time again.

@@ -226,8 +226,8 @@ pub trait BlockDevice: State {
     ///
     /// Without a `fraction` the device is left busy, for a load without pauses. With a `fraction` only this
     /// first part of the pages is written (1 is all), and the device is left as after an idle time. A load
-    /// with pauses needs this: otherwise it would finish the started work in its pauses and be charged for
-    /// it.
+    /// with pauses needs this. Otherwise the device would finish earlier work during the pauses, and the run
+    /// would count that work.
     fn fill_steady_while(
         &mut self,
         seed: Seed,

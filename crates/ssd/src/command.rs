@@ -42,8 +42,7 @@ pub struct Command {
     pub stream: u8,
     /// Namespace, counted from 0.
     pub namespace: u16,
-    /// Submission queue, counted from 0. An interface with fewer queues uses the remainder of the division by
-    /// its number of queues.
+    /// Submission queue, counted from 0. An interface with fewer queues takes it modulo its number of queues.
     pub queue: u16,
     /// First sector, counted within the namespace.
     pub sector: u64,
@@ -52,7 +51,7 @@ pub struct Command {
     /// Tag of the caller, returned with the completion.
     pub tag: u32,
     /// For a comparison: the version that each covered page must have, counted from 1 with each write of the
-    /// page. 0 stands for the last version that the host wrote.
+    /// page. 0 means the last version that the host wrote.
     pub expected: u32,
 }
 

@@ -80,7 +80,7 @@ pub struct FtlFile {
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
     /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane
-    /// group as in a large one. With these, a scaled device has the write amplification of the full one.
+    /// group as in a large one. With reserved blocks, a scaled-down device has the same write amplification.
     pub reserved_blocks: u32,
     /// Fraction of blocks that are bad from the factory. The seed determines which ones.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
@@ -93,7 +93,7 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Selects the word line of an open block that is programmed next.
     pub frontier: FrontierKind,
-    /// Idle plane groups take program units of others (work stealing). Requires static allocation.
+    /// Work stealing: idle plane groups take program units of other groups. Requires static allocation.
     pub balancer: BalancerKind,
     /// SLC-mode blocks for host writes. Requires the router `slc-cache`, or a design that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub struct FtlFile {
     pub failure: FailureKind,
     /// Read retry of pages that could not be read.
     pub read_retry: ReadRetryFile,
-    /// Read reference voltages of a read. Used only if `faults` have rules with read levels.
+    /// Selects the read reference voltages of a read. Used only if `faults` have rules with read levels.
     pub tuner: TunerKind,
     /// Wear levelling.
     pub wear: WearFile,
@@ -121,10 +121,10 @@ pub struct FtlFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadRetryFile {
-    /// Most retries of a page. Each retry uses another set of read levels than the nominal one.
+    /// Most retries of a page: the number of sets of read reference voltages besides the nominal set.
     pub levels: u8,
-    /// Time to set the read levels before each retry. If rules or cells determine the levels of a page:
-    /// before each sense at levels other than the nominal ones.
+    /// Time to set the read levels before each retry. If fault rules or cells determine the levels of a page,
+    /// the time is spent before each sense at levels other than the nominal ones.
     pub time: Duration,
     /// The ECC decoders. Decoding takes the time that the part's cells require.
     pub decoder: Decoder,
@@ -155,7 +155,7 @@ impl Default for FtlFile {
 }
 
 impl Default for ReadRetryFile {
-    /// Set Features takes less than 1 us (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
+    /// Set Features takes less than 1 us (cubeFTL, section 5.1). Chosen: seven non-nominal sets.
     fn default() -> Self {
         Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }
@@ -337,13 +337,13 @@ impl DeviceFile {
         pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
     }
 
-    /// Blocks of each plane group of a pool set apart for modes other than the native one.
+    /// Blocks of each plane group of a pool that are reserved for non-native modes.
     fn blocks_for_modes(&self, pool: usize) -> u32 {
         let slc = self.slc_cache_of(pool).map_or(0, |cache| cache.blocks);
         slc.saturating_add(self.two_bit_of(pool).map_or(0, |two_bit| two_bit.blocks))
     }
 
-    /// Whether any pool has blocks for streams in modes other than the native one.
+    /// Whether any pool has blocks for streams in non-native modes.
     pub fn has_modes(&self) -> bool {
         self.has_slc_cache() || (0..=self.pools.len()).any(|pool| self.two_bit_of(pool).is_some())
     }
@@ -359,8 +359,8 @@ impl DeviceFile {
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }
     }
 
-    /// Streams for table pages, for the host and for GC each: one if translation pages are in flash. Also one
-    /// if discard records must be kept apart from blocks in other modes, or from pools without tables.
+    /// Additional streams for table pages, for the host and for GC each: 1 if translation pages are in flash,
+    /// or if discard records need native blocks or the pool of tables. Otherwise 0.
     fn streams_of_map(&self) -> u8 {
         let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
         let written = kept && self.buffer.power_loss_protection == Protection::None;
@@ -372,7 +372,7 @@ impl DeviceFile {
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
-        // GC needs one block beside the active ones.
+        // GC needs one block in addition to the active blocks.
         let streams = self.streams();
         let at_work = Streams { suspended: 0, ..streams }.active_blocks() + 1;
         let working_beside =
@@ -408,7 +408,7 @@ impl DeviceFile {
         }
         let (all_here, tables) =
             (shares.in_pool(pools::FALLBACK_POOL), shares.tables_in(pools::FALLBACK_POOL));
-        // This many logical pages and their translation pages fill the space.
+        // Number of logical pages that fill the space together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let least = 1.0 - seen / all;
         wrong.require(

@@ -10,8 +10,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Content of a sector: of a command's tag, or what the command carried, or [`ZEROES`], [`FILLED`] or
-/// [`NOTHING`], or the [`parity`] of contents.
+/// Content of a sector. It is the content of the tag of the command that wrote the sector, or a content that
+/// this command carried. It can also be [`ZEROES`], [`FILLED`], [`NOTHING`], or the [`parity`] of contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Content(u128);
 

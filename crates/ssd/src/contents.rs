@@ -1,8 +1,9 @@
 //! Contents of the sectors of a device, for data verification.
 //!
-//! The content of a sector is what the command that wrote it carried for it, or the command's tag. A device
-//! tracks contents only on request. The request may come at any time; data written before are [`FILLED`]. A
-//! host can then compare each sector that it reads with what it wrote. Tracking contents changes no result.
+//! A write command may carry a content for each of its sectors. Without such contents, the command's tag is
+//! the content. A device tracks contents only on request. The request may come at any time; data written
+//! before are [`FILLED`]. A host can then compare each sector that it reads with the content that it wrote.
+//! Tracking contents changes no result.
 //!
 //! Contents move along the data path:
 //!

@@ -38,8 +38,8 @@ const SEEDS: u64 = 3;
 const ROUNDS: u32 = 700;
 /// Commands of a round. They are outstanding together and do not overlap.
 const COMMANDS: u64 = 6;
-/// Rounds that a restored device and the saved one both run. Chosen: long enough that earlier counts cause
-/// writes and GC.
+/// Rounds that a restored device and the saved one both run. Chosen: long enough for the counters in the
+/// saved state to cause writes and GC.
 const ROUNDS_RESTORED: u32 = 20;
 /// Rounds between two reads of the whole device. Chosen.
 const READ_EVERY: u32 = 100;

@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::gc::Gc;
 use crate::map::Map;
 
-/// Engines below the writer, the recovery and the front end. It has no methods.
+/// Engines below the writer, the recovery and the front end.
 pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,

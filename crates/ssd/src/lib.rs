@@ -2,6 +2,8 @@
 //! [`Device`]. The crate also has an [open-channel](open_channel) device on the same flash, and
 //! [zones](zoned) on top of it. Each mechanism comes with the policy trait that controls it. Research designs
 //! are in other crates.
+//!
+//! A value that a comment marks as *chosen* has no published source. The comment gives the reason for it.
 
 pub mod ageing;
 mod base;

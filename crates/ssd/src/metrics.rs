@@ -149,7 +149,7 @@ impl<'a> Since<'a> {
         (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
     }
 
-    /// Mean size of the sub-requests sent to the first pool, or to the others; unknown without any.
+    /// Mean size of the sub-requests sent to the first pool, or to the other pools; unknown without any.
     fn mean_sent(&self, pool: usize) -> Value {
         let (count, bytes) = (self.sent.sent[pool], self.sent.sent_bytes[pool]);
         (count > 0).then(|| bytes as f64 / count as f64).into()

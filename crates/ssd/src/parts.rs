@@ -216,8 +216,8 @@ impl Parts {
         }
     }
 
-    /// Splits the policies into those that the device queries itself and those of its engines. The balancer
-    /// is dropped under dynamic allocation in a single pool, where it has nothing to balance.
+    /// Splits the policies into the policies that the device queries itself, and the policies of its engines.
+    /// The balancer is dropped under dynamic allocation in a single pool, where it has nothing to balance.
     pub(crate) fn split(mut self, config: &Config, seed: Seed) -> (Policies, Inner) {
         self.destage.set_random(seed.stream("ssd.destage", 0));
         let pools = config.pools.count();

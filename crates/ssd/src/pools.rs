@@ -1,4 +1,4 @@
-//! Configuration of pools beside the first one.
+//! Configuration of the pools after the first one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
 }
 
-/// Checks the blocks of the file's pool `n` in modes other than the native one.
+/// Checks the blocks of the file's pool `n` in non-native modes.
 fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let Pool { part, geometry, locations } = pool;
     let key = format!("pools[{n}].slc_cache");
@@ -262,8 +262,8 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Numbers of pages for which each pool must have space over the whole life of the device. One pool must be
-/// able to take all logical pages, and one the table pages. A single pool must take both.
+/// Numbers of pages for which each pool must have space over the whole life of the device. One pool must have
+/// space for all logical pages, and one pool for the table pages. A single pool must have space for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     logical: u64,
@@ -337,7 +337,8 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
         format!("at least {least}: GC opens blocks in another mode only while more are free than those kept for it"),
     );
     let blocks = pool.geometry.blocks_per_plane;
-    // As in the first pool, two blocks are active beside those kept free, and data need at least one more.
+    // As in the first pool, two blocks are active in addition to the blocks that are kept free. Data need at
+    // least one more block.
     let most = blocks.saturating_sub(3);
     let key = if own.stop_at_free_blocks.is_some() { at_stop } else { at_start };
     let wanted = format!("at most {most}, of the {blocks} blocks of a plane group");

@@ -14,8 +14,8 @@ pub struct SchedulingFile {
     pub read_priority: bool,
     /// Most consecutive reads that go before a waiting or suspended program or erase.
     pub reads_in_a_row: u32,
-    /// Age at which a command goes before all reads and can no longer be suspended; `0` for no limit. It also
-    /// limits for how long `gc_priority` delays commands; with `0` that limit is 100 ms.
+    /// Age at which a command goes before all reads and can no longer be suspended; `0` for no limit. This
+    /// age also limits how long `gc_priority` delays a command. With `0`, the delay is limited to 100 ms.
     pub age_limit: Duration,
     /// Priority of GC commands relative to host programs.
     pub gc_priority: GcPriority,
@@ -50,8 +50,8 @@ impl Default for SchedulingFile {
     /// Chosen: 16 consecutive reads. If reads take 50 us and programs 1 ms, a die with both queued spends at
     /// least half of its time on programs.
     ///
-    /// Chosen: four suspends. In MQSim's part a suspend takes 100 us and a program 750 us, so a program takes
-    /// at most about half as long again, without the reads themselves.
+    /// Chosen: four suspends. In MQSim's part a suspend takes 100 us and a program 750 us. Suspends then
+    /// lengthen a program by at most about a half, not counting the reads themselves.
     fn default() -> Self {
         Self {
             read_priority: true,

@@ -17,9 +17,9 @@ impl Config {
         }
     }
 
-    /// Upper limit, in bytes, of a field of the saved state: an entry for each page, block and slot of the
-    /// buffer, and a constant for what grows with the work. Chosen: 256 B for each entry, of which less than
-    /// 100 are used, and 16 MiB.
+    /// Upper limit, in bytes, of a field of the saved state. It counts an entry for each page, block and slot
+    /// of the buffer, and adds a constant for state that grows with outstanding work. Chosen: 256 B for each
+    /// entry, which takes less than 100 B, and 16 MiB as the constant.
     pub(crate) fn max_field_bytes(&self) -> u64 {
         let entries = [self.mapped_pages(), self.pools.block_sets(), self.buffer_pages, self.cache_pages];
         (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()

@@ -53,9 +53,9 @@ impl Watchdog {
 }
 
 impl Config {
-    /// Longest legitimate time without progress of a command, at least ten minutes. It is the time in which a
-    /// die relocates all its pages and erases all its blocks, or in which a single die writes the whole
-    /// buffer, if that is longer. Between any two of these operations it performs as many reads as the
+    /// Longest legitimate time without progress of a command, at least ten minutes. It is the longer of two
+    /// times. In the first, a die relocates all its pages and erases all its blocks. In the second, a single
+    /// die writes the whole buffer. Between any two of these operations the die performs as many reads as the
     /// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
     /// half a minute.
     pub(crate) fn stall_limit(&self) -> Duration {

@@ -168,9 +168,6 @@ impl Study {
     ///
     /// # Errors
     /// [`Error::Config`] with every fault, each with file, line and key.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with all mistakes, each with file, line and key.
     pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
         Self::parse_written(registry, path, text, KeyOrigin::File)
     }

@@ -234,7 +234,7 @@ pub enum CombinationResult {
 /// combination does not stop the study, because searches can hit such combinations.
 ///
 /// # Errors
-/// The errors of [`run`], except those of an invalid device or workload.
+/// The errors of [`run`], except errors about an invalid device or workload.
 pub fn run_at(
     study: &Study,
     places: &[toml::Table],

@@ -137,7 +137,8 @@ impl Store {
             return Ok(());
         }
         if let Some(windows) = windows {
-            // Windows whose run is missing were left by a killed program, and are replaced.
+            // A killed program may have left a file of windows without the file of its run. The file is
+            // replaced.
             folder::replace_file(&file_of(folder, WINDOWS, name), windows.as_bytes())?;
         }
         folder::write_new(&file, run.as_bytes())

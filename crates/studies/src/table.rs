@@ -28,7 +28,7 @@ pub struct Cell {
     /// Values by seed, for the runs that have one.
     pub values: Vec<f64>,
     /// The different reasons why the cell is unknown; empty if it is known. One run without a value makes the
-    /// cell unknown. The mean of the other runs would only cover those that progressed further.
+    /// cell unknown. A mean of the other runs would only cover the runs that progressed further.
     #[serde(skip)]
     pub unknown: Vec<String>,
 }

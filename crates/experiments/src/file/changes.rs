@@ -1,5 +1,5 @@
-//! Changes of the model. Each row names a change under which it must be outside its band. A band that no
-//! change of the model leaves would prove nothing.
+//! Changes of the model. Each row names a change under which it must be outside its band. A band in which the
+//! row stays under every change of the model would prove nothing.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use wordline_lab::error::Result;
 pub(crate) type Changes = BTreeMap<Spanned<String>, toml::Table>;
 
 /// Rejects judged rows of the experiment `id` that name no change, and unknown and unused changes. Also
-/// rejects changes that would explain a miss by another value of a printed parameter.
+/// rejects a change that would explain a row outside its band by another value of a printed parameter.
 pub(crate) fn check(
     id: &str,
     changes: &Changes,

@@ -61,8 +61,8 @@ enum KindFile {
 }
 
 impl Experiment {
-    /// Parses the experiment `id` from the text of the file `path`. Experiments that it is based on are
-    /// looked up in `folder`, then among the embedded ones.
+    /// Parses the experiment `id` from the text of the file `path`. Experiments on which it is based are
+    /// looked up in `folder`, then among the embedded experiments.
     ///
     /// # Errors
     /// [`Error::Config`] with every fault, each with file, line and key.

@@ -50,7 +50,8 @@ fn one_of<'a>(found: &str, names: impl Iterator<Item = &'a String>) -> String {
     match names.len() {
         0 => "nothing".into(),
         1 => format!("one of {}", names[0]),
-        // No name is suggested for fewer than four letters, of which two may be wrong: `waf` is not `wear`.
+        // No name is suggested for fewer than four letters. A suggestion may differ in two letters, and `waf`
+        // is not `wear`.
         _ if found.len() < 4 => format!("one of {}", names.join(", ")),
         _ => wordline_kernel::one_of(found, &names),
     }

@@ -234,7 +234,7 @@ pub enum ExpectedValue {
 pub struct Expect {
     /// Description of the value, as text.
     pub what: String,
-    /// Claim of the ledger that the value belongs to.
+    /// ID of the claim in the validation ledger to which the value belongs.
     pub claim: Option<String>,
     /// Values of varied keys that select the points. Empty: all points.
     pub at: toml::Table,

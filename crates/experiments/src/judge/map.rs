@@ -1,8 +1,9 @@
-//! A map with its numbers.
+//! A map of expected values over two varied keys, with its numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// A map with its numbers.
+/// A map with its numbers: our values at each position, and the positions at which most of them are inside
+/// their bands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Map {
     /// Title, as text.

@@ -321,8 +321,8 @@ fn has_other(direction: &Direction, point: &PointResult) -> bool {
     }
 }
 
-/// The values of a point for the varied keys that the expected value leaves open. The others are part of its
-/// description.
+/// The values of a point for the varied keys that the expected value leaves open. The values of the other
+/// keys are part of its description.
 fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
     let picked = |key: &String| expect.at.get(key).is_some_and(|value| !value.is_array());
     at.iter().filter(|(key, _)| !picked(key)).map(|(key, value)| (key.clone(), value.clone())).collect()

@@ -106,7 +106,7 @@ pub struct Trace {
 /// A row: the paper's value and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Claim of the ledger; null for checks that belong to no claim.
+    /// ID of the claim in the validation ledger; null for checks that belong to no claim.
     pub claim: Option<String>,
     /// Description.
     pub what: String,

@@ -7,8 +7,9 @@ use wordline_lab::error::{Error, Result};
 /// share a plane group with `most` log blocks.
 ///
 /// The next write to a logical block finds a log block of it with probability `s = most / logical`, corrected
-/// for full log blocks. It comes after the last written page with probability `(pages - 1) / (2 pages)`. Any
-/// other write begins a new block, and all pages of the block are programmed. The result is `pages - s (pages
+/// for full log blocks. The write comes after the last written page of the log block with probability `(pages
+/// - 1) / (2 pages)`. Any other write begins a new block, and all pages of the block are programmed. The
+/// result is `pages - s (pages
 /// - 1) / 2`.
 pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
     let pages = f64::from(pages);

@@ -58,8 +58,8 @@ fn hit_ratio(classes: &[Class], entries: f64, requests: f64) -> f64 {
 
 /// Translation pages programmed while the host writes `writes` pages at random, on a device without GC.
 ///
-/// A changed entry is evicted if the same entry does not change again before. The first such eviction of a
-/// translation page since its last write causes the page to be rewritten. Each change of the page leads to
+/// A changed entry is evicted unless the entry changes again before its eviction. The first such eviction of
+/// a translation page since its last write causes the page to be rewritten. Each change of the page leads to
 /// such an eviction with the miss ratio `m`. The page changes every `tables` writes, and the eviction follows
 /// after the characteristic time `t`. A round from one rewrite to the next therefore takes `tables / m + t`
 /// writes. In `writes` writes there are `writes / round + (spread^2 / round^2 - 1) / 2` rounds per

@@ -33,7 +33,8 @@ enum Rule {
     Regions,
 }
 
-/// Blocks of a device. One is open for the host. If survivors are separated, one is open for them.
+/// Blocks of a device. One block is open for the host. If survivors are separated, another block is open for
+/// them.
 struct Blocks {
     pages: usize,
     rule: Rule,
@@ -101,8 +102,8 @@ impl Blocks {
         self.full().min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
     }
 
-    /// Whether victims come from the blocks of survivors. They do if these gain a block, unless the blocks of
-    /// the host gain one too and include the emptiest block.
+    /// Whether victims come from the blocks of survivors. True if the blocks of survivors gain a block,
+    /// unless the blocks of the host gain one too and include the emptiest block.
     fn collects_cold(&self) -> bool {
         let region = |cold| self.full().filter(move |block| self.cold[*block as usize] == cold);
         let valid = |block: u32| self.valid[block as usize] as usize;
@@ -301,9 +302,9 @@ fn all_published_exponents_are_met_at_the_published_size() {
 /// - Spare blocks: under full load the host can use the three blocks that are kept free and that do not count
 ///   as physical space. There are 259 spare blocks instead of 256, which reduces the value by another 1.2 %.
 ///
-/// With both differences the tables give 3.018 to 3.025. The rest is sampling: half a drive write of the
-/// tables has a standard deviation of 0.25 %, the drive write measured here 0.17 %, the 2.5 drive writes of
-/// the device 0.1 %. Three times the combined deviation is 0.6 %.
+/// With both differences the tables give 3.018 to 3.025. The rest is sampling. The standard deviation is 0.25
+/// % for half a drive write of the tables, 0.17 % for the drive write measured here, and 0.1 % for the 2.5
+/// drive writes of the device. Three times the combined deviation is 0.6 %.
 #[test]
 fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {
     if std::env::var_os("WORDLINE_LONG").is_some() {

@@ -7,8 +7,9 @@ use wordline_kernel::Digest;
 use crate::judge::counts::Counts;
 use crate::judge::map::Map;
 
-/// Default number of seeds of an experiment. Chosen: with five seeds (four degrees of freedom) the 95 %
-/// interval has a half-width of 1.24 standard deviations, with three seeds 2.48, with ten seeds 0.72.
+/// Default number of seeds of an experiment. Chosen by the half-width of the 95 % interval: it is 1.24
+/// standard deviations with five seeds (four degrees of freedom), 2.48 with three seeds, and 0.72 with ten
+/// seeds.
 pub const SEEDS: u32 = 5;
 
 /// Title of the rows that come last in a table.

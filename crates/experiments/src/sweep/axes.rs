@@ -91,8 +91,9 @@ impl Axis {
         Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
-    /// The fault of this key as a varied key of the scaled-down experiment, which may only have values of the
-    /// key in `whole`: the key after `quick.vary.`, the value found, and the value wanted.
+    /// The fault of this key as a varied key of the scaled-down experiment: the key after `quick.vary.`, the
+    /// value found, and the value wanted. The scaled-down experiment may only have values that the key has in
+    /// `whole`.
     pub(crate) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
         let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {
             let keys: Vec<&str> = whole.iter().map(|axis| axis.key.as_str()).collect();

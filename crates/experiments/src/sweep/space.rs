@@ -9,8 +9,8 @@ pub struct Space {
     pub pages_per_block: u32,
     /// Number of valid pages.
     pub logical_pages: f64,
-    /// Number of pages over which the data are distributed: all pages except those of blocks that are kept
-    /// free.
+    /// Number of pages over which the data are distributed: all pages except the pages of blocks that are
+    /// kept free.
     pub physical_pages: f64,
 }
 

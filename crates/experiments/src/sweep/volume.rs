@@ -92,8 +92,8 @@ impl Volume {
         }
     }
 
-    /// Returns the requests for a device of `capacity` logical bytes: those of the recorded trace in the
-    /// folder `traces`, or generated ones.
+    /// Returns the requests for a device of `capacity` logical bytes: the requests of the recorded trace in
+    /// the folder `traces`, or generated requests.
     pub(crate) fn requests(
         &self,
         traces: Option<&Path>,

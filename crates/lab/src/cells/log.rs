@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::log::reason;
 use crate::output::Output;
 
-/// The columns. `left` is the share of cells that a reprogram left below the others. `reference` and
-/// `best_reference` lie above the state; the highest state has none, and both are NaN.
+/// The columns. `left` is the share of cells that a reprogram left at a lower threshold voltage than the
+/// other cells of the state. `reference` and `best_reference` lie above the state; the highest state has
+/// none, and both are NaN.
 const SCHEMA: &str = "message level {
     required binary value (UTF8);
     required binary state (UTF8);

@@ -1,5 +1,5 @@
 //! The cell model without a device: threshold voltages, reads and programs at one place and condition, or
-//! over a population of places.
+//! over a population of places. A *place* is a layer of a block of a chip.
 
 mod answer;
 mod lines;

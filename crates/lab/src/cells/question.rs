@@ -45,19 +45,21 @@ pub struct Question {
     pub blocks: u32,
     /// Size of a page without its spare bytes.
     pub page_size: Bytes,
-    /// Increase of VStart, in millivolts.
+    /// Increase of VStart, the voltage of the first program pulse, in millivolts.
     pub start_margin: f64,
-    /// Decrease of VFinal, in millivolts.
+    /// Decrease of VFinal, the voltage of the last program pulse, in millivolts.
     pub final_margin: f64,
     /// Whether the program skips every verify that is safe to skip.
     pub skip: bool,
-    /// A programmed state, from 1, of which `skip_more` additional verifies are skipped; 0 for none.
+    /// Number of a programmed state, from 1. The program skips `skip_more` additional verifies of this state;
+    /// 0 for no state.
     pub skip_state: u32,
     /// Number of verifies skipped beyond the safe ones, for the state `skip_state`.
     pub skip_more: u8,
     /// Whether word lines follow the leader of their layer (cubeFTL, section 4.1). A follower has a narrower
     /// program window. The reduction depends on the leader's BER_EP1 right after its program with default
-    /// parameters.
+    /// parameters. BER_EP1 is the share of cells of the erased state and of P1 that are read as the other of
+    /// the two.
     pub follow: bool,
     /// Limit of BER_EP1 for a follower.
     pub follow_limit: f64,
@@ -70,8 +72,8 @@ pub struct Question {
     pub follow_start: f64,
     /// Whether word lines of a layer are evaluated one by one.
     pub lines: bool,
-    /// Program order of the word lines of a block: horizontal, vertical, mixed or leaders-first. It decides
-    /// how many of its eight neighbours are programmed after a word line. Empty: neighbours that are
+    /// Program order of the word lines of a block: horizontal, vertical, mixed or leaders-first. The order
+    /// decides how many of a word line's eight neighbours are programmed after it. Empty: neighbours that are
     /// programmed later have no effect.
     pub order: String,
     /// Shift of each read reference, from the lowest, in the voltage unit of the set; empty for none.

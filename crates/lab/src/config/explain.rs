@@ -174,8 +174,8 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Memory of the tables of the simulation: map and shadow map 4 B per logical page each, data tags 8 B per
-/// mapping unit of flash, 32 B per block (counters, state and list links, rounded up).
+/// Memory of the tables of the simulation. The map and the shadow map take 4 B per logical page each, the
+/// data tags 8 B per mapping unit of flash. A block takes 32 B (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
         (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));

@@ -62,9 +62,9 @@ pub fn part(name: &str) -> Result<Part> {
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
-/// The keys of `table` that are without effect on `device`, and that a layer set below the layer which
-/// changed the device. `device` was made from `table`. `layer_of` returns the name and height of the layer
-/// that set the value at a path; built-in layers have height 0.
+/// The keys of `table` that have no effect on `device`, and that were set in a lower layer than the layer
+/// that changed the device. `device` was made from `table`. `layer_of` returns the name and height of the
+/// layer that set the value at a path; built-in layers have height 0.
 ///
 /// # Errors
 /// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint

@@ -38,7 +38,7 @@ pub enum Value {
     Array(Vec<Node>),
     /// `"text"`.
     Text(String),
-    /// A whole number; TOML ends at 64 bits with a sign.
+    /// A whole number. TOML has signed 64-bit integers.
     Integer(i64),
     /// Any other number.
     Float(f64),
@@ -55,7 +55,7 @@ pub type Table = BTreeMap<String, Node>;
 pub const TAG: &str = "policy";
 
 impl Origin {
-    /// The height of files of a user.
+    /// The layer height of a user's files.
     pub const OF_USER: u8 = 1;
 
     /// `key` after its origin, as in complaints.
@@ -70,7 +70,7 @@ impl Origin {
         }
     }
 
-    /// The height of its layer: 0 for built-in ones, then files of the user, then arguments.
+    /// The height of its layer: 0 for built-in layers, then files of the user, then arguments.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Set(_) => 2,
@@ -82,8 +82,8 @@ impl Origin {
         }
     }
 
-    /// Whether a value of this origin may change the device that a value at `other` was meant for: from a
-    /// higher layer, or from another layer of the same height.
+    /// Whether a value of this origin may change the device that a value at `other` was meant for. True if
+    /// this origin is in a higher layer, or in another layer of the same height.
     pub fn can_override(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Layer(one, rank), Self::Layer(other, as_high)) if rank == as_high => one != other,
@@ -240,9 +240,9 @@ impl Node {
         }
     }
 
-    /// Turns tables with numbers as keys, which arguments such as `pools.0.part` build, into lists: the items
-    /// of the list at the same path of `below`, with the keys of the table merged into some of them. A number
-    /// selects an existing item, or the one after the last.
+    /// Turns tables whose keys are numbers into lists. Arguments such as `pools.0.part` build such tables.
+    /// The new list has the items of the list at the same path of `below`. Each number selects one of these
+    /// items, or the item after the last, and its value is merged into that item.
     pub fn resolve_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
         let Some(members) = self.members_mut() else { return };
         for (key, node) in members.iter_mut() {
@@ -306,8 +306,8 @@ impl Node {
         }
     }
 
-    /// The origin of the value at `path`, such as `faults[0].nth`, and true; or the origin of the innermost
-    /// table on the path, and false.
+    /// The origin of the value at `path`, such as `faults[0].nth`, and true. Without such a value: the origin
+    /// of the innermost table on the path, and false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
         let mut at = self;
         for key in path.split(['.', '[']) {

@@ -1,6 +1,6 @@
-//! Device types that a configuration selects with its key `device`: their keys and validation, the devices
-//! that they make, and the means to run, compare, save and describe them. An outside crate adds its own types
-//! and designs to a [`Registry`].
+//! Device types, which a configuration selects with its key `device`. A type has its keys and their
+//! validation, makes devices, and can run, compare, save and describe them. An outside crate adds its own
+//! types and designs to a [`Registry`].
 //!
 //! Runs are compiled separately for each type. The rest of this crate uses [`Configured`], which hides the
 //! type and begins a run with one call.

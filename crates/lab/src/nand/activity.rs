@@ -10,7 +10,7 @@ use wordline_nand::{Span, Stage};
 
 use crate::trace_event::is_on_bus;
 
-/// Longest gap between a command and its array operation that counts as rounding to the clock of the dies; a
+/// Longest gap between a command and its array operation that counts as rounding to the clock of the dies. A
 /// longer gap is a transfer between registers. Chosen: above the period of any clock domain, below the least
 /// tRCBSY and tPCBSY (3 us).
 const ROUNDING: Duration = Duration::from_ns(200);
@@ -179,8 +179,8 @@ fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[BusyPerio
     }
 }
 
-/// The time at which read data leave the data register. This is the end of the sensing, or in a sequence of
-/// cache reads the end of the transfer, or in a copyback the begin of the program.
+/// The time at which read data leave the data register. This is the end of the sensing. In a sequence of
+/// cache reads it is the end of the transfer, and in a copyback the beginning of the program.
 fn transfer_time(
     bus_grants: &[BusGrant],
     sensed: &BusyPeriod<'_>,

@@ -25,7 +25,7 @@ use wordline_nand::part::BusFile;
 use crate::error::{Error, Result};
 
 /// The part `name`, embedded or from a file. If the caller gives an interface or a timing mode, the bus times
-/// are those of that mode, and the bus times of the part are ignored.
+/// come from this mode, and the bus times of the part are ignored.
 pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Result<Part> {
     let part = crate::config::part(name)?;
     if interface.is_none() && mode.is_none() {

@@ -150,7 +150,7 @@ fn keep_owner_and_permissions(file: &File, before: &fs::Metadata) {
         // Only the superuser can change the owner. For other users the file belongs to them afterwards.
         let _ = fchown(file, Some(before.uid()), Some(before.gid()));
     }
-    // If the permissions cannot be set, the file keeps those of a new file.
+    // If the permissions cannot be set, the file keeps the permissions of a new file.
     let _ = file.set_permissions(before.permissions());
 }
 

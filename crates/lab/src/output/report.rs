@@ -18,7 +18,7 @@ const CHARTS: &str = "charts";
 /// Extension of chart files.
 const CHART: &str = ".vl.json";
 
-/// Extensions of charts drawn for papers, which lie beside the chart files.
+/// Extensions of charts drawn for papers, which are in the folder of the chart files.
 const DRAWN: [&str; 3] = [".pdf", ".svg", ".png"];
 
 /// Data files of a report.

@@ -357,8 +357,8 @@ fn time_limit_error(completed: u64) -> Error {
     }
 }
 
-/// Fails outstanding commands if no event is pending. This is valid for a device at the end of its life, and
-/// otherwise a bug.
+/// Fails outstanding commands if no event is pending. Such commands are valid for a device at the end of its
+/// life, and otherwise a bug.
 #[cold]
 fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Event>>) -> Result<()> {
     if device.give_up(&mut calendar.within(Event::Device)) {

@@ -17,7 +17,7 @@ use crate::steps::StopReason;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
 
-/// The warm-up that is still to come, or the result of the one that is over.
+/// The warm-up that is still to come, or the result of a warm-up that is over.
 #[derive(Debug)]
 pub(super) enum WarmUpState {
     Pending(WarmUp),

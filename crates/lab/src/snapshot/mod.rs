@@ -64,7 +64,7 @@ pub struct Head {
 pub struct Snapshot {
     path: PathBuf,
     head: Head,
-    /// The reader; the head is behind it.
+    /// The reader, positioned after the head.
     file: BufReader<CountingReader>,
 }
 

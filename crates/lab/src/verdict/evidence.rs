@@ -27,7 +27,7 @@ impl Part {
     }
 }
 
-/// Shares of the time in which dies cannot accept another command, as they work or wait for the bus.
+/// Shares of the time in which dies cannot accept another command, because they work or wait for the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DieTimeShares {
     pub sensing: f64,
@@ -117,7 +117,7 @@ pub struct Evidence {
 
 impl Evidence {
     pub fn of(run: &Summary, pace: Pace, detail: &Detail) -> Self {
-        // In pauses of the host nothing is busy for it.
+        // During pauses of the host, no part works for the host.
         let factor = match pace {
             Pace::Bursts { on, off, .. } => (on + off).seconds() / on.seconds(),
             _ => 1.0,
@@ -174,7 +174,7 @@ const OTHERS: [&str; 8] = [
 /// chips do not count.
 fn moved(run: &Summary) -> f64 {
     let count = |name: &str| run.metrics.number(name).unwrap_or(0.0);
-    // Each is read and programmed.
+    // Each relocated page crosses the bus twice: for its read and for its program.
     let moved = 2.0 * (count("flash.gc_programs") - count("flash.gc_copied"));
     let others: f64 = OTHERS.iter().map(|name| count(name)).sum();
     moved.max(0.0) / (moved.max(0.0) + others).max(1.0)

@@ -6,7 +6,7 @@ use super::sample::{BATCHES, Sample};
 use super::{Baseline, Cause, ChangeResult, Effect, Elasticity, Experiment, Why};
 use crate::student::Mean;
 
-/// Least gain from doubling the demand with which the host can be the bottleneck: a fifth.
+/// Gain from doubling the demand at or above which the host can be the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
 /// Least elasticity of a bottleneck. Chosen: a tenth less time then gains one per cent.
@@ -70,8 +70,8 @@ fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Chan
 
 fn measured(cause: Cause, sample: ChangeResult, pace: Pace, first: &Sample, count: usize) -> MeasuredEffect {
     let change = cause.change();
-    // `whole` is the logarithm of the gain if only the changed part took time. For a time this is the inverse
-    // of its factor.
+    // `whole` is the logarithm of the gain that would result if only the changed part took time. For a
+    // changed time, that gain is the inverse of its factor.
     let (factor, whole) = match change.ratio(pace) {
         Ok(ratio) if change.demand != 1.0 => (ratio, libm::log(ratio)),
         _ => (0.9, libm::log(1.0 / 0.9)),

@@ -6,13 +6,14 @@
 //! length the first run determines.
 //!
 //! The *elasticity* of the IOPS for a change is the logarithm of the ratio of the IOPS, divided by the
-//! logarithm of the ratio of the change. It is 1 if a tenth less time gains as much as if nothing else took
-//! time, and 0 if it gains nothing. In a closed loop without think time, the elasticities of all times add up
-//! to 1, because a device with all times shortened does the same work in less time.
+//! logarithm of the ratio of the change. It is 1 if the IOPS gain as much as if nothing but the changed part
+//! took time, and 0 if they gain nothing. In a closed loop without think time, the elasticities of all times
+//! add up to 1, because a device with all times shortened does the same work in less time.
 //!
 //! The measured requests are divided into batches of equal numbers of completions. Each batch is compared
 //! with the same batch of the first run. 95 % intervals are by Student's t distribution over the batches. A
-//! bottleneck is named if it leads by more than chance.
+//! bottleneck is named only if its elasticity exceeds the elasticity of every other cause by more than
+//! chance.
 
 mod answer;
 mod page;

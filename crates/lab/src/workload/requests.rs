@@ -339,7 +339,8 @@ impl Workload {
     }
 }
 
-/// The arrival times of a trace. Without a path, or with the path `embedded`, those of the embedded trace.
+/// The arrival times of the trace at a path. Without a path, or with the path `embedded`, it is the embedded
+/// trace.
 ///
 /// # Errors
 /// The errors of reading the trace. [`Error::Argument`] if its requests have no times.

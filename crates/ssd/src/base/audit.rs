@@ -7,9 +7,9 @@ use wordline_nand::chips::Counts;
 use super::Base;
 
 impl Base {
-    /// Checks the programs of the chips against the counters; panics if they differ. A counted program may
-    /// not have happened yet: at most two units of each plane group. The size of a unit depends on the pool
-    /// and on the mode of the block.
+    /// Checks the programs of the chips against the counters; panics if they differ. A program is counted
+    /// before the chips execute it. So the counters may be ahead by at most two program units of each plane
+    /// group. The size of a unit depends on the pool and on the mode of the block.
     pub(crate) fn audit(&self, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {

@@ -13,8 +13,8 @@ pub(crate) struct DeviceHealth {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
     /// Number of pages statically assigned to each plane group; `None` with several pools. In a single pool
-    /// each group must have space for its own pages. With several pools any plane group takes pages for which
-    /// another is full.
+    /// each group must have space for its own pages. With several pools, any plane group can take the pages
+    /// of a plane group that is full.
     pub(crate) home_pages: Option<Column<PlaneGroupId, u32>>,
     /// Number of host pages for which each pool has space.
     pub(crate) room: Vec<u64>,

@@ -152,8 +152,8 @@ impl Base {
         self.flash.promote(tickets, &self.policies, &mut calendar.within(Event::Flash));
     }
 
-    /// Promotes all background reads (RMW reads for no waiting command) to host reads, because the host waits
-    /// for space in the buffer or for a flush of all of it.
+    /// Promotes all background reads (RMW reads for which no command waits) to host reads. Called when the
+    /// host waits for space in the buffer, or for a flush of the whole buffer.
     #[inline]
     pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
         self.flash.promote_all(&self.policies, &mut calendar.within(Event::Flash));

@@ -1,5 +1,5 @@
-//! Blocks under block-level mapping, which selects the location of each write itself, so that a plane group
-//! may have any number of open blocks. Also: delivery of block events to designs.
+//! Blocks under block-level mapping. The mapping itself selects the location of each write, so a plane group
+//! may have any number of open blocks. This file also delivers block events to designs.
 
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 

@@ -1,6 +1,6 @@
 //! Closed blocks as a victim policy sees them. They are always indexed by valid pages. If the policy needs
 //! it, they are also indexed by number, closing time or last invalidation. A selection never scans the
-//! blocks.
+//! blocks. A block *loses* a page when the page becomes invalid.
 
 mod loaded;
 
@@ -13,8 +13,8 @@ use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::{Block, BlockManager};
 
-/// Indexes of the candidates that a victim policy needs beside the one by valid pages. Each costs time, so
-/// the device maintains it only on request.
+/// Indexes of the candidates that a victim policy needs in addition to the index by valid pages. Each index
+/// costs time, so the device maintains it only on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
     /// Candidates by number, for random choices. Costs two writes when a block becomes a candidate, and two
@@ -143,8 +143,8 @@ struct ByClosing {
 }
 
 /// Last invalidation of each block. The clock of a plane group counts the pages that its closed blocks lost.
-/// A block that loses a page moves to the head of a bucket, so the last block of a bucket has not lost one
-/// for the longest time.
+/// A block that loses a page moves to the head of a bucket. The last block of a bucket has therefore not lost
+/// a page for the longest time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
     clock: Column<PlaneGroupId, u64>,

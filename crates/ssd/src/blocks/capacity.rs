@@ -11,7 +11,7 @@ impl BlockManager {
         all_groups(&self.pools).map(|row| u64::from(bad(row))).sum()
     }
 
-    /// Pages that a plane group can hold beside its active blocks.
+    /// Pages that a plane group can hold, not counting its active blocks.
     #[inline]
     pub fn limit(&self, row: PlaneGroupId) -> u32 {
         self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
@@ -40,8 +40,8 @@ impl BlockManager {
         (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
 
-    /// Pages that can be programmed before the next erase: those of free blocks, and the unwritten ones of
-    /// open blocks in their cell modes.
+    /// Pages that can be programmed before the next erase: the pages of free blocks, and the unwritten pages
+    /// of open blocks in their cell modes.
     pub fn free_pages(&self) -> u64 {
         all_groups(&self.pools).map(|row| u64::from(self.room_of(row))).sum()
     }

@@ -15,10 +15,11 @@ use crate::policy::frontier::WordLines;
 pub struct TwoBitFile {
     /// Blocks of each plane group reserved for the mode.
     pub blocks: u32,
-    /// Most blocks of a plane group that may be in the mode beyond `blocks`, as a multiple of the other spare
-    /// blocks of the plane group. Such a block gives up only a part of its capacity, so the multiple may
-    /// exceed 1. They are opened only while the plane group has more free blocks than the GC start watermark.
-    /// If absent, there is no such limit: host streams always open blocks in the mode, and GC streams do
+    /// Limit of further blocks in the mode, beyond `blocks`, in each plane group. It is a multiple of the
+    /// other spare blocks: the spare blocks of the plane group that are neither active nor counted in
+    /// `blocks`. A block in the mode gives up only a part of its capacity, so the multiple may exceed 1.
+    /// Further blocks are opened only while the plane group has more free blocks than the GC start watermark.
+    /// If absent, there is no limit. Host streams then always open blocks in the mode. GC streams open them
     /// while the plane group has more free blocks than the watermark.
     pub spare: Option<f64>,
 }
@@ -47,8 +48,8 @@ impl TwoBitFile {
             );
             return;
         }
-        // A block in the mode holds two of `bits` pages. This many such blocks give up as much capacity as
-        // the spare ones have.
+        // A word line in the mode holds two of its `bits` pages. `bits / (bits - 2)` blocks in the mode give
+        // up the capacity of one spare block.
         let most = f64::from(bits) / f64::from(bits - 2);
         let wanted = format!("from 0 to {most}: a block in the mode gives up {} of {bits} pages", bits - 2);
         let spare = self.spare.unwrap_or(most);

@@ -2,9 +2,9 @@
 //! each has. A page is a logical page here: the content of one [location](wordline_nand::Locations).
 //!
 //! Each plane group has a free-block list in the order of erase counts. For dynamic wear levelling, the least
-//! worn block is opened next, and the lowest number among equals, unless the [allocation](wear::Allocation)
-//! says otherwise. A block is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for
-//! the victim policy.
+//! worn block is opened next. Among equally worn blocks it is the one with the lowest number. Another
+//! [allocation](wear::Allocation) can be configured. A block is opened in a cell mode (`modes.rs`). Closed
+//! blocks are [indexed](candidates) for the victim policy.
 
 mod block;
 mod block_mapped;
@@ -223,9 +223,9 @@ impl BlockManager {
     }
 
     /// Allocates the next `pages` of the stream's active block; `pages` must divide the block. Without an
-    /// active block, opens a free one. If none may be opened, uses the active block of another stream of the
-    /// same side (host or GC). Panics if there is no space. `next` selects the word line, unless they are
-    /// programmed in numerical order.
+    /// active block, opens a free one. If no block may be opened, uses the active block of another stream of
+    /// the same side (host or GC). Panics if there is no space. `next` selects the word line, unless word
+    /// lines are programmed in numerical order.
     pub fn take(
         &mut self,
         row: PlaneGroupId,
@@ -532,9 +532,10 @@ impl BlockManager {
         is_last && waits
     }
 
-    /// Resets the table after a power cut to what flash reports: bad blocks, the number of `programmed`
-    /// locations of each block, and the stream that wrote it. Blocks written in part become active again.
-    /// Full blocks wait for [`close_full`](Self::close_full), until their valid pages are known.
+    /// Resets the table after a power cut to the state that flash reports. This state is the bad blocks and,
+    /// for each block, the number of `programmed` locations and the stream that wrote it. Blocks written in
+    /// part become active again. Full blocks wait for [`close_full`](Self::close_full), until their valid
+    /// pages are known.
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.clear();

@@ -1,7 +1,6 @@
 //! Blocks in non-native cell modes. Such a block holds fewer pages in each word line, in the word line's
-//! first locations. It counts as a block whose other locations are invalid. A victim policy thus sees the
-//! true gain of collecting it. The guarantees of GC stay valid, because collecting such a block always gains
-//! space.
+//! first locations. For GC such a block counts as a block whose remaining locations are invalid. A victim
+//! policy thus sees how many pages a collection gains, and collecting such a block always gains space.
 
 use std::collections::VecDeque;
 
@@ -235,8 +234,8 @@ impl BlockManager {
         !self.modes(row).is_empty()
     }
 
-    /// Most locations of a plane group that a host program consumes. In other modes a program consumes more
-    /// than it writes.
+    /// Most locations of a plane group that a host program consumes. A program in a non-native mode consumes
+    /// more than it writes.
     #[inline]
     pub fn max_cost(&self, row: PlaneGroupId) -> u32 {
         let usual = self.pools.per_program(row);
@@ -261,7 +260,7 @@ impl BlockManager {
         capacity_in(self.mode(block), self.pools.of_block(block))
     }
 
-    /// Locations that blocks in other modes could not hold, summed over all such blocks ever opened in a
+    /// Locations that blocks in non-native modes could not hold, summed over all such blocks ever opened in a
     /// plane group.
     pub(super) fn lacked(&self, row: PlaneGroupId) -> u64 {
         let (per_block, pool) = (self.pools.per_block_of(row), self.pools.of_group(row));
@@ -281,8 +280,8 @@ impl BlockManager {
         }
     }
 
-    /// Locations of the plane group that the next program of a stream consumes. A program in another mode
-    /// consumes more than it writes, because its block holds fewer pages than a native one.
+    /// Locations of the plane group that the next program of a stream consumes. A program in a non-native
+    /// mode consumes more than it writes, because its block holds fewer pages than a native one.
     #[inline]
     pub fn cost(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
         match self.next_mode_blocks(row, stream) {
@@ -349,7 +348,7 @@ impl BlockManager {
         if lasts { share.mode } else { CellMode::Native }
     }
 
-    /// Spare blocks of a plane group beyond the active ones and those reserved for a mode. Space that the
+    /// Spare blocks of a plane group, without active blocks and blocks reserved for the mode. Space that the
     /// host has not written counts as spare.
     fn other_spare(&self, row: PlaneGroupId, share: &ModeShare) -> u32 {
         let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));

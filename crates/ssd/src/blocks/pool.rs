@@ -36,8 +36,8 @@ impl BlockManager {
         self.each[pool].on_their_way
     }
 
-    /// Counts pages that will be programmed in a pool when they are sent there (`begin`) or when they have a
-    /// location.
+    /// Counts the pages in flight to a pool: adds pages that are sent there (`begin`), or subtracts pages
+    /// that now have a location.
     #[inline]
     pub(crate) fn count_in_flight(&mut self, pool: usize, pages: u32, begin: bool) {
         if pool > 0 {
@@ -115,8 +115,8 @@ impl BlockManager {
         self.each[pool].marks = marks.map(|blocks| blocks as usize);
     }
 
-    /// Lets GC count free space by programmed pages, as SSDSim does: locations that blocks in other modes
-    /// cannot hold never count as consumed.
+    /// Lets GC count free space by programmed pages, as SSDSim does: locations that blocks in non-native
+    /// modes cannot hold never count as consumed.
     pub fn count_programs(&mut self) {
         self.each.iter_mut().for_each(|pool| pool.counts_programs = true);
     }
@@ -145,8 +145,8 @@ impl BlockManager {
         self.of(row).whole_unit.is_some()
     }
 
-    /// Whether the page map, which may be in flash in part, covers a location. A pool with coarse-grained
-    /// mapping has a map of its own in memory, with one entry for each unit.
+    /// Whether the page-level L2P map covers a location. A pool with coarse-grained mapping has a map of its
+    /// own in memory, with one entry for each unit.
     #[inline]
     pub fn is_mapped_by_page(&self, location: Location) -> bool {
         self.each[self.pools.number_of_location(location)].whole_unit.is_none()
@@ -186,7 +186,7 @@ impl BlockManager {
     }
 
     /// Counts a location of a pool as valid or invalid. Returns the number of pages by which the valid count
-    /// changes: with coarse-grained mapping all pages of a unit count as valid while one of them is.
+    /// changes. With coarse-grained mapping, all pages of a unit count as valid while one of them is valid.
     #[inline]
     pub(super) fn count_valid_page(&mut self, pool: usize, location: Location, is_valid: bool) -> u32 {
         let one = &mut self.each[pool];
@@ -205,7 +205,7 @@ impl BlockManager {
         let streams = usize::from(self.streams.host + self.streams.gc);
         let mut of_all = most;
         of_all.resize(streams, 0);
-        // Each stream that reprograms may have a full block open beside its active block.
+        // Each stream that reprograms may have a full block open in addition to its active block.
         self.each[pool].at_work += of_all.iter().map(|times| u32::from(*times > 0)).sum::<u32>();
         self.each[pool].again = Some(Box::new(Reprogram::new(one, begins, of_all)));
     }
@@ -266,7 +266,7 @@ impl BlockManager {
     }
 
     /// Moves the reclaim of a plane group to the next lower super layer with valid pages, if the current one
-    /// has none. The block may have been reprogrammed since.
+    /// has none. The block may have been reprogrammed meanwhile.
     pub(super) fn advance_reclaim(&mut self, row: PlaneGroupId) {
         let vacated = self.of(row).again.as_ref().and_then(|again| again.vacated(row));
         let Some(ReclaimTarget { block, super_layer, .. }) = vacated else { return };
@@ -297,7 +297,8 @@ impl BlockManager {
     }
 
     /// Queries the design for the word line of the next program of each stream with reprogrammable word
-    /// lines. A full block without any is suspended if its design decides so; otherwise it is closed.
+    /// lines. A full block without such a word line is suspended if its design decides so; otherwise it is
+    /// closed.
     pub fn select_reprogram(&mut self, row: PlaneGroupId, next: NextWordLine<'_>) {
         self.advance_reclaim(row);
         for stream in (0..self.streams.host).map(StreamId) {

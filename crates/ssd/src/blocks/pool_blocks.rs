@@ -18,7 +18,7 @@ pub(super) struct PoolBlocks {
     pub at_work: u32,
     /// GC watermarks: GC starts below the first number of free blocks and stops at the second.
     pub marks: [usize; 2],
-    /// Whether GC counts the locations that blocks in other modes do not hold as free space.
+    /// Whether GC counts as free space the locations that blocks in non-native modes cannot hold.
     pub counts_programs: bool,
     /// Pages of a program unit, if a unit has one map entry; `None` if each page has an entry.
     pub whole_unit: Option<u32>,

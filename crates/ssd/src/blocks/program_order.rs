@@ -11,7 +11,7 @@ use crate::policy::event::DeviceEvent;
 use crate::policy::frontier::{OpenBlock, Reprogram, WordLines};
 
 /// Programmed word lines of each open block of a pool. A stream of a plane group may have several open
-/// blocks, each in a slot. The active block is in `BlockManager::open`; the others are here.
+/// blocks, each in a slot. The active block is in `BlockManager::open`; the other open blocks are here.
 pub(super) struct Order {
     shape: WordLines,
     /// Index of the pool's first stream among all streams of the device.
@@ -264,9 +264,9 @@ impl BlockManager {
         show(&open[..count], &slots[..count])
     }
 
-    /// Suspends an open block of a stream if the design selects one. Opens another block if it was the only
-    /// one. Suspends nothing while the only free blocks are reserved for GC, because GC may count on the
-    /// space in the block.
+    /// Suspends an open block of a stream if the design selects one. Opens another block if the suspended
+    /// block was the only open one. Suspends nothing while the only free blocks are reserved for GC, because
+    /// GC may count on the space in the block.
     fn suspend_one(&mut self, at: usize, row: PlaneGroupId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_group(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
@@ -495,8 +495,8 @@ impl BlockManager {
     }
 
     /// Sets the states of blocks written in part, given with their written locations, after a power cut. Each
-    /// stream reopens as many as it may, beginning with the least written, because GC counts on the space in
-    /// them. The rest is suspended or full.
+    /// stream reopens as many blocks as it may have open, beginning with the least written ones, because GC
+    /// counts on the space in them. The other blocks are suspended or full.
     pub(super) fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
         written.sort_unstable();
         for (written, block) in written {

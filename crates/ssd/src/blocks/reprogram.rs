@@ -1,7 +1,7 @@
-//! Reprogrammable word lines (ReSSD, sections 3.2 and 3.3). A word line in MLC mode accepts a new page in
-//! place of an invalid one. The stream and the part limit how often. It accepts none once a word line of a
-//! later super layer (group of word lines) is programmed. Such a program consumes no free page of the plane
-//! group.
+//! Reprogrammable word lines (ReSSD, sections 3.2 and 3.3). A reprogram writes a new page to a programmed
+//! word line in MLC mode, in place of an invalid page. It consumes no free page of the plane group. The
+//! stream and the part limit the number of reprograms of a word line. The word lines of a super layer (a
+//! group of layers) can be reprogrammed until a word line of a later super layer is programmed.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;

@@ -98,8 +98,9 @@ impl BlockManager {
         })
     }
 
-    /// Whether pages of a block can be replaced now. It must have no program in progress, and no queued read,
-    /// which would find the new page instead of the old one. Its last super layer must not be in reclaim.
+    /// Whether pages of a block can be replaced now. The block must have no program in progress. It must have
+    /// no queued read, because the read would find the new page instead of the old one. The last super layer
+    /// of the block must not be in reclaim.
     pub(super) fn is_undisturbed(&self, block: BlockSetId) -> bool {
         let (Block { programs, readers, .. }, row) = (self.table[block], self.group_of(block));
         let leaves = |again: &Reprogram| again.is_reclaiming_last_super_layer(row, block);
@@ -131,9 +132,10 @@ impl BlockManager {
         all.filter(|page| self.is_valid(*page))
     }
 
-    /// Whether a host program of a stream with reprogrammable word lines goes to a block of the first stream,
-    /// together with pages of the block being reclaimed. It does unless it replaces a page: otherwise it
-    /// would begin a new word line while cooling data occupy reprogrammable ones.
+    /// Whether the next host program of a stream with reprogrammable word lines goes to a block of the first
+    /// stream, together with pages of the block being reclaimed. True if the program replaces no page. In its
+    /// own stream it would begin an unprogrammed word line, although the reclaim will make word lines
+    /// reprogrammable.
     pub(crate) fn shares_reclaim_unit(&self, row: PlaneGroupId, stream: StreamId) -> bool {
         let has_again = self.of(row).again.as_ref().is_some_and(|again| again.most(stream.0) > 0);
         has_again && self.selected_reprogram(row, stream).is_none()

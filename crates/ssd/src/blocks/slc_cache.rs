@@ -12,13 +12,14 @@ use wordline_nand::{Geometry, Locations, Part};
 pub struct SlcCacheFile {
     /// Blocks of each plane group reserved for the cache (the static part of the cache).
     pub blocks: u32,
-    /// Fraction of the other spare blocks of a plane group that the cache may also use (the dynamic part of
-    /// the cache, which shrinks as the device fills). It opens them only while the plane group has more free
-    /// blocks than the GC start watermark.
+    /// Dynamic part of the cache: the fraction of the other spare blocks of a plane group that the cache may
+    /// use too. The other spare blocks are neither active nor counted in `blocks`, and their number shrinks
+    /// as the device fills. The cache opens them only while the plane group has more free blocks than the GC
+    /// start watermark.
     pub spare: f64,
-    /// Number of cached blocks of a plane group above which the oldest are folded even while the host is
-    /// active. If absent, blocks are folded only if the plane group needs free blocks or the host is idle
-    /// (`ftl.gc.background`).
+    /// Number of blocks in the cache of a plane group above which the oldest ones are folded even while the
+    /// host is active. If absent, blocks are folded only if the plane group needs free blocks, or while the
+    /// host is idle (`ftl.gc.background`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fold_above: Option<u32>,
 }

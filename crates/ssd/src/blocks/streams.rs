@@ -48,8 +48,9 @@ impl Streams {
         stream.0 >= self.host
     }
 
-    /// Free blocks of a plane group that only GC may open. One lets GC finish any victim. Another for each GC
-    /// stream takes the pages of incomplete program units that GC carries over to the next victim.
+    /// Free blocks of a plane group that only GC may open. One block lets GC finish any victim. One more
+    /// block for each GC stream takes the pages that do not fill a program unit and that GC carries over to
+    /// the next victim.
     #[inline]
     pub fn reserved_blocks(self) -> usize {
         1 + usize::from(self.gc)
@@ -84,8 +85,8 @@ impl BlockManager {
                 || self.selected_reprogram(row, stream).is_some())
     }
 
-    /// Whether a host stream can write to a plane group that is not full: to a block of its own, or to a
-    /// block of another stream if it `may_share`.
+    /// Whether a host stream can write to a plane group that is not full. It writes to a block of its own, or
+    /// to a block of another stream if it `may_share`.
     #[inline]
     pub fn takes(&self, row: PlaneGroupId, stream: StreamId, may_share: bool) -> bool {
         self.can_open(row, false)

@@ -7,8 +7,8 @@
 //!
 //! A superblock becomes a GC candidate when no plane group can still open a block of it and all its blocks
 //! are closed. The victim policy sees it as a block of a single plane group. Some of its blocks may be
-//! missing: collected alone, failed, or skipped because they had nothing to gain. The policy then sees the
-//! superblock as if the missing blocks had the average valid pages of the remaining ones.
+//! missing: collected alone, failed, or skipped because their collection would gain no page. The policy then
+//! sees the superblock as if the missing blocks had the average valid pages of the remaining ones.
 
 mod loaded;
 
@@ -22,13 +22,13 @@ use super::{Block, BlockManager, State};
 use crate::blocks::candidates::{Candidates, Closed, Indexes, Valid};
 
 /// Most superblocks of a stream that are being formed. A plane group that is further behind skips the oldest.
-/// Chosen: with one, plane groups that take turns skip many. More than two make no difference under random
-/// writes.
+/// Chosen: with a limit of 1, plane groups that take turns skip many superblocks. Limits above 2 make no
+/// difference under random writes.
 const MAX_FORMING: usize = 4;
 
 /// Most superblocks that are collected at a time. Several are needed: a plane group that has collected its
 /// block and needs more free blocks must not wait for the others. Chosen: under random writes on 32 plane
-/// groups, 98 % of the blocks are then collected with their superblock. With half as many, 88 % are.
+/// groups, 98 % of the blocks are then collected with their superblock. With a limit of 4, 88 % are.
 const MAX_COLLECTING: u32 = 8;
 
 const NONE: BlockSetId = BlockSetId(u32::MAX);

@@ -1,6 +1,6 @@
 //! Blocks that a design suspends before they are full. A suspended block keeps its write pointer. It accepts
 //! no programs until its design resumes it, and it can become a victim. Space is reserved for all blocks that
-//! may be suspended at once, so that GC keeps its guarantees even if none is resumed.
+//! may be suspended at once. GC can therefore free blocks even if no suspended block is resumed.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;

@@ -17,8 +17,8 @@ impl BlockManager {
     }
 
     /// Victim of a plane group, given the `closed` block that its policy selected. A suspended block is
-    /// preferred if collecting it gains more of the written pages, or if there is no closed block. Unwritten
-    /// pages of a suspended block are no gain, because the block may be resumed.
+    /// preferred if its collection gains more written pages, or if there is no closed block. Unwritten pages
+    /// of a suspended block are no gain, because the block may be resumed.
     pub(crate) fn better_of_suspended(
         &self,
         row: PlaneGroupId,

@@ -21,8 +21,8 @@ pub enum BufferMode {
     /// program begins.
     WriteThrough,
     /// A write completes when its data are in flash, and writes do not coalesce. A write to a page that is
-    /// being programmed waits until the program has ended; with `pools` this applies to the whole unit of
-    /// pages. Later writes wait behind it.
+    /// being programmed waits until the program has ended. With `pools`, a write waits while any page of its
+    /// unit is being programmed. Later writes wait behind a waiting write.
     Off,
 }
 
@@ -63,8 +63,8 @@ pub struct BufferFile {
     pub destage: DestageKind,
     /// Selects the page that is destaged next above the watermark. A flush destages the oldest page first.
     pub eviction: EvictionKind,
-    /// Whether a page is destaged together with dirty pages of the same unit: the consecutive logical pages
-    /// that fill a program unit.
+    /// Whether a page is destaged together with the dirty pages of its unit. A unit is the consecutive
+    /// logical pages that fill a program unit.
     pub coalesce: bool,
     /// Whether written pages in the buffer survive a power cut.
     pub power_loss_protection: Protection,

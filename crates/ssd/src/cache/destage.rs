@@ -23,7 +23,7 @@ pub(crate) struct Round {
     pub begun: Instant,
     /// Last flush epoch whose pages the round destages.
     pub epoch: u64,
-    /// Number of pages to destage in each step. The next field is the time between two steps.
+    /// Number of pages to destage in each step. `every` is the time between two steps.
     pub pages: u32,
     pub every: Duration,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Ready {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BegunProgram {
     pub(crate) page: LogicalPage,
-    /// Data tag to program. `None` if the page was discarded since; its entry is then freed.
+    /// Data tag to program. `None` if the page was discarded meanwhile; its entry is then freed.
     pub(crate) stamp: Option<DataTag>,
     /// Whether the page was urgent, so that it did not wait for other pages.
     pub(crate) was_urgent: bool,
@@ -107,8 +107,8 @@ impl Cache {
         self.buffer.each_waiter(id, version, f);
     }
 
-    /// Records that this version of an entry is in flash, and wakes its waiters. If the entry was written
-    /// since, it is dirty again and the call returns true. Otherwise it is freed.
+    /// Records that this version of an entry is in flash, and wakes its waiters. If the host has overwritten
+    /// the page meanwhile, the entry is dirty again and the call returns true. Otherwise the entry is freed.
     #[inline]
     pub(crate) fn programmed(&mut self, id: EntryId, version: u32) -> bool {
         self.buffer.programmed(id, version, &mut self.wake)

@@ -9,12 +9,12 @@ use wordline_nand::{Pool, Pools};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// They do not. Flushes and FUA writes wait until the data are in flash.
+    /// No written page in the buffer survives. Flushes and FUA writes wait until the data are in flash.
     None,
-    /// All of them do. Flushes and FUA writes complete from the buffer at once.
+    /// All written pages survive. Flushes and FUA writes complete from the buffer at once.
     Full,
-    /// All of them do, because the buffer accepts no more written pages than `buffer.capacitors` can bring to
-    /// flash. Otherwise as `full`.
+    /// All written pages survive, because the buffer accepts no more of them than `buffer.capacitors` can
+    /// bring to flash. Flushes and FUA writes complete from the buffer at once.
     Capacitors,
 }
 

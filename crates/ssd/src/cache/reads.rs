@@ -45,8 +45,8 @@ impl Cache {
     }
 
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of the piece, or is
-    /// fetching it, the request needs no read of its own. It gets the data at once, or when the page has been
-    /// fetched.
+    /// fetching it, the request needs no read of its own. The request gets the data at once, or when the page
+    /// has been fetched.
     #[inline]
     pub(crate) fn find_cached(
         &mut self,
@@ -75,7 +75,8 @@ impl Cache {
         Some(Cached::Pending)
     }
 
-    /// Checks that an RMW read found the version that the host wrote last, unless that was discarded since.
+    /// Checks that an RMW read found the version that the host wrote last, unless the host has discarded the
+    /// page meanwhile.
     #[inline]
     pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
         let entry = self.entry(id);
@@ -87,7 +88,7 @@ impl Cache {
         }
     }
 
-    /// Keeps data that the host read from flash, unless they were written or discarded since.
+    /// Keeps data that the host read from flash, unless the host has overwritten or discarded them meanwhile.
     pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);

@@ -30,7 +30,8 @@ impl Watermarks {
         Self { high, low, most, begun: false }
     }
 
-    /// Whether pages must be destaged while `full` of the buffer is occupied and not being programmed.
+    /// Whether pages must be destaged. `full` is the occupancy of the buffer, without pages that are being
+    /// programmed.
     #[inline]
     pub fn is_exceeded(&mut self, full: u32) -> bool {
         self.begun = full > if self.begun { self.low } else { self.high };

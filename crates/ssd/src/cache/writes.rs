@@ -49,7 +49,7 @@ impl Cache {
         }
     }
 
-    /// Writes a piece of a page to the page's buffer entry. Returns `None` if the entry must be in flash
+    /// Writes a piece of a page to the page's buffer entry. Returns `None` if the entry must be programmed
     /// first.
     pub(crate) fn merge_page(
         &mut self,

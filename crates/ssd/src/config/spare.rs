@@ -3,7 +3,7 @@
 use wordline_kernel::Complaints;
 use wordline_nand::{Pool, Pools};
 
-/// Pages to which the over-provisioning applies: all except those of reserved blocks.
+/// Pages to which the over-provisioning applies: all pages except the pages of reserved blocks.
 pub(super) fn counted(reserved: u32, pools: &Pools, wrong: &mut Complaints) -> f64 {
     let fewest = pools.iter().map(|pool| pool.geometry.blocks_per_plane).min().unwrap_or(0);
     let wanted = format!("fewer than the {fewest} blocks of a plane group");

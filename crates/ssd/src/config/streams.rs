@@ -8,8 +8,8 @@ use crate::blocks::{ModeShare, ModeStreams, Streams};
 use crate::policy::demands::Demands;
 
 impl DeviceFile {
-    /// Write streams of a plane group: those of the policies or designs, and `streams_of_map` for the host
-    /// and for GC.
+    /// Write streams of a plane group: the streams of the policies or designs, and `streams_of_map` more for
+    /// the host and for GC each.
     pub fn streams(&self) -> Streams {
         let named = || self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams());
         self.demands.map_or_else(named, |Demands { host, gc, open_blocks, suspended, .. }| Streams {
@@ -24,15 +24,16 @@ impl DeviceFile {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
 
-    /// The smallest value of the watermark at which GC stops, in free blocks. It exceeds the blocks reserved
-    /// for GC by one. It exceeds them by two if GC writes blocks in another mode than the native one, because
-    /// GC does not use reserved blocks for this. Bit n of `pools` selects pool n.
+    /// The smallest valid GC stop watermark, in free blocks: one more than the blocks reserved for GC. It is
+    /// two more if GC writes blocks in non-native modes, because GC does not open reserved blocks in such a
+    /// mode. Bit n of `pools` selects pool n.
     pub(crate) fn min_stop_watermark(&self, pools: u16) -> u32 {
         let changes_mode = self.demands.is_some_and(|demands| demands.by_gc & pools != 0);
         self.streams().reserved_blocks() as u32 + 1 + u32::from(changes_mode)
     }
 
-    /// Raises the GC watermarks to what the streams need, except those that the configuration sets.
+    /// Raises the GC watermarks to the minimum that the streams need, except watermarks that the
+    /// configuration sets.
     pub fn raise_watermarks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
         let (streams, least) = (self.streams(), self.min_stop_watermark(u16::MAX));
         let gc = &mut self.ftl.gc;

@@ -6,7 +6,7 @@ use std::ops::BitOr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A decision that a design can make. Which design makes it is settled when the device is created.
+/// A decision that a design can make. The design that makes it is determined when the device is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtensionPoint {

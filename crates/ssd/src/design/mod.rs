@@ -2,8 +2,8 @@
 //!
 //! A device queries its policies, each of which makes one decision ([`policy`](crate::policy)). A design
 //! makes several decisions, which can share its state. It [declares once](Design::needs) which decisions it
-//! makes and which events it observes. The device then builds a table of the design that makes each decision
-//! in each pool. Policies make the remaining decisions.
+//! makes and which events it observes. The device then builds a table: for each decision and each pool, the
+//! design that makes the decision. Policies make the remaining decisions.
 //!
 //! A design receives a read-only [`View`] of the device and decides. The device checks the decision. A
 //! decision that is not allowed is an [`InvalidDecision`].
@@ -156,9 +156,9 @@ pub trait Design: State + Send {
     }
 
     /// [`ExtensionPoint::Coalesce`]: decides whether the waiting pages of a unit are destaged now. Queried
-    /// when the host has written a page of the unit that may stay in the buffer. If so, that page is destaged
-    /// with those that are [destaged with it](Self::destages_with). Other pages are destaged when the buffer
-    /// is too full or is flushed.
+    /// when the host has written a page of the unit that may stay in the buffer. If the decision is true,
+    /// this page is destaged together with the pages that [`destages_with`](Self::destages_with) selects.
+    /// Other pages are destaged when the buffer is too full or is flushed.
     fn destages_now(&mut self, _unit: &CoalescedUnit<'_>, _view: &mut View<'_>) -> bool {
         false
     }
@@ -170,10 +170,10 @@ pub trait Design: State + Send {
         true
     }
 
-    /// [`ExtensionPoint::Coalesce`], if the first of several pools has coarse-grained mapping: decides what
-    /// happens to `page`, which is in another pool, when a part of its unit is programmed in the first pool.
-    /// The page is either read and programmed with that part, or stays in its pool. Pages in the first pool
-    /// are always included.
+    /// [`ExtensionPoint::Coalesce`], if the first of several pools has coarse-grained mapping. A part of the
+    /// unit of `page` is about to be programmed in the first pool, and `page` is in another pool. Decides
+    /// whether `page` is read and programmed with that part. Otherwise it stays in its pool. Pages in the
+    /// first pool are always included.
     fn is_carried_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
         true
     }
@@ -221,9 +221,9 @@ pub trait Design: State + Send {
     ///
     /// To reclaim a block, the device reads its valid pages, beginning with those of its last super layer. (A
     /// super layer is a group of word lines that may be reprogrammed until a later group is programmed.) It
-    /// programs them together with host pages of the pool's first stream. The block's word lines can then be
-    /// reprogrammed without an erase, and the block is soon empty. Host pages of this stream that replace no
-    /// page are programmed with them.
+    /// programs these pages together with host pages of the pool's first stream. The block's word lines can
+    /// then be reprogrammed without an erase, and the block is soon empty. Host pages of the reclaimed
+    /// block's stream that replace no page are programmed together with these pages.
     ///
     /// Queried before each unprogrammed word line, while the stream has suspended blocks and the plane group
     /// is not reclaiming one.
@@ -266,8 +266,8 @@ pub trait Design: State + Send {
     }
 
     /// [`ExtensionPoint::Relocate`]: selects the GC stream in `pool` for a valid page of a victim in this
-    /// pool, counted from 0 within the pool. If the victim is in another mode, a non-native stream is
-    /// replaced by the first stream, because GC must gain space.
+    /// pool, counted from 0 within the pool. If the victim is in a mode other than the native one, a
+    /// non-native stream is replaced by the first stream, because GC must gain space.
     fn relocate(&mut self, _page: &RelocatedPage, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
@@ -307,8 +307,8 @@ pub trait Design: State + Send {
     }
 
     /// [`ExtensionPoint::Balance`], with several pools: selects a sub-request that pool `to` steals, by its
-    /// index among those waiting for the first pool, oldest first. `None` if `to` steals none. Queried for
-    /// each other pool that has an idle die.
+    /// index in `waiting`. These sub-requests wait for the first pool, oldest first. `None` if `to` steals
+    /// none. Queried for each other pool that has an idle die.
     fn steal(&mut self, _waiting: &[WaitingPages], _to: usize, _view: &mut View<'_>) -> Option<usize> {
         None
     }

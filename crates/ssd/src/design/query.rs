@@ -22,19 +22,16 @@ use crate::policy::router::HostPage;
 use crate::policy::victim::{Candidates, Indexes};
 
 impl Designs {
-    /// Whether some design makes this decision.
     #[inline]
     pub(crate) fn decides(&self, seam: ExtensionPoint) -> bool {
         self.claimed.has(seam)
     }
 
-    /// Whether some design makes a decision about host streams.
     #[inline]
     pub(crate) fn routes(&self) -> bool {
         self.claimed.has_any(STREAM_DECISIONS)
     }
 
-    /// Whether there are no designs.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -45,13 +42,11 @@ impl Designs {
         self.observed
     }
 
-    /// Whether some design observes any of these kinds.
     #[inline]
     pub(crate) fn observes(&self, kinds: EventMask) -> bool {
         self.observed.has(kinds)
     }
 
-    /// Sets the time of the next views.
     #[inline]
     pub(crate) fn note_time(&mut self, now: Instant) {
         self.now = now;
@@ -63,7 +58,6 @@ impl Designs {
         self.notified_level
     }
 
-    /// Sets the buffer occupancy of the next views.
     pub(crate) fn note_level(&mut self, level: BufferOccupancy) {
         self.level = level;
     }
@@ -74,7 +68,6 @@ impl Designs {
         std::mem::replace(&mut self.notified_level, level) != level
     }
 
-    /// Queries a design.
     pub(super) fn query<T>(
         &mut self,
         design: usize,
@@ -123,7 +116,6 @@ impl Designs {
             .get_or_init(|| Box::new(InvalidDecision { design, seam, decision, allowed: allowed() }));
     }
 
-    /// First invalid decision, if any.
     #[inline]
     pub(crate) fn invalid_decision(&self) -> Option<&InvalidDecision> {
         self.wrong.get().map(|wrong| &**wrong)
@@ -149,7 +141,6 @@ impl Designs {
 }
 
 impl Policies {
-    /// Number of host streams.
     pub(crate) fn host_streams(&self) -> u8 {
         self.designs
             .routes
@@ -157,12 +148,10 @@ impl Policies {
             .map_or_else(|| self.router.streams(), |routes| routes.streams.len() as u8)
     }
 
-    /// Number of GC streams.
     pub(crate) fn gc_streams(&self) -> u8 {
         self.designs.gathered.most()
     }
 
-    /// Pool of a host stream.
     pub(crate) fn pool_of_stream(&self, stream: u8) -> u8 {
         match &self.designs.routes {
             Some(routes) => routes.streams[usize::from(stream)].pool,
@@ -332,7 +321,6 @@ impl Policies {
         (which, self.word_line(&open[which], context))
     }
 
-    /// Selects one of the open blocks of a stream.
     fn open_block(&mut self, open: &[OpenBlock<'_>], context: DesignContext<'_>) -> usize {
         let pools = context.blocks.pools();
         let pool = pools.number_of_group(pools.group_of_block(open[0].block));
@@ -494,7 +482,7 @@ impl Policies {
         stream
     }
 
-    /// Decides whether the valid pages of a victim of another pool are migrated to the first.
+    /// Decides whether the valid pages of a victim of another pool are migrated to the first pool.
     pub(crate) fn leaves(
         &mut self,
         victim: BlockSetId,
@@ -605,7 +593,6 @@ impl Policies {
         }
     }
 
-    /// Whether some design selects program parameters.
     pub(crate) fn tunes_programs(&self) -> bool {
         self.designs.decides(ExtensionPoint::Tune)
     }

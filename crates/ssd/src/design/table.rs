@@ -145,7 +145,7 @@ impl Combination {
             let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
             let all = of_host.chain(gathered.suspended[pool].iter().copied());
             let suspended = if is_asked { all.map(u32::from).sum() } else { 0 };
-            // A stream that reprograms word lines has a full block open beside its active one.
+            // A stream that reprograms word lines has a full block open in addition to its active block.
             let streams = routes.iter().flat_map(|routes| &routes.streams);
             let full = streams.filter(|stream| usize::from(stream.pool) == pool && stream.again() > 0);
             suspended + full.count() as u32
@@ -156,8 +156,8 @@ impl Combination {
         Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc, again })
     }
 
-    /// Hint that the device of the contract test has blocks that the designs' streams need; empty if `config`
-    /// has them.
+    /// Hint which device of the [contract test](crate::contract) has blocks that the designs' streams need.
+    /// Empty if the device of `config` has such blocks.
     pub(crate) fn contract_hint(&self, config: &Config) -> &'static str {
         let needs = self.needs();
         let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.gc_streams));
@@ -204,7 +204,7 @@ impl Combination {
         (table, wrong)
     }
 
-    /// Settles which of the designs `found` decides; adds a complaint if several could.
+    /// Determines which of the designs `found` makes a decision. Adds a complaint if several could.
     fn settle(&self, seam: ExtensionPoint, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
         let names = self.names();
         let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);

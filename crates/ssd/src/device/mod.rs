@@ -101,7 +101,7 @@ impl Device {
     }
 }
 
-/// Accessors for the engines, beside the interface of every block device.
+/// Accessors for the engines, in addition to the interface of every block device.
 impl Device {
     /// The configuration.
     pub fn config(&self) -> &Config {

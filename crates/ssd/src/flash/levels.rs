@@ -1,5 +1,5 @@
-//! Read reference voltages of page reads, if fault rules or cells make reads depend on them: queries to the
-//! tuner, and notifications of it.
+//! Read reference voltages of page reads: queries the tuner for them, and notifies the tuner of outcomes.
+//! Used only if fault rules or the cell model make reads depend on the voltages.
 
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, CommandCompletion, DieId, Fault, Layers, Operation, PageId};
@@ -83,7 +83,8 @@ impl ReadLevels {
 }
 
 impl Flash {
-    /// Notifies the tuner of the pages that this command of a read could read and earlier ones could not.
+    /// Notifies the tuner of the pages that this command of a read could read, and earlier commands of the
+    /// read could not.
     #[cold]
     pub(super) fn notify_read(&self, read: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) {
         let now = super::outcome::unreadable_in(read, done);

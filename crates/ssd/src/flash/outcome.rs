@@ -123,7 +123,8 @@ impl Flash {
         self.start(die, tuner, calendar);
     }
 
-    /// Queues an unreadable read again at another location, to which the page was written since.
+    /// Queues an unreadable read again, at another location. The page was relocated or written there
+    /// meanwhile.
     pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
         let pools = self.chips.pools();
         let die = pools.die_of(location);

@@ -2,7 +2,8 @@
 //!
 //! [`SchedulingFile`] sets the order. By default reads go before programs and erases, up to a limit while one
 //! of those waits; other tasks go in order of arrival. Each die has a list for each of three ranks. The rank
-//! of a class of tasks follows from the configuration. A waiting task may become urgent (`promoted`).
+//! of a class of tasks follows from the configuration. A waiting task may become urgent (`promoted`). The
+//! tasks that one command executes are its *chain*.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};
@@ -23,15 +24,15 @@ const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 /// Tasks that wait for a die, and tasks that it executes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
-    /// A list for each rank. The next field has a bit for each rank with waiting tasks.
+    /// A list for each rank. `waiting` has a bit for each rank with waiting tasks.
     lists: [List; RANKS],
     waiting: u8,
     /// Number of consecutive reads that overtook a waiting or suspended task.
     in_a_row: u32,
-    /// Chain of tasks that the die executes. The next field has the suspended chain.
+    /// Chain of tasks that the die executes. `suspended` is the suspended chain.
     current: TaskId,
     suspended: TaskId,
-    /// GC time of the die, in picoseconds. The next field is the start of its current GC command.
+    /// GC time of the die, in picoseconds. `gc_since` is the start of its current GC command.
     gc_ps: u64,
     gc_since: Option<Instant>,
     /// Number of background reads, waiting or not.
@@ -57,7 +58,7 @@ impl List {
 }
 
 impl DieQueue {
-    /// Next task among those that are not prioritised reads, and its rank.
+    /// Next task that is not a prioritised read, and its rank.
     #[inline]
     fn first_of_others(&self, pool: &[Task], rules: &Rules, now: Instant) -> (usize, TaskId) {
         let [_, List { first, .. }, List { first: second, .. }] = self.lists;
@@ -71,8 +72,8 @@ impl DieQueue {
         if is_overdue { (SECOND, second) } else { (FIRST, first) }
     }
 
-    /// Rank of the next task, if tasks other than prioritised reads may wait. `overdue` counts tasks that go
-    /// first because they have reached their age limit.
+    /// Rank of the next task, if other tasks than prioritised reads can be waiting. `deadline_promotions`
+    /// counts the tasks that go first because they have reached their age limit.
     fn choose(
         &mut self,
         pool: &[Task],
@@ -298,7 +299,8 @@ impl Queues {
 
     /// Takes the next task of an idle die, with the host reads that `merge` lets join it in one multi-plane
     /// command. This chain becomes the die's current work. While a task is suspended, only prioritised reads
-    /// are taken. `overdue` counts the tasks that go first because they have reached their age limit.
+    /// are taken. `deadline_promotions` counts the tasks that go first because they have reached their age
+    /// limit.
     #[inline]
     pub fn next(
         &mut self,

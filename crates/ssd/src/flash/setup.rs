@@ -22,8 +22,9 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// Number of sets of read levels beside the nominal one. If cells determine which pages need a retry, it
-    /// is the size of their table. If fault rules also do, the larger number counts.
+    /// Number of sets of read levels in addition to the nominal set. If the cell model determines which pages
+    /// need a retry, it is the size of the cells' retry table. If fault rules determine it too, the larger
+    /// number counts.
     pub fn read_levels(&self) -> u8 {
         let of_cells = self.pools.iter().filter_map(|pool| pool.part.read_levels()).max();
         let of_rules = self.faults.iter().any(Fault::applies_to_reads).then_some(self.read_retry.levels);

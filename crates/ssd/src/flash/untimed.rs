@@ -1,6 +1,6 @@
-//! Commands that take no time, while the clock of the flash is stopped. Such a command changes its pages when
-//! it is taken from the queue of its die, and is reported like any other. It causes no wear and never fails,
-//! and the chips do not count it.
+//! Commands that take no time, while the clock of the flash is stopped for [ageing](crate::ageing) or
+//! preconditioning. Such a command changes its pages when it is taken from the queue of its die, and is
+//! reported like any other. It causes no wear and never fails, and the chips do not count it.
 
 use std::collections::VecDeque;
 

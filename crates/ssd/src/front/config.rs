@@ -191,8 +191,8 @@ impl Default for SataFile {
     }
 }
 
-/// Most submission queues of a device. Chosen: more than any host has processors, and one 64-bit word can
-/// have a bit for each 64 queues.
+/// Most submission queues of a device. Chosen: more than the processors of any host. One 64-bit word then has
+/// a bit for each group of 64 queues.
 pub const MOST_QUEUES: u32 = 4096;
 
 impl FrontFile {

@@ -23,7 +23,7 @@ pub struct Namespace {
 }
 
 /// Places the namespaces of a device with `capacity` one after another. Without configured namespaces there
-/// is a single one of the whole capacity. Complaints go to `wrong`.
+/// is a single namespace with the whole capacity. Complaints go to `wrong`.
 pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints) -> Vec<Namespace> {
     if files.is_empty() {
         return vec![Namespace { base: 0, sectors: capacity.0 / SECTOR.0 }];

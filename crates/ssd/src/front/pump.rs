@@ -1,5 +1,5 @@
-//! Destages pages as far as they can and must be: after events, periodically, and while the host is idle.
-//! Also completes requests whose last part is done.
+//! Destages the pages that must leave the write buffer, as far as plane groups accept them: after events,
+//! periodically, and while the host is idle. Also completes requests whose last part is done.
 
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
@@ -45,8 +45,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // Pages may wait for a pool or plane group that accepts no more pages. They go to another one once
-        // the writer is idle.
+        // Pages may wait for a pool or plane group that accepts no more pages. When the writer is idle, they
+        // go to another pool or plane group.
         let waits = writer.has_units() || core.cache.has_stalled();
         let rests = waits && writer.is_idle(core);
         if makes_room || rests || writer.has_opened() {
@@ -63,15 +63,15 @@ impl Front {
         }
     }
 
-    /// Destages pages as far as they can and must be.
+    /// Destages the pages that must leave the write buffer, as far as plane groups accept them.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
         if core.gc.take_unfinished() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
             let formed = writer.build_units(core, calendar);
-            // A write that continues may free no space and still leave a page that must be destaged at once,
-            // even a page that the write coalesced with.
+            // A woken write may leave a page that must be destaged at once, even if the write freed no space
+            // or coalesced with that page.
             if core.cache.may_have_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
@@ -89,9 +89,9 @@ impl Front {
         }
     }
 
-    /// Ends the parts of requests that waited for a page to be in flash, if it is or need not be. A
-    /// completion lets the next command start, which may wake further requests. The outermost call ends them
-    /// all, to bound the stack.
+    /// Ends the parts of requests that waited for a page, if the page is in flash or no longer has to be. A
+    /// completion lets the next command start, which may wake further requests. The outermost call handles
+    /// all of them, so that calls do not nest.
     pub(crate) fn wake_waiters(
         &mut self,
         core: &mut Core,
@@ -133,8 +133,8 @@ impl Front {
         self.timer.rest(Some(round), core, calendar);
     }
 
-    /// Destages the pages of an epoch and of earlier epochs at once. The last pages do not wait for others to
-    /// fill a program unit.
+    /// Destages the pages of an epoch and of earlier epochs at once. The last pages do not wait for other
+    /// pages to fill a program unit.
     fn drain(
         &mut self,
         epoch: u64,

@@ -1,8 +1,9 @@
 //! Submission queues, and the arbitration that selects the queue of the next command.
 //!
-//! The arbitration follows the NVM Express Base Specification (section 4.13 of revision 1.4). Queues of a
-//! level take turns, and a turn is a burst of commands. Urgent queues go before all others. The three levels
-//! below share the rest by their weights. With round robin all queues have the same level.
+//! The arbitration follows the NVM Express Base Specification (section 4.13 of revision 1.4). Queues of one
+//! priority level take turns, and a turn is a burst of commands. Urgent queues go before all others. High,
+//! medium and low priority share the rest by their weights. With round robin all queues have the same
+//! priority level.
 
 use std::collections::VecDeque;
 
@@ -58,7 +59,7 @@ struct Level {
 
 impl Level {
     fn new(queues: u32) -> Self {
-        // The first turn is that of queue 0, which follows the last queue.
+        // Queue 0 has the first turn, because it follows the last queue.
         Self { words: vec![0; queues.div_ceil(64) as usize], held: 0, current: queues - 1, left: 0 }
     }
 

@@ -91,7 +91,8 @@ impl Requests {
         self.start_reads(id, pages, core, calendar);
     }
 
-    /// Starts a read by looking up all of its pages. This takes no time, so no part of the read ends before.
+    /// Starts a read by looking up all of its pages. The lookups take no time, so no part of the read ends
+    /// before the last lookup.
     #[inline(never)]
     fn start_reads(
         &mut self,

@@ -10,8 +10,8 @@ use crate::command::{Completion, RequestId};
 use crate::flash::{Behind, TaskWait, WORKS, WorkTimes};
 use crate::times::{COMPONENTS, Component};
 
-/// Number of first requests that are all in the sample. Chosen: enough for a short run, and cheap for a long
-/// one.
+/// Number of requests at the beginning of a run that are all in the sample. Chosen: enough for a short run,
+/// and cheap for a long one.
 const ALL_OF_THE_FIRST: u64 = 10_000;
 
 /// Sampling rate of later requests: one of this many, a power of two. A sequence without a period selects
@@ -82,7 +82,8 @@ pub struct Interval {
     pub parts: [u128; COMPONENTS],
     /// Sums of the work for which the requests waited, in picoseconds.
     pub behind: [u128; WORKS],
-    /// Sums of the requests' time in the buffer, divided by the concurrent work of the dies, in picoseconds.
+    /// Sums of the requests' time in the buffer, split in proportion to the concurrent work of the dies, in
+    /// picoseconds.
     pub meanwhile: [u128; WORKS],
 }
 
@@ -101,8 +102,8 @@ pub struct Tail {
     each: Option<Vec<RequestBreakdown>>,
 }
 
-/// Data of an outstanding request. They may belong to an earlier request with the same number; they are then
-/// older than the submission.
+/// Data of an outstanding request. If these data are older than the submission of the request, they belong to
+/// an earlier request with the same number.
 #[derive(Clone, Copy, Debug)]
 struct OpenRequest {
     /// Last flash command of the request.
@@ -111,7 +112,7 @@ struct OpenRequest {
     came: Option<(Instant, WorkTimes)>,
 }
 
-/// A request, ordered by latency. Of two equal ones the later is smaller.
+/// A request, ordered by latency. Of two requests with equal latency the later is smaller.
 #[derive(Clone, Debug)]
 struct SlowRequest(Box<RequestBreakdown>);
 
@@ -255,7 +256,7 @@ impl Tail {
         known.capped()
     }
 
-    /// Adds a request to the sample with a weight, and to the slowest.
+    /// Adds a request to the sample with a weight. If it `is_slow`, also adds it to the slowest requests.
     #[cold]
     #[inline(never)]
     fn take(&mut self, explained: RequestBreakdown, weight: u64, is_slow: bool) {
@@ -296,7 +297,8 @@ impl Tail {
         }
     }
 
-    /// The slowest requests in descending order. Of two equal ones the earlier completion comes first.
+    /// The slowest requests, slowest first. Of two requests with equal latency the earlier completion comes
+    /// first.
     pub fn slowest(&self) -> Vec<&RequestBreakdown> {
         let mut all: Vec<&SlowRequest> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
         all.sort_unstable_by_key(|slow| Reverse(slow.key()));
@@ -337,8 +339,8 @@ impl RequestBreakdown {
         self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
     }
 
-    /// Limits `behind` to the wait for the die. It can exceed the wait if a command was suspended or retried:
-    /// the die then worked on other commands during time that counts as the command's own.
+    /// Limits `behind` to the wait for the die. `behind` can exceed the wait if a command was suspended or
+    /// retried: the die then worked on other commands during time that counts as the command's own.
     #[must_use]
     pub fn capped(mut self) -> Self {
         let mut left = self.die_wait();
@@ -354,7 +356,7 @@ impl RequestBreakdown {
         self
     }
 
-    /// Time in the buffer, divided in proportion to the concurrent work of the dies.
+    /// Time in the buffer, split in proportion to the concurrent work of the dies.
     pub fn buffer_by_work(&self) -> Option<WorkTimes> {
         let meanwhile = self.meanwhile?;
         let all: u128 = meanwhile.iter().map(|time| u128::from(time.ps())).sum();

@@ -1,4 +1,4 @@
-//! Flush timer of the write buffer. It starts rounds that write the buffer out, at a fixed interval.
+//! Flush timer of the write buffer. At a fixed interval it starts a round, which destages the whole buffer.
 
 use wordline_kernel::{Duration, Schedule, state};
 
@@ -40,8 +40,8 @@ impl Timer {
         calendar.after(round.every, Event::FlushTimer);
     }
 
-    /// Ends a round, and sets the timer for the next one, an interval after the beginning of the last. If no
-    /// die is working the timer stays off, and the next write sets it again.
+    /// Ends a round, and sets the timer for the next one, one interval after the last round began. If no die
+    /// is working the timer stays off, and the next write sets it again.
     pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
         if core.base.flash.outstanding() == 0 || self.is_set {
             return;

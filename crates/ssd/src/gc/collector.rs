@@ -1,8 +1,9 @@
 //! Garbage collection in single commands, separately for each plane group, so that host commands can be
 //! served in between.
 //!
-//! Pages that do not fill a program unit are carried over to the next victim, instead of padding the unit. So
-//! even a block with a single invalid page gains a page when it is collected.
+//! A page that was read and waits for a program unit is *staged*. Staged pages that do not fill a program
+//! unit are carried over to the next victim, instead of padding the unit. So even a block with a single
+//! invalid page gains a page when it is collected.
 //!
 //! The [sources](super::sources) of jobs decide why a plane group is collected. This module executes jobs
 //! step by step.
@@ -60,8 +61,8 @@ pub enum Step {
         /// First location.
         from: Location,
     },
-    /// Queries whether the pages of the current victim migrate to another pool, before they are read. If so,
-    /// they are [migrated](Collector::migrate). Takes no simulated time.
+    /// Queries whether the pages of the current victim migrate to another pool. Done before the pages are
+    /// read. If the decision is true, they are [migrated](Collector::migrate). Takes no simulated time.
     QueryRelocator,
     /// Erases a victim.
     Erase {
@@ -242,7 +243,7 @@ impl Collector {
         {
             return None;
         }
-        // Host writes give a full plane group no steps, because it accepts none of them.
+        // A full plane group gets no steps from host writes, because it accepts no host writes.
         let unit = blocks.pools().per_program(row);
         let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !blocks.is_full(row, unit);
         let must_wait = leave.waits || is_spent;
@@ -356,8 +357,8 @@ impl Collector {
     }
 
     /// Programs staged pages if no source has a job but the plane group needs blocks. Only a padded unit can
-    /// gain space then. The cause may be failed blocks: so many that there is no space for the pages of the
-    /// next victim.
+    /// gain space then. This happens, for example, when so many blocks have failed that there is no space for
+    /// the pages of the next victim.
     #[inline(never)]
     fn make_room(&mut self, row: PlaneGroupId, lacks_room: bool, blocks: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
@@ -468,8 +469,8 @@ impl Collector {
         self.rows[row].unit.push(moved);
     }
 
-    /// Relocates pages that wait for a stream in another pool within their plane groups instead, in the first
-    /// GC stream. Returns these plane groups.
+    /// Cancels the migration of the pages that wait for a stream in another pool. The pages are relocated
+    /// within their plane groups, in the first GC stream. Returns these plane groups.
     pub fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
         let Self { rows, departures, .. } = self;
         let all = rows.len() as u32;

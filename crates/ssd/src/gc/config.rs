@@ -32,8 +32,8 @@ pub enum FreeSpace {
     Blocks,
     /// In pages, as SSDSim counts them. A program consumes the pages that it writes, and an erase frees all
     /// pages of a native block. Pages that a block in another cell mode cannot hold never count as consumed,
-    /// so the count exceeds the real free space. When only one free block is left beside those reserved for
-    /// GC, free blocks are counted instead.
+    /// so the count exceeds the real free space. When only one free block is left in addition to the blocks
+    /// reserved for GC, free blocks are counted instead.
     Programs,
 }
 
@@ -55,15 +55,16 @@ pub struct GcFile {
     /// Selects where the valid pages of a victim are relocated.
     pub relocator: RelocatorKind,
     /// GC starts when a plane group has fewer free blocks than this. The default is at least one more than
-    /// the blocks reserved for GC. Their number grows with the streams and with a map in flash.
+    /// the blocks reserved for GC. The number of reserved blocks grows with the streams and with a map in
+    /// flash.
     pub start_below_free_blocks: u32,
     /// GC stops when this many blocks are free. The default is at least `start_below_free_blocks`.
     pub stop_at_free_blocks: u32,
     /// How free space is counted for the two watermarks above: in free blocks, or in `programs` as in SSDSim.
     #[serde(skip_serializing_if = "FreeSpace::is_usual")]
     pub free_space: FreeSpace,
-    /// Whether GC moves pages inside the chip (copyback) without using the bus, where a whole program unit is
-    /// valid. Requires a part that programs one page of each plane at a time.
+    /// Whether GC relocates a program unit inside the chip (copyback), without using the bus, if all its
+    /// pages are valid. Requires a part that programs one page of each plane at a time.
     pub copyback: bool,
     /// Whether GC yields to queued host commands between its own commands. It does so only while the plane
     /// group has free blocks beyond those reserved for GC.
@@ -74,11 +75,11 @@ pub struct GcFile {
     #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
     /// Whether GC keeps pace with host writes (paced GC). Its goal for a plane group is a number of pages
-    /// that can be programmed before the next erase: the pages of one block more than
-    /// `start_below_free_blocks`. Pages of open blocks and of the processed part of victims count. GC runs
-    /// until the goal is reached. The host waits for a plane group that is more than a program unit behind
-    /// the goal. If false, GC starts when the host opens a block, and runs as fast as the die can until
-    /// `stop_at_free_blocks` are free.
+    /// that can be programmed before the next erase. The goal is the pages of one block more than
+    /// `start_below_free_blocks`. Pages of open blocks count, and pages of the part of victims that GC has
+    /// processed. GC runs until the goal is reached. The host waits for a plane group that is more than a
+    /// program unit behind the goal. If false, GC starts when the host opens a block, and runs as fast as the
+    /// die can until `stop_at_free_blocks` are free.
     pub paced: bool,
     /// Background GC, which runs while the host is idle.
     pub background: BackgroundKind,
@@ -109,7 +110,8 @@ impl GcFile {
         self.copyback
     }
 
-    /// Most free blocks of a plane group that GC leaves, given the pool's own watermarks, if any.
+    /// Greatest number of free blocks of a plane group up to which GC works, given the pool's own watermarks,
+    /// if any.
     pub fn max_free_blocks(&self, start: Option<u32>, stop: Option<u32>) -> u32 {
         let start = start.unwrap_or(self.start_below_free_blocks);
         stop.unwrap_or(self.stop_at_free_blocks).max(if self.paced { start.saturating_add(1) } else { 0 })

@@ -24,7 +24,7 @@ pub(crate) struct HostIdle {
 }
 
 impl Gc {
-    /// Resets the idle state to that of a new device.
+    /// Resets the idle state, as in a new device.
     pub(crate) fn clear_timer(&mut self) {
         self.rest = HostIdle::default();
     }
@@ -71,8 +71,8 @@ impl Gc {
         rested && !base.life.read_only
     }
 
-    /// Goals of background GC in a plane group: the number of free blocks, given whether a block can be
-    /// gained (`gains`), and the number of blocks that may stay in SLC mode.
+    /// Goals of background GC in a plane group: the number of free blocks, and the number of blocks that may
+    /// stay in SLC mode. `gains` is true if GC can gain a block.
     pub(super) fn idle_goals(&self, row: PlaneGroupId, gains: bool, base: &mut Base) -> (usize, u32) {
         let Base { blocks, flash, policies, .. } = base;
         let resting = IdleGroup {

@@ -1,9 +1,9 @@
 //! Pages of victims that migrate to another pool one by one. Their data leave the plane group of the victim.
-//! They wait until they fill a program unit of the other pool, which the writer queues like those of the
-//! host.
+//! They wait until they fill a program unit of the other pool, which the writer queues like a program unit of
+//! host pages.
 //!
-//! Until that unit is programmed, the plane group of the victim counts the page among those that it has yet
-//! to relocate. It relocates the page itself if the other pool does not accept it. So no pool waits for
+//! Until that unit is programmed, the plane group of the victim counts the page as still to be relocated. The
+//! plane group relocates the page itself if the other pool does not accept the page. So no pool waits for
 //! another.
 
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ impl MigratingPages {
         of_group.hurries
     }
 
-    /// Withdraws that request, because the plane group has a block to collect.
+    /// Withdraws the request of [`force`](Self::force), because the plane group has a block to collect.
     pub(super) fn go_on(&mut self, row: PlaneGroupId) {
         self.rows[row].hurries = false;
     }

@@ -147,12 +147,13 @@ impl Gc {
         self.collector.vacating.waiting(row, blocks)
     }
 
-    /// Takes the next `pages` of these pages for programming, and passes each to `to`.
+    /// Takes the next `pages` reclaimed pages of a plane group for programming, and passes each to `to`.
     pub(crate) fn take_reclaimed(&mut self, row: PlaneGroupId, pages: u32, to: impl FnMut(DataTag)) {
         self.collector.vacating.take(row, pages, to);
     }
 
-    /// Drops invalid pages of these. Called before their locations can have other pages.
+    /// Drops the reclaimed pages of a plane group that are invalid. Called before their locations can have
+    /// other pages.
     pub(crate) fn drop_invalid_reclaimed(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         self.collector.vacating.drop_invalid(row, blocks);
     }
@@ -174,8 +175,8 @@ impl Gc {
         self.collector.vacating.requeue(row, from);
     }
 
-    /// Relocates pages that wait for a stream in another pool within their plane groups instead. Returns
-    /// these plane groups.
+    /// Cancels the migration of the pages that wait for a stream in another pool. The pages are relocated
+    /// within their plane groups. Returns these plane groups.
     pub(crate) fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
         self.collector.keep(stream)
     }

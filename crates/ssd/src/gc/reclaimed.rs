@@ -1,5 +1,5 @@
 //! Pages read from blocks being reclaimed. They wait until host program units have space for them. Until they
-//! are programmed they stay valid in their blocks, and nothing waits for them.
+//! are programmed, they stay valid in their blocks, and no command waits for them.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};

@@ -325,8 +325,8 @@ impl Victim {
     }
 }
 
-/// GC stream for a valid page. Collecting a block in another mode must gain space, so its pages go to native
-/// blocks.
+/// GC stream for a valid page. Collecting a block in a non-native mode must gain space, so its pages go to
+/// native blocks.
 fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, relocated_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");

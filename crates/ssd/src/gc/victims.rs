@@ -26,8 +26,8 @@ impl Victims {
         self.policy.preference()
     }
 
-    /// Selects the next victim of a plane group. Its design selects it, or the policy among the closed
-    /// blocks. A suspended block replaces the policy's selection if it gains more.
+    /// Selects the next victim of a plane group. A design selects the victim, if one decides. Otherwise the
+    /// policy selects a closed block, and a suspended block replaces it if it gains more pages.
     pub(super) fn choose(
         &mut self,
         row: PlaneGroupId,

@@ -358,8 +358,8 @@ impl BlockMap {
         Some(Some(blocks.program_at(replacement, place)))
     }
 
-    /// Opens a replacement block for a logical block, which takes its page at offset `place`; or begins a
-    /// merge that gains space for one. A data block that is not written up to that offset becomes its own
+    /// Opens a replacement block for the page of a logical block at offset `place`, or begins a merge that
+    /// gains space for one. If the data block is not written up to that offset, it becomes its own
     /// replacement block.
     fn open(
         &mut self,
@@ -392,8 +392,9 @@ impl BlockMap {
         Some(())
     }
 
-    /// Begins to merge a logical block. It is merged into its replacement block if that can take the rest,
-    /// otherwise into a new block. If no block is free, another logical block is merged first.
+    /// Begins to merge a logical block. It is merged into its replacement block if this block can take all
+    /// remaining pages, otherwise into a new block. If no block is free, another logical block is merged
+    /// first.
     fn merge(
         &mut self,
         row: PlaneGroupId,

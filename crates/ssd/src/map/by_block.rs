@@ -91,7 +91,7 @@ impl Map {
         self.begin_step(row, 1);
     }
 
-    /// Stores a page that was read for copying, unless it was lost, overwritten or discarded since.
+    /// Stores a page that was read for copying, unless it was lost, overwritten or discarded meanwhile.
     pub(crate) fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;

@@ -28,7 +28,7 @@ pub enum DiscardsAtCut {
     /// power cut.
     #[default]
     Forgotten,
-    /// A flush writes a table of them to flash. The pages of the table are taken from the over-provisioning.
+    /// A flush writes a table of them to flash. The table takes its pages from the over-provisioning.
     Kept,
 }
 
@@ -47,9 +47,9 @@ pub enum LowerPages {
     /// word line.
     #[default]
     Exposed,
-    /// Before each such program, the last page programmed into the word line is copied to an SLC block.
-    /// Earlier data are safe, and the program takes longer by the time of the copy. A reprogram takes no
-    /// longer, because it reads the word line first in any case.
+    /// Before a program of a word line that already has data, the last page programmed into the word line is
+    /// copied to an SLC block. Earlier data are safe, and the program takes longer by the time of the copy. A
+    /// reprogram takes no longer, because it reads the word line first in any case.
     BackedUp,
 }
 
@@ -82,7 +82,7 @@ pub struct Known {
 /// Checkpoints of the L2P map: their schedule, and the state of all blocks at the last one.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// Host pages between two checkpoints; the next field is the host page count at the last one.
+    /// Host pages between two checkpoints. `last` is the host page count at the last checkpoint.
     every: u64,
     last: u64,
     under_way: Option<Vec<Known>>,

@@ -28,9 +28,9 @@ pub struct MappingFile {
     pub sub_request: Option<Bytes>,
     /// DRAM for a cached map (DFTL). A size, such as `2MiB`, turns the cached map on. A cached entry takes 4
     /// B more than an entry in flash, for its logical page number. The map itself is in flash, in translation
-    /// pages. Each of these is as large as a mapping unit and is taken from the over-provisioning. With
-    /// several pools they are in the last pool. If absent, the whole map is in DRAM. The map of `whole_units`
-    /// is always in DRAM.
+    /// pages. A translation page is as large as a mapping unit and is taken from the over-provisioning. With
+    /// several pools, translation pages are in the last pool. If absent, the whole map is in DRAM. The map of
+    /// `whole_units` is always in DRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bytes>,
     /// Size of an entry of a translation page, which has the location of one logical page.

@@ -44,10 +44,10 @@ enum Stage {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     now: Vec<u32>,
-    /// Contents in flash; the next field is their version.
+    /// Contents in flash, with version `version`.
     saved: Vec<u32>,
     version: u32,
-    /// Contents being programmed; the next field is their version.
+    /// Contents being programmed, with version `next_version`.
     under_way: Vec<u32>,
     next_version: u32,
     stage: Stage,

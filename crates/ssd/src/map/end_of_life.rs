@@ -32,7 +32,7 @@ impl Map {
     /// brought discarded pages back.
     ///
     /// A plane group has no space if it is less than a program unit below its limit. The limit of the pool is
-    /// one page less than it has when none of its plane groups has space.
+    /// one page less than the pool has when none of its plane groups has space.
     fn make_room_for_tables(&self, base: &mut Base) {
         let number = base.config.shares().pool_of_tables();
         if number != FALLBACK_POOL && self.discards.as_ref().is_some_and(Discards::is_written) {

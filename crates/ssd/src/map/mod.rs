@@ -305,9 +305,9 @@ impl Map {
     }
 
     /// Keeps discards that were found after a power cut. `pages` has each such page with its last version.
-    /// Only the newest program unit of its mapping unit shows that it is discarded, because the unit does not
-    /// contain the page. If the device keeps discards, they are written to flash before any of the blocks
-    /// `told_by` is erased.
+    /// Only the newest program unit of the page's mapping unit shows the discard, because that program unit
+    /// does not contain the page. If the device keeps discards, they are written to flash before any of the
+    /// blocks `told_by` is erased.
     pub(crate) fn keep_discarded(
         &mut self,
         pages: &BTreeMap<LogicalPage, u32>,
@@ -343,15 +343,16 @@ impl Map {
         }
         if let Some(translation) = translation {
             translation.forget(found);
-            // The rest of what was in memory is not read again.
+            // With a checkpoint, recovery reads only a part of the pages. It does not rebuild the clean cache
+            // entries.
             if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
                 translation.mapper.keep_changed();
             }
         }
     }
 
-    /// Repeats a read of a page that could not be read, if the page was relocated or written again since. The
-    /// read goes to the new location. Returns its die.
+    /// Repeats a read of a page that could not be read, if the page was relocated or written again meanwhile.
+    /// The new read is at the new location. Returns the die of that location.
     pub(crate) fn read_elsewhere(&self, task: &Task, base: &mut Base, now: Instant) -> Option<DieId> {
         let Task { wanted, location, page, .. } = *task;
         let at = self.get(LogicalPage(wanted.logical)).filter(|at| *at != location)?;
@@ -406,7 +407,7 @@ impl Map {
     }
 
     /// Maps a page that was read to complete a program of its mapping unit. Its location is `location` now.
-    /// Does nothing if the host has overwritten or discarded the page since.
+    /// Does nothing if the host has overwritten or discarded the page meanwhile.
     pub(crate) fn install_carried(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if self.holds(stamp, base) {
             let page = LogicalPage(stamp.logical);
@@ -416,7 +417,7 @@ impl Map {
     }
 
     /// Maps a page that migrated to another pool. Its location is `location` now. Does nothing if the host
-    /// has overwritten or discarded the page since.
+    /// has overwritten or discarded the page meanwhile.
     pub(crate) fn install_migrated(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
             self.relocate(Relocation { stamp, from }, location, &mut base.blocks);

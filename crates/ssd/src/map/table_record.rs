@@ -1,6 +1,6 @@
-//! Record of table contents, to audit checkpoints in tests. It has the locations that each table page
-//! contained when it was programmed. After a power cut, recovery must find every location that the map knew:
-//! either in a page that it reads, or in a table in flash.
+//! Record of table contents, to audit checkpoints in tests. For each table page, the record has the locations
+//! that the page contained when it was programmed. After a power cut, recovery must find every location that
+//! the map knew: either in a page that it reads, or in a table in flash.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct TableRecord {
     /// dropped.
     places: BTreeMap<(u32, u32), Vec<u32>>,
     /// Pages that the last recovery found at locations that are neither recorded nor read with a checkpoint.
-    /// They are discards that were not flushed.
+    /// These are pages that come back after a discard which was not flushed.
     beyond: BTreeMap<u32, u32>,
 }
 

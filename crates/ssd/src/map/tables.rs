@@ -1,5 +1,6 @@
-//! Tables in flash. Translation pages exist if only a part of the map is in memory. A request for an entry of
-//! another part waits for the read of a translation page. The other table is the discard table.
+//! Tables in flash. Translation pages exist if only a part of the map is in memory. A request for an entry
+//! that is not in memory waits for the read of a translation page. The other table in flash is the discard
+//! table.
 
 use wordline_kernel::{Column, Duration, Schedule};
 use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
@@ -277,8 +278,9 @@ impl Map {
         }
     }
 
-    /// Plane group for a unit of table pages under static allocation, among the `accepting` ones. Translation
-    /// pages use the plane groups in turn. Each plane group keeps enough space for its own pages.
+    /// Plane group for a unit of table pages under static allocation, among the `accepting` plane groups.
+    /// Translation pages use the plane groups in turn. A plane group is left out if it would not keep enough
+    /// space for its own pages.
     pub(crate) fn row_for_tables(
         &self,
         of: Tables,
@@ -407,8 +409,9 @@ impl Map {
         Some((discards, table))
     }
 
-    /// Whether a plane group has space for a unit of table pages beside its statically assigned pages. With a
-    /// balancer it always has, because pages of a full plane group go to another one.
+    /// Whether a plane group has space for a unit of table pages in addition to its statically assigned
+    /// pages. With a balancer this is always true, because pages of a full plane group go to another plane
+    /// group.
     pub(crate) fn has_room_for_tables(&self, row: PlaneGroupId, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
@@ -422,8 +425,8 @@ impl Map {
     }
 
     /// Begins a checkpoint of the map if the host has written enough. Does nothing while the clock of the
-    /// flash is stopped: erases are not counted then, so they would not show that a block changed since the
-    /// checkpoint.
+    /// flash is stopped. Erases are not counted then, so recovery could not detect that a block was erased
+    /// after the checkpoint.
     #[inline]
     pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
         let pages = base.totals.host_programs;
@@ -473,7 +476,7 @@ impl Map {
         }
     }
 
-    /// Takes the blocks that may be erased again. Each counted as being read so far.
+    /// Takes the blocks that may be erased again. Until now each of them counted as being read.
     pub(crate) fn take_held(&mut self) -> Vec<BlockSetId> {
         self.discards.as_mut().map_or_else(Vec::new, Discards::take_held)
     }

@@ -1,6 +1,7 @@
-//! Translation pages: the part of the L2P map that is in flash. This module tracks which of them must be
-//! written, the stage of each write, and the requests that wait for their reads. Their own locations (the
-//! global translation directory) are in memory, in the map, after those of the logical pages.
+//! Translation pages: the part of the L2P map that is in flash. This module tracks which translation pages
+//! must be written, the stage of each write, and the requests that wait for reads of them. The locations of
+//! translation pages (the global translation directory) are in memory, in the map, after the locations of the
+//! logical pages.
 
 mod checkpoint_debt;
 mod loaded;
@@ -28,9 +29,9 @@ const NONE: u32 = u32::MAX;
 const QUEUE: usize = 0;
 const GATHERED: usize = 1;
 
-/// Most consecutive program units of translation pages in a plane group while the host waits for it. Chosen:
-/// a small cache may need several translation pages for each page written, and the host must progress
-/// nonetheless.
+/// Most consecutive program units of translation pages in a plane group while the host waits for the plane
+/// group. Chosen: a small cache may need several translation pages for each page written, and the host must
+/// progress nonetheless.
 pub const MAX_CONSECUTIVE_UNITS: u8 = 8;
 
 /// Stage of writing a translation page.
@@ -127,7 +128,7 @@ pub struct Translation {
     /// back until a victim has no valid pages, so that they are written once for all relocations of the
     /// victim.
     queues: [(u32, u32); 2],
-    /// Number of translation pages that are being read or staged. The next field is its limit.
+    /// Number of translation pages that are being read or staged. `most_ahead` is its limit.
     ahead: u32,
     most_ahead: u32,
     /// Programs for which a checkpoint waits.
@@ -335,13 +336,14 @@ impl Translation {
         self.staged.push_back(table);
     }
 
-    /// Whether enough translation pages wait to fill a program unit, or a checkpoint waits for the last ones.
+    /// Whether enough translation pages wait to fill a program unit, or a checkpoint waits for the remaining
+    /// translation pages.
     #[inline]
     pub fn has_unit(&self) -> bool {
         self.staged.len() >= self.per_program || self.owed.any() && self.can_pad()
     }
 
-    /// Next plane group in turn that `fits`, among the `accepting` ones.
+    /// Next plane group in turn for which `fits` returns true, among the `accepting` plane groups.
     pub fn next_row(
         &self,
         accepting: &PlaneGroupSet,

@@ -1,5 +1,5 @@
-//! Write numbers of program units in a pool with coarse-grained mapping. The spare areas store these numbers.
-//! They show which program unit has the last write of each mapping unit.
+//! Write numbers of program units in a pool with coarse-grained mapping. The spare areas of the pages store
+//! these numbers. The numbers show which program unit has the last write of each mapping unit.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Chips, Location, Pool};

@@ -11,8 +11,8 @@ use crate::faults::Faults;
 use crate::front::Front;
 use crate::lifetime::PoolWear;
 
-/// Metrics of a device between two times, by component. A device that consists of others [joins](Self::join)
-/// theirs.
+/// Metrics of a device between two times, by component. A device that consists of other devices
+/// [joins](Self::join) their metrics.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     /// Latency breakdown of commands; `None` if it is not recorded.
@@ -37,7 +37,7 @@ pub struct Detail {
     pub members: Vec<MemberDetail>,
 }
 
-/// A member of a device that consists of others.
+/// A member of a device that consists of other devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDetail {
     /// Role at the end of the run, as text.
@@ -109,8 +109,8 @@ impl Detail {
         }
     }
 
-    /// Joins the details of several devices, without latency breakdowns: the joined device has commands of
-    /// its own.
+    /// Joins the details of several devices. Latency breakdowns are left out, because the joined device has
+    /// commands of its own.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {

@@ -24,8 +24,8 @@ impl OpenChannel {
     }
 
     /// Number of parts of outstanding commands: flash reads and erases, units, resets and flushes. `None` if
-    /// fewer flash commands are outstanding than recovery, failure manager and buffer have, which only a
-    /// forged state has.
+    /// fewer flash commands are outstanding than recovery, failure manager and buffer count together. This
+    /// happens only in a forged state.
     fn parts_in_flight(&self) -> Option<usize> {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
         let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.tasks_in_flight());
@@ -55,8 +55,8 @@ impl OpenChannel {
         let in_flash = self.chips().programmed(self.block_of(chunk));
         // The failure manager knows where the pages of a chunk with an open block list are.
         let is_mapped = self.failures().is_none_or(|manager| manager.shift(chunk) == Some(0));
-        // A failed unit follows the programmed ones in a closed chunk, or while the failure manager waits for
-        // an erased block.
+        // A failed unit follows the programmed units in a closed chunk, or while the failure manager waits
+        // for an erased block.
         let is_behind_failure = in_flash == programmed + unit;
         let is_as_programmed = !is_mapped
             || entry.is_void

@@ -1,8 +1,8 @@
 //! Write buffer: a queue of units for each parallel unit, programmed in order of arrival.
 //!
-//! A *unit* is the data of one program. It gets space in the buffer, its data arrive, it is programmed, and
-//! its space is freed. Each queue has at most one program at its die. Units of a chunk stay in order. A unit
-//! whose data have not arrived is passed by units of other chunks.
+//! A *unit* is the data of one program. First the unit gets space in the buffer. Then its data arrive, it is
+//! programmed, and its space is freed. Each queue has at most one program at its die. Units of a chunk stay
+//! in order. Units of other chunks overtake a unit whose data have not arrived.
 
 use std::collections::VecDeque;
 

@@ -54,7 +54,7 @@ impl Entry {
         self.is_resetting || self.writing > 0
     }
 
-    /// Whether programs are behind the write pointer.
+    /// Whether blocks before the write pointer are not programmed yet.
     pub(super) fn is_behind(&self) -> bool {
         self.programmed != self.next
     }
@@ -144,7 +144,7 @@ impl Chunks {
         }
     }
 
-    /// Ends a chunk after its programmed blocks. It accepts no more writes.
+    /// Ends a chunk after its programmed blocks. The chunk accepts no more writes.
     pub(super) fn end(&mut self, chunk: ChunkId, state: ChunkState) {
         let entry = &mut self.entries[chunk];
         (entry.next, entry.written) = (entry.programmed, entry.programmed);

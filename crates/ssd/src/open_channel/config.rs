@@ -88,12 +88,12 @@ pub struct OpenChannelFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailuresFile {
-    /// Maps chunks to blocks, so that another block can replace one in which a program failed.
+    /// Maps chunks to blocks, so that another block can replace a block in which a program failed.
     #[serde(default)]
     pub block_map: bool,
-    /// After a failed program, the host continues at once in another block. Its pages are copied there later,
-    /// and a shift in the table gives their offsets. Without this key, the pages are copied before the failed
-    /// write is retried.
+    /// After a failed program, the writes of the chunk continue at once in another block. The chunk's earlier
+    /// pages are copied to that block later, and a shift in the table gives their offsets. Without this key,
+    /// the earlier pages are copied before the failed write is retried.
     #[serde(default)]
     pub shift: bool,
     /// Fraction of the blocks of each parallel unit that is kept in reserve. The number of blocks is rounded

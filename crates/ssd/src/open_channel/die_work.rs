@@ -157,7 +157,7 @@ impl Repairs {
                     at_work.unread.push((to, unread));
                 }
             }
-            // Recovery finds such a failed program as an interrupted one.
+            // Recovery treats such a failed program as an interrupted one.
             at_work.chunks.extend(hand.again.drain(..).filter_map(|again| match again {
                 PendingChange::Program(chunk, _) | PendingChange::Step(chunk, ..) => Some(chunk),
                 PendingChange::Reset(_) => None,

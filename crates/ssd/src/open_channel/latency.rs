@@ -74,8 +74,8 @@ impl RetryStats {
 pub(super) struct LatencyStats {
     count: u64,
     total_ps: u128,
-    /// Spans that are greater than all later ones, with their numbers. The first of them from a number on is
-    /// the maximum from that number on.
+    /// Spans that are greater than all later ones, with their numbers. The first of them with a number of at
+    /// least `n` is the maximum of all spans from number `n` on.
     longest: Vec<(u64, Duration)>,
 }
 

@@ -193,7 +193,7 @@ impl PhysicalDevice for OpenChannel {
 
     fn take_recorded(&mut self) -> Recorded {
         let mut recorded = self.flash.take_recorded();
-        // Request numbers would be those of vector commands, not of requests.
+        // The recorded numbers are numbers of vector commands, not of host requests.
         recorded.commands.iter_mut().for_each(|command| command.requests.clear());
         recorded
     }

@@ -1,8 +1,8 @@
 //! Power loss and recovery.
 //!
 //! The chunk table survives a power loss, as in real devices, in memory of its own. Recovery only finds out
-//! how far the outstanding commands came. It reads the last programmed page of each chunk that they were
-//! changing:
+//! how far the outstanding commands had progressed. It reads the last programmed page of each chunk that
+//! these commands were changing:
 //!
 //! * A unit whose program was interrupted closes its chunk before the unit. With a failure manager the chunk
 //!   continues in another block.
@@ -169,7 +169,7 @@ impl OpenChannel {
         self.start_background_work(calendar);
     }
 
-    /// Finds out how far the outstanding commands on a chunk came.
+    /// Finds out how far the outstanding commands on a chunk had progressed.
     fn settle(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let entry = self.chunks.get_mut(chunk);
         if entry.is_resetting && (entry.is_void || entry.is_erasing) {
@@ -225,7 +225,7 @@ impl OpenChannel {
         }
     }
 
-    /// Finds out how far the reset of a chunk came.
+    /// Finds out how far the reset of a chunk had progressed.
     fn settle_reset(&mut self, chunk: ChunkId) {
         let block = self.block_of(chunk);
         if self.chunks.get(chunk).is_erasing && self.chips().programmed(block) == 0 {
@@ -244,7 +244,7 @@ impl OpenChannel {
         }
     }
 
-    /// Finds out how far the migration of a chunk came.
+    /// Finds out how far the migration of a chunk had progressed.
     fn settle_copies(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let Some(repairs) = &mut self.repairs else { return };
         let is_migrating = repairs.manager().is_migrating(chunk);

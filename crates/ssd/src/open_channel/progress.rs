@@ -24,9 +24,9 @@ impl OpenChannel {
         Some(OldestCommand { submitted, tag, done })
     }
 
-    /// Maximum time for which a command may make no progress. Chosen: one die does the longest operations
-    /// that the largest command can cause, each followed by as many reads as the scheduling allows; at least
-    /// 1 s.
+    /// Maximum time for which a command may make no progress. Chosen: the time in which one die does the
+    /// longest operations that the largest command can cause, each followed by as many reads as the
+    /// scheduling allows. It is at least 1 s.
     pub(super) fn stall_limit(&self) -> Duration {
         let times = &self.config.geometry.times;
         let scheduling = &self.config.file.scheduling;

@@ -1,8 +1,9 @@
 //! Flash work for the failure manager: page copies, erases of reserve blocks, and records of the tables.
 //!
-//! In the background a die does one such operation at a time. It starts only when the device has no
-//! outstanding command and the buffer of the die is empty, so a host command waits for at most one operation.
-//! Without `shift` a failed write, and all writes after it on its die, wait until the pages are copied.
+//! In the background a die does one such operation at a time. A die starts an operation only when the device
+//! has no outstanding command and the buffer of the die is empty. So a host command waits for at most one
+//! operation. Without the option `shift`, a failed write and all later writes on its die wait until the pages
+//! are copied.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DataTag, Location, Operation as Work};
@@ -64,8 +65,8 @@ impl OpenChannel {
         UndoEntry { before: self.repairs().manager.before(chunk), is_bad, is_void }
     }
 
-    /// Block of a chunk after its reset, which must be erased. If the tables change, they are recorded first:
-    /// this call fails, and the reset calls again after the record.
+    /// Block of a chunk after its reset. The caller must erase the block. If the tables change, the change is
+    /// recorded first: this call fails, and the reset calls again after the record.
     pub(super) fn repair_reset(
         &mut self,
         chunk: ChunkId,
@@ -151,7 +152,7 @@ impl OpenChannel {
         self.advance(queue, calendar);
     }
 
-    /// Replaces a journal block whose erase failed. If the reserve has no block, the journal ends.
+    /// Replaces a journal block whose erase failed. If the reserve has no block, no further records are made.
     fn replace_in_journal(&mut self, queue: u32, is_current: bool) -> bool {
         let block = self.repairs().manager.take_reserve_block(queue);
         let hand = self.die_work(queue);

@@ -78,7 +78,8 @@ fn told(known: &OpenCommand, completion: &Completion, flash: &Flash) -> CommandB
     let mut told = CommandBreakdown::waited(*submitted, latency, waits);
     told.parts[waits as usize] = Duration::ZERO;
     let inside = *ended - *begun;
-    // A flash command that was queued before, for another command, does not count.
+    // A flash command that was queued before this command began belongs to another command, and does not
+    // count.
     let last = last.as_ref().filter(|(spent, waited)| waited.queued() >= *begun && spent.total() <= inside);
     if let Some((spent, waited)) = last {
         told.parts = spent.with(Default::default());

@@ -29,8 +29,8 @@ impl CommandBreakdown {
         told
     }
 
-    /// Times of a command of the layer above that completed together with this one. Until this one was
-    /// submitted, it waited in `component`.
+    /// Times of a command of the layer above, which completed together with this command. Until this command
+    /// was submitted, the command of the layer above waited in `component`.
     #[must_use]
     pub fn with_wait_above(mut self, submitted: Instant, latency: Duration, component: Component) -> Self {
         let before = latency.saturating_sub(self.latency);

@@ -214,7 +214,7 @@ pub enum Refusal {
         chunk: Chunk,
         /// Number of consecutive logical blocks in the list.
         found: u32,
-        /// Number of which it must be a multiple.
+        /// `found` must be a multiple of this number.
         wanted: u32,
     },
     /// A write does not begin at the write pointer (Out of Order Write, 2F2h).

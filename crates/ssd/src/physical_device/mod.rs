@@ -2,10 +2,10 @@
 //! blocks, and reports.
 //!
 //! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018, with its
-//! sections, log pages and status codes. The device checks the duties of the host when a command is
-//! submitted. A [`Refusal`] is a fault of the host and changes nothing. A [`Failure`] in the completion is a
-//! flash failure, for each logical block. Both have an NVMe status. The copy within the device (Vector Chunk
-//! Copy, 93h) is optional; see [`Capabilities`].
+//! sections, log pages and status codes. When a command is submitted, the device checks that it follows the
+//! rules for hosts. A [`Refusal`] means that the host broke a rule, and changes nothing. A [`Failure`] in the
+//! completion is a failure of the flash; the completion has the logical blocks that failed. Both have an NVMe
+//! status. The copy within the device (Vector Chunk Copy, 93h) is optional; see [`Capabilities`].
 //!
 //! As with a [`BlockDevice`](crate::BlockDevice), the caller owns the calendar, hands each event of the
 //! device back to it, and takes its completions. Each logical block has a data tag, which a write sets and a

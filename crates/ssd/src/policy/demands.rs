@@ -16,7 +16,7 @@ pub struct Demands {
     pub suspended: u32,
     /// For each of [`CellMode::OF_BLOCKS`], a bitmap of the pools in which a stream uses blocks in that mode.
     pub in_modes: [u16; CellMode::OF_BLOCKS.len()],
-    /// Bitmap of the pools in which a GC stream uses blocks in another mode than the native one.
+    /// Bitmap of the pools in which a GC stream uses blocks in a non-native mode.
     pub by_gc: u16,
     /// Maximum number of reprograms of a word line in any host stream.
     pub again: u8,

@@ -2,7 +2,7 @@
 //!
 //! The unit of time is the mean lifetime of a page: a page is still valid at age `a` with probability
 //! `exp(-a)`, independently of all others. A block is written in full at age 0 and collected when the victim
-//! policy selects it. Policies differ in the age at which they do.
+//! policy selects it. Policies differ in the age at which they select a block.
 //!
 //! The equations are exact for plane groups with infinitely many blocks (mean field). Sources: Desnoyers,
 //! SYSTOR 2012, for FIFO; Van Houdt, SIGMETRICS 2013, for greedy and random.
@@ -81,7 +81,7 @@ impl Shape {
     }
 
     /// Whether a block has so few written units that it never has more valid units than a usual victim. Such
-    /// a block is collected when its first unit becomes invalid, so it is fully valid.
+    /// a block is collected when its first unit becomes invalid, so until then it is fully valid.
     fn is_short(&self, written: u32, per_block: u32) -> bool {
         written < per_block && matches!(self.limit, Limit::Valid(m, _) if written <= m + 1)
     }
@@ -235,7 +235,7 @@ impl ValidBitmap {
         held
     }
 
-    /// Flips random units until `valid` units are valid, or all written ones.
+    /// Flips random units until `valid` units are valid, or until all written units are.
     fn settle(&mut self, valid: u64, random: &mut Stream) {
         let written: u64 = self.written.iter().copied().map(u64::from).sum();
         let wanted = valid.min(written);

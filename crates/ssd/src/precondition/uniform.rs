@@ -1,8 +1,8 @@
 //! Steady state of uniform random overwrites of whole pages.
 //!
 //! The pages are placed as theory predicts (`shape`). Then the device overwrites random pages until its write
-//! amplification is stable. This is short if theory covers the victim policy, otherwise it takes as long as
-//! necessary.
+//! amplification is stable. The overwriting is short if theory covers the victim policy. Otherwise it takes
+//! as long as necessary.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::{DataTag, PlaneGroupId};
@@ -67,8 +67,7 @@ impl Device {
     ///   their pool, because the size of host writes would decide where else they go.
     ///
     /// With block-level mapping the device is filled once, and only the replacement blocks are renewed a few
-    /// times. The final state is that after an idle time.
-    /// state is that after an idle time, too.
+    /// times. The final state is the state after an idle time.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         self.fill_steady_while(seed, &mut |_| true).expect("nobody stopped it")
     }
@@ -82,7 +81,8 @@ impl Device {
 
     /// Fills only the first `fraction` of the logical pages and brings them to the steady state, for an
     /// open-loop workload. No GC is due, and no more blocks are free than the goal of GC, even if few pages
-    /// are valid. The write buffer has its usual occupancy. A short run then causes no GC but its own.
+    /// are valid. The write buffer has its usual occupancy. All GC of a short run is then caused by the run
+    /// itself.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
@@ -125,7 +125,8 @@ impl Device {
     }
 
     /// Kind of victim, if theory covers the victim policy. Greedy selection of superblocks is treated as
-    /// FIFO: all blocks of a superblock have one age, and are enough to even out chance.
+    /// FIFO. The blocks of a superblock have the same age, and there are enough of them to average out random
+    /// differences.
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;

@@ -201,8 +201,9 @@ fn skip_torn_word_lines(core: &mut Core) {
 /// Maps every logical page to its newest copy. In a coarsely mapped pool, only copies in the newest program
 /// unit of a mapping unit are valid.
 ///
-/// Also returns pages whose latest version is in an older program unit, with these versions, and the blocks
-/// of the newest program units, which prove that these versions are invalid.
+/// Returns the pages whose latest version is in an older program unit, each with that version. Such a version
+/// is invalid, because the newest program unit does not contain the page. Also returns the blocks of these
+/// newest program units, which must be kept as the only proof.
 fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     core.map.unmap_all();
     let newest =
@@ -264,9 +265,9 @@ fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
 }
 
-/// Takes the versions found as the last ones that the host wrote. The next write of a page gets a version
-/// greater than any in flash, including `stale` ones. Returns the number of pages that lost a write, and of
-/// discarded pages that returned.
+/// Accepts the versions found in flash as the last versions that the host wrote. The next write of a page
+/// gets a version greater than any version of the page in flash, including its `stale` versions. Returns the
+/// number of pages that lost a write, and the number of discarded pages that returned.
 fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
     for page in (0..core.map.len()).map(LogicalPage) {

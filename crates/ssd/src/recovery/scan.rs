@@ -126,8 +126,8 @@ impl Recovery {
     }
 }
 
-/// Number of page numbers to read in a block: the programmed ones, and the first unprogrammed one if the
-/// block has one in its mode.
+/// Number of page numbers to read in a block: the programmed page numbers, and the first unprogrammed one if
+/// there is one in the block's mode.
 fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     if core.base.blocks.state(block) == State::Bad {
         return 0;

@@ -27,8 +27,8 @@ impl Writer {
         formed | formed_whole
     }
 
-    /// Selects the word lines that are reprogrammed next. This determines the size of the program units that
-    /// plane groups accept.
+    /// Selects the word lines that are reprogrammed next. The selection determines the size of the program
+    /// units that plane groups accept.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
         while let Some(row) = core.base.blocks.take_unselected() {
@@ -83,8 +83,8 @@ impl Writer {
         }
     }
 
-    /// Whether an incomplete program unit of a list must be written. It must if a command waits for one of
-    /// its pages and no other page is coming, or if nothing else would free space in the buffer.
+    /// Whether an incomplete program unit of a list must be written. True if a command waits for one of its
+    /// pages and no other page is coming. Also true if nothing else would free space in the buffer.
     pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
         self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.is_stalled(core))
     }
@@ -176,8 +176,8 @@ impl Writer {
     }
 
     /// Number of pages of the reclaimed block of a plane group that go into the next program unit of a list,
-    /// at most `may`. They fill the space that host pages leave, and have at least one page of each word
-    /// line.
+    /// at most `may`. They fill the space that host pages leave, and at least one page of each word line is
+    /// one of them.
     #[inline(never)]
     fn reclaimed_pages(
         &self,
@@ -194,12 +194,12 @@ impl Writer {
         may.min(most)
     }
 
-    /// Stream of the next program unit of a list in a plane group, and how many pages of the plane group's
-    /// reclaimed block may be in it.
+    /// Stream of the next program unit of a list in a plane group, and the number of pages of the plane
+    /// group's reclaimed block that this unit may have.
     ///
-    /// The limit is two for each host page, and the pages go to the first stream of the pool. Host pages of a
-    /// stream with reprogrammed word lines join them as long as there is no word line where they could
-    /// replace another page (ReSSD, section 4.2.2).
+    /// The limit is two reclaimed pages for each host page, and the program unit goes to the first stream of
+    /// the pool. Host pages of a stream with reprogrammed word lines are in this program unit too, as long as
+    /// they cannot replace a page of another word line (ReSSD, section 4.2.2).
     #[inline]
     fn with_reclaimed(&self, row: PlaneGroupId, list: usize, core: &mut Core) -> (usize, u32) {
         let stream = self.queue.lists().stream(list);

@@ -215,7 +215,8 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let accepts = !self.rows.of(stream).is_empty();
-        // With static allocation, a plane group that accepts does not help pages of another.
+        // With static allocation, a plane group that accepts programs does not help pages of another plane
+        // group.
         if self.rows.programming() > 0 || (accepts && !self.queue.lists().has_static_allocation()) {
             return accepts;
         }

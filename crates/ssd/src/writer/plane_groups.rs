@@ -27,7 +27,7 @@ pub(crate) struct PlaneGroups {
     pools: Vec<usize>,
     /// Bitmap of the streams of each pool.
     streams: Vec<u32>,
-    /// Host streams whose blocks are in another mode than the native one.
+    /// Host streams whose blocks are in a non-native mode.
     modes: Vec<ModeGroups>,
     /// Whether a plane group was skipped because it is full of valid pages.
     some_full: bool,
@@ -209,7 +209,7 @@ impl PlaneGroups {
             let has_place =
                 may_open || base.blocks.takes(row, base.blocks.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
-            // With other modes, `note` sets the flag after `note_modes`.
+            // If streams use non-native modes, `note` sets the flag after `note_modes`.
             self.opened |= opens && self.modes.is_empty();
         }
         true
@@ -229,7 +229,7 @@ impl PlaneGroups {
         }
     }
 
-    /// Updates whether `row` accepts programs in other modes than the native one.
+    /// Updates whether `row` accepts programs in non-native modes.
     #[inline(never)]
     fn note_modes(&mut self, row: PlaneGroupId, base: &Base) {
         let Self { modes, accepting, .. } = self;
@@ -241,7 +241,7 @@ impl PlaneGroups {
         }
     }
 
-    /// Whether a stream has blocks in another mode than the native one.
+    /// Whether a stream has blocks in a non-native mode.
     #[inline]
     pub fn has_modes(&self) -> bool {
         !self.modes.is_empty()
@@ -266,8 +266,8 @@ impl PlaneGroups {
         self.pools[stream]
     }
 
-    /// Pages of the next program unit of a stream. It is in the stream's own mode if a plane group accepts
-    /// that, otherwise in native mode.
+    /// Pages of the next program unit of a stream. The unit is in the stream's own mode if a plane group
+    /// accepts a program in this mode, otherwise in native mode.
     #[inline]
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
         match self.in_mode(stream) {
@@ -276,7 +276,7 @@ impl PlaneGroups {
         }
     }
 
-    /// Plane groups for the next program unit of a stream. Those that accept the stream's own mode are
+    /// Plane groups for the next program unit of a stream. Plane groups that accept the stream's own mode are
     /// preferred.
     #[inline]
     pub fn preferred_groups(&self, stream: usize) -> &PlaneGroupSet {
@@ -305,7 +305,7 @@ fn pools_of_streams(base: &Base) -> Vec<usize> {
     (0..base.blocks.streams().host).map(pool_of).collect()
 }
 
-/// Plane groups of a host stream whose blocks are in another mode than the native one.
+/// Plane groups of a host stream whose blocks are in a non-native mode.
 #[derive(Clone, Debug)]
 struct ModeGroups {
     /// Number of the stream.
@@ -320,7 +320,8 @@ struct ModeGroups {
 state!(ModeGroups { values { rows } fixed { stream, mode, unit } });
 
 impl ModeGroups {
-    /// Groups for the host streams of a mode's share of the pool, reprogram passes before other programs.
+    /// One entry for each host stream of `share`. A stream that reprograms has two: for reprograms, then for
+    /// other programs.
     pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
         let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
         let again = (CellMode::Reprogrammed(1), share.reprogram_unit());

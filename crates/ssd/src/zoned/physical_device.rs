@@ -37,7 +37,7 @@ pub(super) fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlo
 }
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Number of logical blocks of a zone that the host can read as a chunk: those of completed writes.
+    /// Number of logical blocks of a zone that the host can read as a chunk: the blocks of completed writes.
     fn completed_blocks(&self, zone: ZoneId) -> u32 {
         let body = &self.bodies[zone];
         let is_there = self.table.get(zone).state != ZoneState::Offline && !body.has_pending_reset();

@@ -86,8 +86,8 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Records a failed program, so that its piece fails. `stranded` of its blocks belong to completed
-    /// writes. They stay in memory and are lost at a power loss, unless the buffer is protected; the next
-    /// flush reports this.
+    /// writes. These blocks stay in memory. A power loss destroys them, unless the buffer is protected. The
+    /// next flush reports the failed program.
     fn record_loss(&mut self, piece: Option<u32>, stranded: u32) {
         if stranded > 0 && !self.config.is_protected {
             self.losses.add();

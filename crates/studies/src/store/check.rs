@@ -39,9 +39,9 @@ pub struct MovedFile {
     pub to: PathBuf,
 }
 
-/// Reads every file of the store in `path`, and reports damaged files. Changes nothing. Windows whose run is
-/// missing do not count: a program that is killed between writing the two files leaves them, and they are
-/// rewritten together with the run.
+/// Reads every file of the store in `path`, and reports damaged files. Changes nothing. A file of windows
+/// without the file of its run does not count as damage. A program that is killed between writing the two
+/// files leaves such a file, and the next execution of the run rewrites both.
 ///
 /// # Errors
 /// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store,

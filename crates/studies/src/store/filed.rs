@@ -51,7 +51,7 @@ impl Record {
         let windows = windows.map(|windows| json(&windows));
         let mut head = Map::from_iter([("name".to_owned(), name.into())]);
         head.extend(windows.as_ref().map(|text| (WINDOWS.to_owned(), digest(text.as_bytes()).into())));
-        // Merges the members of both objects; those of the header come first.
+        // Merges the members of both objects. The members of the header come first.
         let (head, record) = (json(&head), json(&self));
         let rest = format!("\",{},{}", &head[1..head.len() - 1], &record[1..]);
         let run = format!("{RECORD_PREFIX}{}{rest}", digest(rest.as_bytes()));

@@ -17,7 +17,8 @@ pub struct StateResult {
     pub mean: f64,
     /// Standard deviation of the threshold voltage.
     pub deviation: f64,
-    /// Share of its cells that a reprogram left below the others.
+    /// Share of its cells that a reprogram left at a lower threshold voltage than the other cells of the
+    /// state.
     pub left: f64,
 }
 

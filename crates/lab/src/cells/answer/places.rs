@@ -34,8 +34,8 @@ impl CheckedQuestion {
         variation.map_or(CellProperties::USUAL, |variation| variation.strength(place, self.effects, seed))
     }
 
-    /// Evaluates every place. With super layers, evaluates every word line, each with the number of
-    /// reprograms of word lines above that came before its own.
+    /// Evaluates every place. With super layers, evaluates every word line. The result of a word line depends
+    /// on how many reprograms of the word lines above it came before its own reprograms.
     pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<PlaceResult> {
         let layers = self.question.super_layer;
         if self.question.lines || self.order.is_some() {
@@ -149,8 +149,9 @@ impl CheckedQuestion {
         follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
     }
 
-    /// The greatest margin, in multiples of 10 mV, with which the question's layer has no more errors than
-    /// the worst layer (kappa) has without a margin. cubeFTL balances errors this way (figure 9).
+    /// The greatest margin, in multiples of 10 mV, at which the question's layer still has no more errors
+    /// than the worst layer (kappa). The worst layer has no margin. cubeFTL balances errors this way (figure
+    /// 9).
     pub(super) fn safe_margin(
         &self,
         set: &CellSet,
@@ -168,14 +169,14 @@ impl CheckedQuestion {
         };
         let most = error(worst, 0.0);
         let fits = |tens: &u32| error(place.layer, 10.0 * f64::from(*tens)) <= most;
-        // The window is finite: 1 V is more than half of it.
+        // The search ends below 1 V, which is more than half of the program window.
         10.0 * f64::from((1..100).take_while(fits).last().unwrap_or_default())
     }
 }
 
 /// Draws a random order of reprograms for a string of `layers` word lines, from the top. Each word line is
-/// reprogrammed `moves` times. Returns for each word line how many word lines above were ahead of it, summed
-/// over its reprograms.
+/// reprogrammed `moves` times. Returns for each word line how many word lines above it had more reprograms
+/// than it, summed over its reprograms.
 fn count_ahead(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
     let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
     random.shuffle(&mut order);

@@ -13,7 +13,7 @@ use super::places::PlaceResult;
 pub struct RetryResult {
     /// Share of reads that need a retry.
     pub share: f64,
-    /// Mean number of retries of the reads that need one.
+    /// Mean number of retries of the reads that need a retry.
     pub mean: f64,
     /// Mean number of retries over all reads.
     pub mean_of_all: f64,

@@ -13,7 +13,7 @@ pub struct Chart {
     pub name: String,
     /// Title.
     pub title: String,
-    /// Explanation how to read it.
+    /// Explanation of how to read the chart.
     pub caption: String,
     /// Vega-Lite specification, including the data.
     pub spec: Value,

@@ -135,8 +135,8 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
     let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
     let busy: f64 = run.die_utilisation.iter().sum();
-    // The tolerance is half a per cent of each die's time, plus the share of windows without a completion,
-    // which repeat the value of the time around them.
+    // The tolerance is half a per cent of each die's time, plus the share of windows without a completion.
+    // Such a window repeats the value of the longer interval that contains it.
     let windows = &run.windows.windows;
     let without =
         windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;

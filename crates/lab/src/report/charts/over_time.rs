@@ -230,8 +230,8 @@ fn mark_isolated(rows: &mut [Value]) -> bool {
     !isolated.is_empty()
 }
 
-/// If the greatest value is more than this many times the median, it flattens the others. Chosen: the others
-/// then have a tenth of the height.
+/// If the greatest value is more than this many times the median, it flattens the other values. Chosen: at
+/// this ratio, the other values have a tenth of the height.
 const PEAK: f64 = 10.0;
 
 /// Whether the greatest value is more than `PEAK` times the median.

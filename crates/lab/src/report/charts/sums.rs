@@ -1,5 +1,5 @@
 //! Sums of charts. Each chart declares which counters of a run equal which sums over its data. A test checks
-//! them.
+//! that they are equal.
 
 use serde_json::Value;
 

@@ -65,8 +65,8 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.with_sums(sums))
 }
 
-/// The parts in these cells, in order, each with its name and its words. The smallest parts beyond the limit
-/// of classes are added up to one part.
+/// The parts in these cells, in order, each with its name and its words. If there are more parts than
+/// classes, the smallest parts are merged into one.
 fn parts_of(rows: &mut [Value]) -> Vec<(String, String)> {
     let of_part = |rows: &[Value], part: &str| -> f64 {
         let own = rows.iter().filter(|row| row["part"] == *part);

@@ -7,7 +7,7 @@
 //! * *ready*: complete, waiting for a program unit;
 //! * *programming*.
 //!
-//! When its program is done an entry is freed, unless it was written again since.
+//! When its program is done, an entry is freed, unless the host has overwritten the page meanwhile.
 
 pub(crate) mod epochs;
 pub(super) mod list;
@@ -120,7 +120,7 @@ pub struct Buffer {
     epochs: Epochs,
     /// Capacity in sectors; `None` if pages are counted.
     room: Option<u32>,
-    /// Number of occupied sectors. The next field is the part of dirty entries.
+    /// Number of occupied sectors. `waiting` counts the sectors of dirty entries among them.
     taken: u32,
     waiting: u32,
 }
@@ -175,7 +175,7 @@ impl Buffer {
         }
     }
 
-    /// Whether no page is in the buffer. This spares an access to the page table.
+    /// Whether no page is in the buffer. The answer needs no access to the page table.
     #[inline]
     fn is_empty(&self) -> bool {
         self.free.len() == self.entries.len()
@@ -334,7 +334,8 @@ impl Buffer {
     }
 
     /// Records that version `version` of an entry is in flash. The requests that waited for it go to `wake`.
-    /// If the entry was written since, it is dirty again and the call returns true. Otherwise it is freed.
+    /// If the host has overwritten the page meanwhile, the entry is dirty again and the call returns true.
+    /// Otherwise the entry is freed.
     pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
         self.wake(id, version, wake);
         let entry = &mut self.entries[id.0 as usize];

@@ -45,8 +45,8 @@ impl Collector {
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
-    /// Drops the staged pages of a unit that is read in part, because another job interrupts the current one.
-    /// They are read again later.
+    /// Drops the staged pages of a unit that is read in part, because another job interrupts the current job.
+    /// The pages are read again later.
     pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };

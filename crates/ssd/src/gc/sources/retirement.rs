@@ -26,7 +26,7 @@ impl PendingRetirement {
         self.rows[row].push_back(block);
     }
 
-    /// Whether a plane group has queued blocks. They may have been collected since.
+    /// Whether a plane group has queued blocks. They may have been collected meanwhile.
     #[inline]
     pub(in crate::gc) fn has_any(&self, row: PlaneGroupId) -> bool {
         !self.rows[row].is_empty()

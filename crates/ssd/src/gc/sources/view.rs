@@ -98,7 +98,7 @@ impl View<'_> {
 
     /// Job that collects `block`. If there is no space for its pages, the job collects the block with the
     /// fewest valid pages instead. After a power cut there may be space only for blocks that were victims
-    /// before it.
+    /// before the power cut.
     pub(in crate::gc) fn collect_fitting(&mut self, row: PlaneGroupId, block: BlockSetId) -> Option<Job> {
         let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
         let victim = Some(block).filter(fits).or_else(|| self.blocks.fewest_valid_block(row).filter(fits));

@@ -29,8 +29,8 @@ impl PlaneGroupState {
 impl BlockMap {
     /// Handles a failed program in a block: the valid pages of its logical block are merged into another
     /// block. Pages have fixed offsets, so the merge programs as many pages as a block has. Each of these
-    /// programs may fail again. The plane group gives up after as many failures in a row as it takes to
-    /// retire a block.
+    /// programs may fail again. The plane group gives up after [`MOST_FAILURES`] failures without a written
+    /// host page in between.
     pub fn program_failed(&mut self, row: PlaneGroupId, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
         self.rows[row].program_failed();

@@ -21,9 +21,9 @@ impl BlockMap {
     }
 
     /// Relocates the cold data of a block before other data are written to the plane group, which must be
-    /// idle. The logical block of these data is merged, and the block is erased. If this needs a free block
-    /// and too few are free, another logical block is merged first. If no merge gains a free block, nothing
-    /// happens.
+    /// idle. The logical block of these data is merged, and the block is erased. If the merge needs a free
+    /// block and too few blocks are free, another logical block is merged first. If no merge gains a free
+    /// block, nothing happens.
     pub fn relocate_cold(
         &mut self,
         row: PlaneGroupId,
@@ -42,8 +42,8 @@ impl BlockMap {
         }
     }
 
-    /// Least recently written logical block of a plane group whose merge frees a block without using a free
-    /// one.
+    /// Least recently written logical block of a plane group whose merge frees a block and needs no free
+    /// block.
     pub(super) fn first_gaining_merge(
         &self,
         row: PlaneGroupId,
@@ -56,7 +56,7 @@ impl BlockMap {
         self.rows[row].replaced.iter().find(gains).copied()
     }
 
-    /// Whether a merge in a plane group frees a block without using a free one.
+    /// Whether a merge in a plane group frees a block and needs no free block.
     pub fn gains(&self, row: PlaneGroupId, blocks: &BlockManager, chips: &Chips) -> bool {
         self.first_gaining_merge(row, blocks, chips).is_some()
     }

@@ -59,8 +59,8 @@ impl OpenBlockList {
         self.elements.last_mut().expect("a list has blocks")
     }
 
-    /// Location of a page. Follows algorithm 2, lines 8 to 17, but with `>=` in line 12, because page 2 is
-    /// not in a block of two pages but in the next one.
+    /// Location of a page. Follows algorithm 2, lines 8 to 17, but with `>=` in line 12: after a block with
+    /// two pages, page 2 is the first page of the next block.
     pub(super) fn find(&self, mut page: u32) -> Option<PageLocation> {
         for element in &self.elements {
             if page < element.pages {

@@ -152,7 +152,7 @@ impl Manager {
         let without = (0..units * chunks_per_unit)
             .map(ChunkId)
             .filter(|chunk| is_good(&manager.map[chunk.0 as usize]) || manager.replace(*chunk).is_ok());
-        // Each of the other chunks has got a reserve block.
+        // Each of the other chunks received a reserve block.
         let good: Vec<ChunkId> = without.collect();
         let all = (0..units * chunks_per_unit).map(ChunkId);
         let offline = all.filter(|chunk| good.binary_search(chunk).is_err()).collect();

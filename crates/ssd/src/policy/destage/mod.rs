@@ -16,8 +16,8 @@ pub use when_full::WhenFull;
 /// Decides whether a page that the host writes is destaged at once, whatever the buffer occupancy. If too
 /// much data is on its way to flash, the write waits.
 pub trait Destage: State + Send {
-    /// Maximum amount of data on its way to flash. Writes of pages that are to be destaged at once wait
-    /// beyond it. `None` if the policy destages no page at once.
+    /// Maximum amount of data on its way to flash. Beyond it, writes of pages that are destaged at once wait.
+    /// `None` if the policy destages no page at once.
     fn in_flight(&self) -> Option<Bytes>;
 
     /// Gives the policy its random stream. Called once, when the device is created. The default ignores it.

@@ -33,7 +33,7 @@ const ALONE: Links = Links { newer: NONE, older: NONE };
 struct Entry {
     page: LogicalPage,
     segment: Segment,
-    /// Whether the location differs from the one in the translation page.
+    /// Whether the location differs from the location in the translation page.
     dirty: bool,
     used: Links,
     /// Neighbours among the dirty entries of its translation page.
@@ -54,10 +54,10 @@ const EMPTY: List = List { newest: NONE, oldest: NONE, len: 0 };
 ///
 /// * An entry used again since it was loaded moves to the protected segment. If that segment is full, its
 ///   least recently used entry moves back.
-/// * When a dirty entry is evicted, all dirty entries of its translation page are written. The others stay,
-///   clean.
-/// * When GC relocates a page, its entry is changed in the cache if it is there, otherwise in its translation
-///   page.
+/// * When a dirty entry is evicted, all dirty entries of its translation page are written. The other entries
+///   stay in the cache and are clean.
+/// * When GC relocates a page, the page's entry is changed in the cache if the cache has it, otherwise in its
+///   translation page.
 #[derive(Clone, Debug)]
 pub struct Dftl {
     size: CacheSize,

@@ -27,7 +27,8 @@ struct Round {
 
 state!(Round { values { at } fixed { turn, begins, place } });
 
-/// Plane groups tried in order before the set of free ones is searched instead. Chosen.
+/// Number of plane groups that are tried in order. If none of them is free, the set of free plane groups is
+/// searched. Chosen.
 const TRIES: usize = 8;
 
 impl Round {

@@ -105,9 +105,8 @@ pub enum RouterKind {
     },
     /// Host writes go to the SLC cache. Needs `ftl.slc_cache`.
     SlcCache {
-        /// If given, only pages that are overwritten soon go to the cache. It is the maximum number of pages
-        /// written between two writes of such a page, as a fraction of the logical pages. If absent, all
-        /// pages go to the cache.
+        /// Maximum number of pages written between two writes of a hot page, as a fraction of the logical
+        /// pages. Only hot pages go to the cache. If absent, all pages go to the cache.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<f64>,
     },

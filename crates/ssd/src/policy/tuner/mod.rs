@@ -101,8 +101,8 @@ pub trait Tuner: State + Send {
         true
     }
 
-    /// Records that the part does not support the parameters of a program. It programs with those of the data
-    /// sheet.
+    /// Records that the part does not support the parameters of a program. The part then programs with the
+    /// parameters of the data sheet.
     fn refused(&self, _page: &ProgrammedPage, _found: String, _allowed: String) {}
 
     /// Records the end of a read, with all its retries.

@@ -6,9 +6,9 @@ use wordline_nand::BlockSetId;
 use super::{Candidates, Indexes, VictimPolicy};
 
 /// Selects the block with the greatest `age (1 - u) / 2u` (Kawaguchi, Nishioka and Motoda, USENIX 1995). `u`
-/// is the share of valid pages. The age is counted in pages, not in time: it is the number of pages that
-/// became invalid in closed blocks of the plane group since this block closed or last lost a valid page. The
-/// block with fewer valid pages wins a tie.
+/// is the share of valid pages. The age is counted in pages, not in time. The count begins when the block
+/// closes, and again whenever a page of the block becomes invalid. It counts the pages that became invalid in
+/// closed blocks of the plane group. The block with fewer valid pages wins a tie.
 ///
 /// Of all blocks with the same number of valid pages, only the oldest is compared, because it has the
 /// greatest value.

@@ -16,8 +16,9 @@ use crate::map::LogicalPage;
 use crate::writer::queue::WriteQueue;
 
 impl WriteQueue {
-    /// Puts a page of a write into the buffer. `None` if the write has to wait: the buffer is full, or, with
-    /// the buffer off, the page or another page of its unit is on its way to flash.
+    /// Puts a page of a write into the buffer. `None` if the write has to wait, because the buffer is full.
+    /// With the buffer off, a write also waits while the page or another page of its unit is on its way to
+    /// flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         let piece = core.base.piece(command, page);

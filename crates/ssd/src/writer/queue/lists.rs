@@ -104,9 +104,9 @@ impl Lists {
         self.held.next_from(at(list)).map(Id::index)
     }
 
-    /// First list from `list` on that may have a unit to build: it has at least a program unit, or an urgent
-    /// page, or, if `pads`, any page. If each plane group has only one list, lists of plane groups that do
-    /// not accept programs are skipped.
+    /// First list from `list` on that may have a unit to build. Such a list has at least a program unit or an
+    /// urgent page. With `pads`, any page is enough. If each plane group has only one list, lists of plane
+    /// groups that do not accept programs are skipped.
     #[inline]
     pub fn with_unit_from(&self, list: usize, pads: bool, accepting: &[PlaneGroupSet]) -> Option<usize> {
         let ripe = if pads { &self.held } else { &self.ripe };

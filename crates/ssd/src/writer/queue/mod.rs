@@ -278,8 +278,8 @@ impl WriteQueue {
         self.subs.as_mut().map_or_else(Vec::new, |subs| subs.take_page_list())
     }
 
-    /// Next page that a plane group writes, and its list. Removes pages from the lists that were discarded
-    /// meanwhile.
+    /// Next page that a plane group writes, and its list. Removes the pages that were discarded meanwhile
+    /// from the lists.
     pub fn first_of(&mut self, row: PlaneGroupId, cache: &mut Cache) -> Option<(usize, EntryId)> {
         for list in self.ready.of_group(row) {
             while let Some(id) = self.ready[list].pages.front().copied() {

@@ -49,7 +49,7 @@ impl WriteQueue {
         self.units().end_wait(sub);
     }
 
-    /// Counts a migrated unit, and those of its pages that leave another pool than the first.
+    /// Counts a migrated unit, and its pages that are not in the first pool yet.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
         let pages = self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages);
         let counts = &mut self.units().counts;
