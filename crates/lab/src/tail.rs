@@ -345,16 +345,13 @@ fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequ
 pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     let plural = if several { "s" } else { "" };
     match name {
-        "host_read" => format!("read{plural} of the host"),
-        "host_program" => format!("program{plural} of the host"),
         "rmw_read" => format!("RMW read{plural}"),
         "prefetch" => format!("prefetch{}", if several { "es" } else { "" }),
-        "map_read" => format!("read{plural} of the map"),
-        "map_program" => format!("program{plural} of the map"),
         "erase" => format!("erase{plural}"),
         other => match other.split_once('_') {
-            Some(("levelling", command)) => format!("{command}{plural} of wear levelling"),
-            Some((purpose, command)) => format!("{command}{plural} of {purpose}"),
+            Some(("gc", command)) => format!("GC {command}{plural}"),
+            Some(("levelling", command)) => format!("wear-levelling {command}{plural}"),
+            Some((purpose, command)) => format!("{purpose} {command}{plural}"),
             None => other.to_owned(),
         },
     }

@@ -76,22 +76,18 @@ fn is_long_run() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
 }
 
-/// Words of commands that take seconds, and shorter ones. Other tests run these presets.
-const SHORTER: [(&str, &str); 5] = [
-    ("bench-512g", "tiny"),
-    ("nvme-tlc", "tiny-tlc"),
-    ("nvme-qlc", "tiny"),
-    ("z-nand", "tiny"),
-    ("chips=20", "chips=2"),
-];
+/// Words that make commands of several runs take seconds, and shorter ones. Other tests run these presets.
+const SHORTER: [(&str, &str); 4] =
+    [("nvme-tlc", "tiny-tlc"), ("nvme-qlc", "tiny"), ("z-nand", "tiny"), ("chips=20", "chips=2")];
 
 /// Scales a command down to a small device and few requests.
 fn small(words: &[String]) -> Vec<String> {
     let is_study = words[0] == "sweep";
+    let has_several_runs = matches!(words[0].as_str(), "why" | "compare" | "cells");
     let shorter = |word: &String| match SHORTER.iter().find(|(long, _)| long == word) {
-        Some(("nvme-tlc", _)) if is_study => "tiny".to_owned(),
-        Some((_, short)) => (*short).to_owned(),
-        None => word.clone(),
+        _ if word == "bench-512g" || is_study && word == "nvme-tlc" => "tiny".to_owned(),
+        Some((_, short)) if has_several_runs => (*short).to_owned(),
+        _ => word.clone(),
     };
     let mut words: Vec<String> = words.iter().map(shorter).collect();
     for n in 1..words.len() {
