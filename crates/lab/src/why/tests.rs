@@ -252,7 +252,7 @@ fn row(why: &Why, depth: u32) -> String {
         why.workload.name,
         why.iops,
         causes.collect::<Vec<_>>().join(" | "),
-        line.unwrap_or_else(|| "–".into()).replace("unknown", "not known"),
+        line.unwrap_or_else(|| "–".into()).replace("unknown", "not known").replace("garbagec", "garbage c"),
     )
 }
 
