@@ -221,8 +221,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
                 let contents: Vec<Content> = places.map(|at| carried[at]).collect();
                 self.members[usize::from(member)].carry(tag, &contents);
             }
-            let mut own = calendar_of(member, calendar);
-            self.members[usize::from(member)].submit(piece, &mut own);
+            self.members[usize::from(member)].submit(piece, &mut calendar_of(member, calendar));
             self.take_completions(member, calendar.now());
         }
     }
@@ -243,8 +242,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         let MemberEvent { member, event } = event;
-        let mut own = calendar_of(member, calendar);
-        self.members[usize::from(member)].handle(event, &mut own);
+        self.members[usize::from(member)].handle(event, &mut calendar_of(member, calendar));
         self.take_completions(member, calendar.now());
     }
 
@@ -263,8 +261,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let mut any = false;
         for member in self.all_members() {
-            let mut own = calendar_of(member, calendar);
-            any |= self.members[usize::from(member)].give_up(&mut own);
+            any |= self.members[usize::from(member)].give_up(&mut calendar_of(member, calendar));
             self.take_completions(member, calendar.now());
         }
         any
@@ -293,8 +290,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         for member in self.all_members() {
-            let mut own = calendar_of(member, calendar);
-            self.members[usize::from(member)].recover(&mut own);
+            self.members[usize::from(member)].recover(&mut calendar_of(member, calendar));
         }
     }
 
@@ -452,8 +448,8 @@ impl<D: Ages> Ages for Raid0<D> {
 
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
         self.all_members().any(|member| {
-            let mut own = calendar_of(member, clock);
-            let is_over = self.members[usize::from(member)].next_untimed_completion(&mut own);
+            let is_over =
+                self.members[usize::from(member)].next_untimed_completion(&mut calendar_of(member, clock));
             self.take_completions(member, clock.now());
             is_over
         })
