@@ -80,7 +80,7 @@ const PROMISES: [Ban; 3] = [
 
 /// Words of our own where the field has a term (docs/glossary.md). Banned in code, comments, data and
 /// documents.
-const OWN_WORDS: [Ban; 27] = [
+const OWN_WORDS: [Ban; 40] = [
     (concat!("mean ans", "wer"), "mean latency"),
     (concat!("longest ans", "wer"), "greatest latency"),
     (concat!("made good ", "for"), "recovered"),
@@ -108,6 +108,19 @@ const OWN_WORDS: [Ban; 27] = [
     (concat!("is_con", "demned"), "is_pending_retirement"),
     (concat!("is_taken", "_up"), "has_started"),
     (concat!("goes_with", "_host"), "is_programmed_with_host"),
+    (concat!("turned_", "away"), "redirected"),
+    (concat!("over", "due"), "deadline_promotions"),
+    (concat!("refused_", "programs"), "rejected_programs"),
+    (concat!("given_", "up"), "out_of_chunks"),
+    (concat!("valid_in_", "victims"), "victim_valid_pages"),
+    (concat!("lists_", "unread"), "emeta_read_failures"),
+    (concat!("blocks_", "unread"), "blocks_unreadable"),
+    (concat!("blocks_", "stranded"), "blocks_unprogrammed"),
+    (concat!("closed_for_", "others"), "closed_by_device"),
+    (concat!("cleaning_", "read"), "gc_read"),
+    (concat!("collector_", "streams"), "gc_streams"),
+    (concat!("rests_", "after"), "idle_after"),
+    (concat!("con", "demned"), "pending_retirement"),
 ];
 
 /// Pages that may contain such words: the glossary, and the change log.

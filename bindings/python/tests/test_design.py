@@ -134,7 +134,7 @@ LAYERED = {"ftl.gc.relocator": {"policy": "generations", "streams": 3}}
 RESTING = {"ftl.gc.background": {"policy": "idle-gc", "idle": "2ms", "until_free": 5}}
 
 
-class Generations(wl.Design, name="layers", collector_streams=3):
+class Generations(wl.Design, name="layers", gc_streams=3):
     """The built-in policy of that name."""
 
     def relocate(self, page: wl.Moved, random: wl.Random) -> int:

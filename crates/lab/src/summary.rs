@@ -62,7 +62,7 @@ pub struct Summary {
     /// wrote, corrected for the growth of the write buffer. Null without writes, and if unknown. Centaur's
     /// equation 4.
     pub write_amplification: Option<f64>,
-    /// Write amplification in the third and fourth quarter of the host's writes, if there were enough writes.
+    /// Write amplification in the last two quarters of the host's writes; left out after too few writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Drift")]
     pub drift: Option<Drift>,

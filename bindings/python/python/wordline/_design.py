@@ -83,9 +83,9 @@ class Design:
     |---|---|---|
     | ``victim(view, random)`` | ``looks_at=16``: number of blocks in each list of the view | for each block that GC collects |
     | ``wear(row, random)`` | | after each erase, if the plane group has enough free blocks |
-    | ``idle(row, random)`` | ``rests_after="10ms"``: host idle time before the first call | for each plane group, and again after each command |
+    | ``idle(row, random)`` | ``idle_after="10ms"``: host idle time before the first call | for each plane group, and again after each command |
     | ``failed(failure, random)`` | | for each failure |
-    | ``relocate(page, random)`` | ``collector_streams=2``: number of GC streams | often: for each relocated page |
+    | ``relocate(page, random)`` | ``gc_streams=2``: number of GC streams | often: for each relocated page |
     | ``stream(page, random)`` | ``streams=2``: number of write streams | often: for each page that the host writes |
     | ``admit(page, random)`` | ``in_flight="1MiB"``: bytes in flight to flash at which writes wait | often: for each page that the host writes |
 

@@ -21,8 +21,8 @@ class Zones(Table):
 
     @property
     def append_limit(self) -> str | None:
-        """Most bytes of an append (ZASL): 4 KiB times a power of two. Left out: no limit. Takes a size with a unit, such as "16KiB"
-        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Maximum bytes of an append (ZASL): 4 KiB times a power of two. Default: no limit. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("append_limit")
 
@@ -32,9 +32,9 @@ class Zones(Table):
 
     @property
     def capacity(self) -> str | None:
-        """Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of its chunks. The rest of the chunks
-        is spare for padding. Left out: the size of its chunks. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB,
-        kB, MB, GB, TB).
+        """Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of the zone's chunks. Space beyond the
+        capacity is used for padding. Default: the size of the zone's chunks. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("capacity")
 
@@ -44,7 +44,7 @@ class Zones(Table):
 
     @property
     def max_active(self) -> int | None:
-        """Most active zones, that is open or closed ones. Left out: no limit. A whole number from 0."""
+        """Maximum number of active zones, which are open or closed. Default: no limit. A whole number from 0."""
         return self._get("max_active")
 
     @max_active.setter
@@ -53,7 +53,7 @@ class Zones(Table):
 
     @property
     def max_open(self) -> int | None:
-        """Most open zones: at most `max_active`. Left out: `max_active` is the only limit. A whole number from 0."""
+        """Maximum number of open zones, at most `max_active`. Default: `max_active`. A whole number from 0."""
         return self._get("max_open")
 
     @max_open.setter
@@ -62,8 +62,8 @@ class Zones(Table):
 
     @property
     def size(self) -> str | None:
-        """Bytes from the beginning of a zone to the beginning of the next one (zone size): at least `capacity`. Left out: the next
-        power of two, as Linux requires. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Bytes from the start of a zone to the start of the next one (zone size), at least `capacity`. Default: the next power of
+        two, which Linux requires. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("size")
 
@@ -73,8 +73,8 @@ class Zones(Table):
 
     @property
     def stripe(self) -> int | None:
-        """Consecutive logical blocks in a chunk before the zone continues in the next chunk: a multiple of one program that divides
-        a chunk. Left out: `ws_opt`. A whole number from 0.
+        """Consecutive logical blocks in a chunk before the zone continues in the next chunk. Must be a multiple of the logical
+        blocks of a program, and divide the logical blocks of a chunk. Default: `ws_opt`. A whole number from 0.
         """
         return self._get("stripe")
 
@@ -84,8 +84,8 @@ class Zones(Table):
 
     @property
     def width(self) -> int | None:
-        """Chunks of a zone, each of a parallel unit of its own: a divisor of the number of parallel units. Left out: one chunk of
-        each. A whole number from 0.
+        """Number of chunks in a zone, each on a different parallel unit. Must divide the number of parallel units. Default: all
+        parallel units. A whole number from 0.
         """
         return self._get("width")
 
@@ -95,13 +95,13 @@ class Zones(Table):
 
 
 class Failures(Table):
-    """The program failure manager. Left out: failures are reported to the host."""
+    """Program failure manager. Default: none; failures are reported to the host."""
 
     __slots__ = ()
 
     @property
     def block_map(self) -> bool:
-        """Chunks are mapped to blocks, so that another block can replace one in which a program failed. Default: false."""
+        """Maps chunks to blocks, so that another block can replace a block in which a program failed. Default: false."""
         return self._get("block_map")
 
     @block_map.setter
@@ -110,7 +110,7 @@ class Failures(Table):
 
     @property
     def early_close(self) -> Literal["pad", "keep-list"]:
-        """Treatment of a chunk that is closed early while its pages are in several blocks. One of `pad`, `keep-list`. Default:
+        """Treatment of a chunk that the host closes early while its pages are in several blocks. One of `pad`, `keep-list`. Default:
         "pad".
         """
         return self._get("early_close")
@@ -121,7 +121,9 @@ class Failures(Table):
 
     @property
     def reserve(self) -> float:
-        """Fraction of the blocks of each parallel unit kept in reserve, rounded down. A number from 0 to 0.5. Default: 0.01."""
+        """Fraction of the blocks of each parallel unit that is kept in reserve. The number of blocks is rounded down. A number from
+        0 to 0.5. Default: 0.01.
+        """
         return self._get("reserve")
 
     @reserve.setter
@@ -130,8 +132,9 @@ class Failures(Table):
 
     @property
     def shift(self) -> bool:
-        """The host continues at once in another block, and pages are copied later to where a shift of their offsets finds them.
-        Otherwise they are copied before the failed write is tried again. Default: false.
+        """After a failed program, the writes of the chunk continue at once in another block. The chunk's earlier pages are copied to
+        that block later, and a shift in the table gives their offsets. Without this key, the earlier pages are copied before the
+        failed write is retried. Default: false.
         """
         return self._get("shift")
 
@@ -141,7 +144,7 @@ class Failures(Table):
 
     @property
     def volatile_tables(self) -> bool:
-        """No journal of the tables is kept: after a power cut a page of each block is read instead. Default: false."""
+        """Keeps no journal of the tables. After a power loss a page of each block is read instead. Default: false."""
         return self._get("volatile_tables")
 
     @volatile_tables.setter
@@ -150,13 +153,13 @@ class Failures(Table):
 
 
 class UnitBuffer(Table):
-    """The write buffer. Left out: it is unlimited, and writes complete when they are in flash."""
+    """Write buffer. Default: unlimited, and writes complete when they are in flash."""
 
     __slots__ = ()
 
     @property
     def completion(self) -> Literal["write-through", "write-back"]:
-        """When a write completes. One of `write-through`, `write-back`. Default: "write-through"."""
+        """Completion of writes. One of `write-through`, `write-back`. Default: "write-through"."""
         return self._get("completion")
 
     @completion.setter
@@ -165,7 +168,7 @@ class UnitBuffer(Table):
 
     @property
     def protected(self) -> bool:
-        """The contents survive a power cut. Otherwise writes that completed and were not flushed are lost. Default: false."""
+        """The contents survive a power loss. Otherwise completed writes that were not flushed are lost. Default: false."""
         return self._get("protected")
 
     @protected.setter
@@ -183,7 +186,7 @@ class UnitBuffer(Table):
 
     @property
     def unreliable(self) -> bool:
-        """Write-back although nothing recovers a program that fails: what was answered may be lost. Default: false."""
+        """Allows write-back without a failure manager. A failed program then loses completed writes. Default: false."""
         return self._get("unreliable")
 
     @unreliable.setter
@@ -198,7 +201,7 @@ class OpenChannel(Table):
 
     @property
     def buffer(self) -> UnitBuffer:
-        """The write buffer. Left out: it is unlimited, and writes complete when they are in flash."""
+        """Write buffer. Default: unlimited, and writes complete when they are in flash."""
         return UnitBuffer(self._device, self._at("buffer"))
 
     @buffer.setter
@@ -207,7 +210,7 @@ class OpenChannel(Table):
 
     @property
     def early_resets(self) -> bool:
-        """Open chunks may be reset. Default: true."""
+        """Whether open chunks may be reset. Default: true."""
         return self._get("early_resets")
 
     @early_resets.setter
@@ -216,8 +219,8 @@ class OpenChannel(Table):
 
     @property
     def failure(self) -> FailureKind:
-        """Treatment of a chunk or block after a program or erase failure: retired, or used again once it is erased. One of `retire`,
-        `tolerate`.
+        """Failure policy: what happens to a chunk or block after a program or erase failure. It is retired, or used again after its
+        erase. One of `retire`, `tolerate`.
         """
         return FailureKind(self._device, self._at("failure"))
 
@@ -227,7 +230,7 @@ class OpenChannel(Table):
 
     @property
     def failures(self) -> Failures:
-        """The program failure manager. Left out: failures are reported to the host."""
+        """Program failure manager. Default: none; failures are reported to the host."""
         return Failures(self._device, self._at("failures"))
 
     @failures.setter
@@ -236,7 +239,7 @@ class OpenChannel(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule makes it fail."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -245,7 +248,7 @@ class OpenChannel(Table):
 
     @property
     def layout(self) -> Layout:
-        """Number of dies and channels: a channel is a group, and a die a parallel unit."""
+        """Number of channels and dies. A channel is a group, and a die a parallel unit."""
         return Layout(self._device, self._at("layout"))
 
     @layout.setter
@@ -254,7 +257,7 @@ class OpenChannel(Table):
 
     @property
     def link(self) -> Pcie:
-        """The link between host and device. Left out: commands and data reach the device at no cost."""
+        """Link between host and device. Default: none; commands and data arrive at once."""
         return Pcie(self._device, self._at("link"))
 
     @link.setter
@@ -263,8 +266,8 @@ class OpenChannel(Table):
 
     @property
     def logical_block(self) -> str | None:
-        """The logical block, the smallest unit of a read: a page divided by a power of two. Left out: a page. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Size of a logical block, the smallest unit of a read: the size of a page, or of a page divided by a power of two. Default:
+        the size of a page. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("logical_block")
 
@@ -274,7 +277,7 @@ class OpenChannel(Table):
 
     @property
     def max_open(self) -> int | None:
-        """Most open chunks. Left out: no limit. A whole number from 0."""
+        """Maximum number of open chunks. Default: no limit. A whole number from 0."""
         return self._get("max_open")
 
     @max_open.setter
@@ -283,7 +286,7 @@ class OpenChannel(Table):
 
     @property
     def max_open_per_unit(self) -> int | None:
-        """Most open chunks of a parallel unit. Left out: no limit. A whole number from 0."""
+        """Maximum number of open chunks of a parallel unit. Default: no limit. A whole number from 0."""
         return self._get("max_open_per_unit")
 
     @max_open_per_unit.setter
@@ -292,7 +295,7 @@ class OpenChannel(Table):
 
     @property
     def multiple_resets(self) -> bool:
-        """Free chunks may be reset. Default: false."""
+        """Whether free chunks may be reset. Default: false."""
         return self._get("multiple_resets")
 
     @multiple_resets.setter
@@ -301,8 +304,8 @@ class OpenChannel(Table):
 
     @property
     def mw_cunits(self) -> int:
-        """Cache minimum write size units: a logical block of an open chunk is readable after more than this many later ones are
-        written. `0`: as soon as it is programmed, which chips allow. A whole number from 0. Default: 0.
+        """Cache minimum write size units (`mw_cunits`): a logical block of an open chunk is readable when more than this many later
+        blocks are written. With `0` it is readable as soon as it is programmed. A whole number from 0. Default: 0.
         """
         return self._get("mw_cunits")
 
@@ -321,7 +324,7 @@ class OpenChannel(Table):
 
     @property
     def programs_at_cut(self) -> Literal["torn", "finished"]:
-        """Fate of programs and erases in progress at a power cut. One of `torn`, `finished`. Default: "torn"."""
+        """Effect of a power loss on programs and erases in progress. One of `torn`, `finished`. Default: "torn"."""
         return self._get("programs_at_cut")
 
     @programs_at_cut.setter
@@ -330,7 +333,7 @@ class OpenChannel(Table):
 
     @property
     def read_retry(self) -> ReadRetry:
-        """Read retry of pages that could not be read."""
+        """Read retry of unreadable pages."""
         return ReadRetry(self._device, self._at("read_retry"))
 
     @read_retry.setter
@@ -339,7 +342,7 @@ class OpenChannel(Table):
 
     @property
     def scheduling(self) -> Scheduling:
-        """Scheduling of the commands of a die, and suspends."""
+        """Scheduling of the commands of a die, with suspend and resume."""
         return Scheduling(self._device, self._at("scheduling"))
 
     @scheduling.setter
@@ -348,8 +351,8 @@ class OpenChannel(Table):
 
     @property
     def tuner(self) -> TunerKind:
-        """Read reference voltages for page reads; queried only where a rule of `faults` makes pages need a set of read levels. One
-        of `nominal`, `last-good`.
+        """Read reference voltages of page reads. Used only if a rule of `faults` makes pages need a set of read reference voltages.
+        One of `nominal`, `last-good`.
         """
         return TunerKind(self._device, self._at("tuner"))
 
@@ -359,8 +362,8 @@ class OpenChannel(Table):
 
     @property
     def ws_opt(self) -> int | None:
-        """Optimal write size reported to the host, in logical blocks: a multiple of one program. Left out: one program. A whole
-        number from 0.
+        """Optimal write size reported to the host, in logical blocks: a multiple of a program. Default: one program. A whole number
+        from 0.
         """
         return self._get("ws_opt")
 
@@ -376,7 +379,7 @@ class Pool(Table):
 
     @property
     def channels(self) -> Literal["shared", "dedicated"]:
-        """The channels of these dies. One of `shared`, `dedicated`. Default: "shared"."""
+        """The channels to which these dies are connected. One of `shared`, `dedicated`. Default: "shared"."""
         return self._get("channels")
 
     @channels.setter
@@ -385,7 +388,7 @@ class Pool(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that take the decisions of this pool. Left out: those of the device."""
+        """The designs that take the decisions of this pool. Default: those of the device."""
         return self._get("designs")
 
     @designs.setter
@@ -394,7 +397,7 @@ class Pool(Table):
 
     @property
     def frontier(self) -> FrontierKind:
-        """The word line of an open block of the pool that is programmed next; for the first pool see `ftl.frontier`. One of
+        """Selects the word line of an open block of the pool that is programmed next. For the first pool see `ftl.frontier`. One of
         `in-order`, `vertical`, `mixed`.
         """
         return FrontierKind(self._device, self._at("frontier"))
@@ -423,7 +426,8 @@ class Pool(Table):
 
     @property
     def slc_cache(self) -> SlcCache:
-        """Blocks of the pool in SLC mode, for a stream of a design; for the first pool see `ftl.slc_cache`."""
+        """Blocks of the pool in SLC mode, for a stream that a design opens in this mode. For the first pool see `ftl.slc_cache`.
+        """
         return SlcCache(self._device, self._at("slc_cache"))
 
     @slc_cache.setter
@@ -432,7 +436,8 @@ class Pool(Table):
 
     @property
     def start_below_free_blocks(self) -> int | None:
-        """GC of a plane group of the pool starts below this many free blocks. Left out: as in the first pool. A whole number from 0.
+        """GC of a plane group of the pool starts below this number of free blocks. Default: the value of the first pool. A whole
+        number from 0.
         """
         return self._get("start_below_free_blocks")
 
@@ -442,7 +447,9 @@ class Pool(Table):
 
     @property
     def stop_at_free_blocks(self) -> int | None:
-        """GC of a plane group stops at this many free blocks. Left out: as in the first pool. A whole number from 0."""
+        """GC of a plane group of the pool stops at this number of free blocks. Default: the value of the first pool. A whole number
+        from 0.
+        """
         return self._get("stop_at_free_blocks")
 
     @stop_at_free_blocks.setter
@@ -451,7 +458,7 @@ class Pool(Table):
 
     @property
     def two_bit(self) -> TwoBit:
-        """Blocks of the pool in MLC mode, with two bits a cell, for streams of a design in this mode; for the first pool see
+        """Blocks of the pool in MLC mode (two bits a cell), for streams that a design opens in this mode. For the first pool see
         `ftl.two_bit`.
         """
         return TwoBit(self._device, self._at("two_bit"))
@@ -462,7 +469,7 @@ class Pool(Table):
 
 
 class TwoBitTiming(Table):
-    """Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the
+    """Times of word lines in MLC mode. Default: the read times of the two lowest pages, and the time of the
     slowest program.
     """
 
@@ -488,7 +495,7 @@ class TwoBitTiming(Table):
 
 
 class SlcTiming(Table):
-    """Times of blocks in SLC mode. Left out: the part has no SLC mode."""
+    """Times of blocks in SLC mode. Default: the part has no SLC mode."""
 
     __slots__ = ()
 
@@ -558,8 +565,8 @@ class ArrayTiming(Table):
 
     @property
     def program(self) -> list[str]:
-        """Program time (tPROG): one value, or one for each page of a word line unless the part is one-shot. A value is a time, or a
-        range within which blocks differ.
+        """Program time (tPROG): one value, or one value for each page of a word line if the part is not one-shot. A value is a time,
+        or a range within which blocks differ.
         """
         return self._get("program")
 
@@ -569,7 +576,7 @@ class ArrayTiming(Table):
 
     @property
     def program_typical(self) -> str | None:
-        """The typical program time of the data sheet, for the latency model `typical`. Left out: the mean over the pages of a block.
+        """The typical program time of the data sheet, for the latency model `typical`. Default: the mean over the pages of a block.
         Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("program_typical")
@@ -580,8 +587,8 @@ class ArrayTiming(Table):
 
     @property
     def read(self) -> list[str]:
-        """Time to sense a page into the register (tR): one value, or one for each page of a word line, lowest bit first. A value is
-        a time, or a range within which blocks differ.
+        """Time to sense a page into the register (tR): one value, or one value for each page of a word line, lowest bit first. A
+        value is a time, or a range within which blocks differ.
         """
         return self._get("read")
 
@@ -591,7 +598,7 @@ class ArrayTiming(Table):
 
     @property
     def reprogram(self) -> str | None:
-        """Time of a reprogram of a word line (ReSSD, section 3). Left out: the part does not support it. Takes a time with a unit,
+        """Time of a reprogram of a word line (ReSSD, section 3). Default: the part does not support it. Takes a time with a unit,
         such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("reprogram")
@@ -611,7 +618,7 @@ class ArrayTiming(Table):
 
     @property
     def slc(self) -> SlcTiming:
-        """Times of blocks in SLC mode. Left out: the part has no SLC mode."""
+        """Times of blocks in SLC mode. Default: the part has no SLC mode."""
         return SlcTiming(self._device, self._at("slc"))
 
     @slc.setter
@@ -629,7 +636,7 @@ class ArrayTiming(Table):
 
     @property
     def two_bit(self) -> TwoBitTiming:
-        """Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the slowest program.
+        """Times of word lines in MLC mode. Default: the read times of the two lowest pages, and the time of the slowest program.
         """
         return TwoBitTiming(self._device, self._at("two_bit"))
 
@@ -647,8 +654,8 @@ class SuperLayers(Table):
 
     @property
     def allow_uncorrectable(self) -> bool:
-        """Whether a super layer may have more than two layers. ReSSD's table 2 has up to 234 bit errors per page with three, more
-        than the ECC of such parts corrects. Devices do not simulate these errors. Default: false.
+        """Whether a super layer may have more than two layers. With three layers ReSSD's table 2 has up to 234 bit errors per page,
+        more than the ECC of such parts corrects. Devices do not simulate these errors. Default: false.
         """
         return self._get("allow_uncorrectable")
 
@@ -691,7 +698,7 @@ class PowerDraw(Table):
 
     @property
     def interface(self) -> str | None:
-        """While data are transferred. Left out: computed from the data rate of the interface, after figure 24 of NANDFlashSim. Takes
+        """While data are transferred. Default: computed from the data rate of the interface, after figure 24 of NANDFlashSim. Takes
         a power with a unit, such as "66mW" (uW, mW, W).
         """
         return self._get("interface")
@@ -703,8 +710,8 @@ class PowerDraw(Table):
     @property
     def latch(self) -> str | None:
         """While commands and addresses are latched: a few bytes into a latch, not the whole page register (NANDFlashSim, section
-        9.1). Left out: as `interface`; if that is left out too, the power of one byte of the interface in each cycle. Takes a
-        power with a unit, such as "66mW" (uW, mW, W).
+        9.1). Default: as `interface`. If `interface` is left out, too: the power of one byte of the interface in each cycle.
+        Takes a power with a unit, such as "66mW" (uW, mW, W).
         """
         return self._get("latch")
 
@@ -714,8 +721,8 @@ class PowerDraw(Table):
 
     @property
     def per_plane(self) -> bool:
-        """Whether each active plane draws the given power in read, program and erase. Left out: the die draws it with any number of
-        active planes, as data sheets give one current.
+        """Whether each active plane draws the given power in read, program and erase. Default: the die draws it with any number of
+        active planes, because data sheets give one current.
         """
         return self._get("per_plane")
 
@@ -749,7 +756,9 @@ class DieGeometry(Table):
 
     @property
     def bits_per_cell(self) -> int:
-        """Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. Also the pages of a word line. A whole number from 0."""
+        """Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. This is also the number of pages of a word line. A whole number from
+        0.
+        """
         return self._get("bits_per_cell")
 
     @bits_per_cell.setter
@@ -836,7 +845,7 @@ class DieGeometry(Table):
 
     @property
     def registers(self) -> int:
-        """Page registers of a plane: 1: no cache operations; 2: a cache register in front of the data register. A one-shot part
+        """Page registers of a plane. 1: no cache operations. 2: a cache register in front of the data register. A one-shot part
         always has as many data registers as bits per cell behind its cache register. A whole number from 0. Default: 2.
         """
         return self._get("registers")
@@ -859,8 +868,8 @@ class DieGeometry(Table):
 
 class Surge(Table):
     """A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section
-    4.1.4: a sudden change of operating conditions). No source gives the effect of a temperature, so it is
-    specified in loops.
+    4.1.4: a sudden change of operating conditions). The effect is specified in loops, as no source gives the
+    effect of a temperature.
     """
 
     __slots__ = ()
@@ -924,7 +933,7 @@ class AgeShare(Table):
 
 
 class AgedCells(Table):
-    """The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no
+    """The cell model of its arrays, and the age of the cells. Default: arrays take the times above, and no
     read needs a retry.
     """
 
@@ -950,8 +959,8 @@ class AgedCells(Table):
 
     @property
     def hours(self) -> float:
-        """Retention time of all data when they are read, in hours; with `retention_passes`, the retention time of the data from
-        before the run when it begins. A number. Default: 0.0.
+        """Retention time of all data when they are read, in hours. With `retention_passes`: the retention time that the data from
+        before the run have when the run begins. A number. Default: 0.0.
         """
         return self._get("hours")
 
@@ -961,7 +970,8 @@ class AgedCells(Table):
 
     @property
     def mixture(self) -> Tables[AgeShare]:
-        """Shares of blocks of another age; all others have the age in `cycles` and `hours`. The age of a block is drawn at random.
+        """Shares of blocks of other ages. All other blocks have the age in `cycles` and `hours`. The age of a block is drawn at
+        random.
         """
         return Tables(self._device, self._at("mixture"), AgeShare)
 
@@ -971,8 +981,8 @@ class AgedCells(Table):
 
     @property
     def retention_passes(self) -> bool:
-        """Whether retention time passes with simulated time; data written in the run age from their program on. Left out: it does
-        not.
+        """Whether retention time passes with simulated time; data written in the run age from their program on. Default: it does not
+        pass.
         """
         return self._get("retention_passes")
 
@@ -1002,8 +1012,8 @@ class AgedCells(Table):
 
 
 class Bus(Table):
-    """The interface to the channel in a part file: interface and mode determine all times; a key
-    overrides one of them.
+    """The interface to the channel in a part file. Interface and mode determine all times; a key
+    overrides one time.
     """
 
     __slots__ = ()
@@ -1019,7 +1029,7 @@ class Bus(Table):
 
     @property
     def mode(self) -> int | None:
-        """Timing mode. Left out: the slowest one that reaches `rate`. A whole number from 0 to 255."""
+        """Timing mode. Default: the slowest one that reaches `rate`. A whole number from 0 to 255."""
         return self._get("mode")
 
     @mode.setter
@@ -1028,8 +1038,8 @@ class Bus(Table):
 
     @property
     def rate(self) -> str | None:
-        """Transfers a second in both directions, instead of the mode's. Takes a data rate with a unit, such as "400MT/s" (MT/s,
-        GT/s).
+        """Transfers per second in both directions. Default: the rate of the mode. Takes a data rate with a unit, such as "400MT/s"
+        (MT/s, GT/s).
         """
         return self._get("rate")
 
@@ -1107,8 +1117,8 @@ class Bus(Table):
 
     @property
     def t_rc(self) -> str | None:
-        """One cycle of data out (tRC, SDR only), instead of the mode's. Takes a time with a unit, such as "700us" (ps, ns, us, ms,
-        s, min, h, d).
+        """Length of one cycle of data out (tRC, SDR only). Default: the value of the mode. Takes a time with a unit, such as "700us"
+        (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("t_rc")
 
@@ -1232,7 +1242,7 @@ class Bus(Table):
 
     @property
     def width(self) -> int | None:
-        """Data lines, 8 or 16; left out: 8. A whole number from 0 to 255."""
+        """Data lines, 8 or 16. Default: 8. A whole number from 0 to 255."""
         return self._get("width")
 
     @width.setter
@@ -1256,7 +1266,7 @@ class Part(Table):
 
     @property
     def bus(self) -> Bus:
-        """The interface to the channel: interface and mode determine every time; a key overrides one of them."""
+        """The interface to the channel. Interface and mode determine all times; a key overrides one time."""
         return Bus(self._device, self._at("bus"))
 
     @bus.setter
@@ -1265,7 +1275,7 @@ class Part(Table):
 
     @property
     def cells(self) -> AgedCells:
-        """The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no read needs a retry.
+        """The cell model of its arrays, and the age of the cells. Default: arrays take the times above, and no read needs a retry.
         """
         return AgedCells(self._device, self._at("cells"))
 
@@ -1302,7 +1312,7 @@ class Part(Table):
 
     @property
     def nominal(self) -> str | None:
-        """Nominal data capacity of a die. The geometry may hold a little more, for spare blocks; only the check of the embedded
+        """Nominal data capacity of a die. The geometry may hold a little more, for spare blocks. Only the check of the embedded
         parts uses this key. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("nominal")
@@ -1322,7 +1332,7 @@ class Part(Table):
 
     @property
     def programs_per_page(self) -> int | None:
-        """Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as in most data sheets. A whole number from 0.
+        """Programs of a page between two erases (NOP). Default: 4 for SLC, else 1, as in most data sheets. A whole number from 0.
         """
         return self._get("programs_per_page")
 
@@ -1359,13 +1369,13 @@ class Part(Table):
 
 
 class Namespace(Table):
-    """A part of the logical capacity with addresses of its own."""
+    """A namespace: a part of the logical capacity with its own addresses."""
 
     __slots__ = ()
 
     @property
     def fraction(self) -> float | None:
-        """Fraction of the logical capacity, rounded down to 1 MiB. Either this or `size`. A number."""
+        """Fraction of the logical capacity, rounded down to 1 MiB. Use either this key or `size`. A number."""
         return self._get("fraction")
 
     @fraction.setter
@@ -1374,8 +1384,8 @@ class Namespace(Table):
 
     @property
     def size(self) -> str | None:
-        """Size, a multiple of 1 MiB. Either this or `fraction`. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB,
-        kB, MB, GB, TB).
+        """Size, a multiple of 1 MiB. Use either this key or `fraction`. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
+        TiB, kB, MB, GB, TB).
         """
         return self._get("size")
 
@@ -1525,7 +1535,7 @@ class Ssd(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.
+        """The designs that take the decisions of the device, and of pools that name none. Default: the policies take all decisions.
         """
         return self._get("designs")
 
@@ -1535,7 +1545,7 @@ class Ssd(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
+        """Injected failures: a table `[[faults]]` for each rule. A command fails if any rule makes it fail."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -1571,8 +1581,8 @@ class Ssd(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with an empty list, one
-        has all of it. The rest is spare.
+        """Namespaces, in order of their numbers: parts of the logical capacity, each with its own addresses. Without this table one
+        namespace has the whole capacity. Capacity without a namespace is spare.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -1591,8 +1601,8 @@ class Ssd(Table):
 
     @property
     def pools(self) -> Tables[Pool]:
-        """Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of its own. Requires a
-        router that distinguishes pools. An empty list is the same as none.
+        """Further pools of dies with other parts. Each pool has its own blocks, over-provisioning and garbage collection. Requires a
+        router that distinguishes pools.
         """
         return Tables(self._device, self._at("pools"), Pool)
 
@@ -1644,8 +1654,8 @@ class Layout(Table):
 
     @property
     def planes_per_row(self) -> int | None:
-        """Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1. Left out: all planes
-        of the part. A whole number from 0.
+        """Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1. Default: all planes of
+        the part. A whole number from 0.
         """
         return self._get("planes_per_row")
 
@@ -1655,7 +1665,8 @@ class Layout(Table):
 
     @property
     def short_channels(self) -> int:
-        """Number of channels with one package less than the others; these are the last ones. A whole number from 0."""
+        """Number of channels that have one package fewer than the other channels. They are the last channels. A whole number from 0.
+        """
         return self._get("short_channels")
 
     @short_channels.setter
@@ -1688,7 +1699,8 @@ class Collector(Table):
 
     @property
     def requests(self) -> int:
-        """GC reads in flight, and completed reads whose pages wait for space in the ring. A whole number from 0. Default: 128."""
+        """GC reads in flight, plus completed GC reads whose pages wait for space in the ring. A whole number from 0. Default: 128.
+        """
         return self._get("requests")
 
     @requests.setter
@@ -1703,7 +1715,7 @@ class WearKind(Table):
 
     @property
     def k(self) -> int:
-        """A set has two to the power of this many blocks of a plane group. A whole number from 0."""
+        """A set consists of 2^k blocks of a plane group. A whole number from 0."""
         return self._get("k")
 
     @k.setter
@@ -1721,7 +1733,8 @@ class WearKind(Table):
 
     @property
     def threshold(self) -> int:
-        """Sets are collected once there are this many erases for each set that had one. A whole number from 0."""
+        """Sets are collected when the erases of the interval reach this many for each set that had an erase. A whole number from 0.
+        """
         return self._get("threshold")
 
     @threshold.setter
@@ -1736,8 +1749,8 @@ class Wear(Table):
 
     @property
     def allocation(self) -> Literal["least-worn", "by-stream"]:
-        """Dynamic wear levelling: which free block of a plane group is opened. One of `least-worn`, `by-stream`. Default:
-        "least-worn".
+        """Dynamic wear levelling: selects the free block of a plane group that is opened next. One of `least-worn`, `by-stream`.
+        Default: "least-worn".
         """
         return self._get("allocation")
 
@@ -1747,7 +1760,7 @@ class Wear(Table):
 
     @property
     def levelling(self) -> WearKind:
-        """Static wear levelling: which blocks are collected because their data are cold. One of `none`, `bet`."""
+        """Static wear levelling: selects blocks that are collected because their data are cold. One of `none`, `bet`."""
         return WearKind(self._device, self._at("levelling"))
 
     @levelling.setter
@@ -1756,7 +1769,7 @@ class Wear(Table):
 
 
 class TwoBit(Table):
-    """Blocks in MLC mode, with two bits a cell, for streams of a design in this mode."""
+    """Blocks in MLC mode (two bits a cell), for streams that a design opens in this mode."""
 
     __slots__ = ()
 
@@ -1771,10 +1784,11 @@ class TwoBit(Table):
 
     @property
     def spare(self) -> float | None:
-        """Number of blocks of a plane group that may be in the mode beyond those, as a multiple of its other spare blocks. Each
-        gives up only a part of its capacity, so the multiple may exceed 1. None is opened in the mode while the plane group has
-        fewer free blocks than the GC start watermark. If absent, host streams open as many as they want, whatever is free, and GC
-        streams do while more blocks than that are free. A number.
+        """Limit of further blocks in the mode, beyond `blocks`, in each plane group. It is a multiple of the other spare blocks: the
+        spare blocks of the plane group that are neither active nor counted in `blocks`. A block in the mode gives up only a part
+        of its capacity, so the multiple may exceed 1. Further blocks are opened only while the plane group has more free blocks
+        than the GC start watermark. If absent, there is no limit. Host streams then always open blocks in the mode. GC streams
+        open them while the plane group has more free blocks than the watermark. A number.
         """
         return self._get("spare")
 
@@ -1799,13 +1813,13 @@ class TunerKind(Table):
 
 
 class SlcCache(Table):
-    """Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place."""
+    """SLC-mode blocks for host writes. Requires the router `slc-cache`, or a design that replaces it."""
 
     __slots__ = ()
 
     @property
     def blocks(self) -> int:
-        """Blocks of each plane group reserved for the cache: its static part. A whole number from 0. Default: 2."""
+        """Blocks of each plane group reserved for the cache (the static part of the cache). A whole number from 0. Default: 2."""
         return self._get("blocks")
 
     @blocks.setter
@@ -1814,8 +1828,9 @@ class SlcCache(Table):
 
     @property
     def fold_above(self) -> int | None:
-        """Number of cached blocks of a plane group above which the oldest are folded while the host is active. If absent, blocks are
-        folded only when the plane group needs free blocks or the host is idle (`ftl.gc.background`). A whole number from 0.
+        """Number of blocks in the cache of a plane group above which the oldest ones are folded even while the host is active. If
+        absent, blocks are folded only if the plane group needs free blocks, or while the host is idle (`ftl.gc.background`). A
+        whole number from 0.
         """
         return self._get("fold_above")
 
@@ -1825,9 +1840,9 @@ class SlcCache(Table):
 
     @property
     def spare(self) -> float:
-        """Fraction of the other spare blocks of a plane group that the cache may also use: its dynamic part, which shrinks as the
-        device fills. It uses none while the plane group has fewer free blocks than the GC start watermark. A number. Default:
-        0.0.
+        """Dynamic part of the cache: the fraction of the other spare blocks of a plane group that the cache may use too. The other
+        spare blocks are neither active nor counted in `blocks`, and their number shrinks as the device fills. The cache opens
+        them only while the plane group has more free blocks than the GC start watermark. A number. Default: 0.0.
         """
         return self._get("spare")
 
@@ -1837,15 +1852,15 @@ class SlcCache(Table):
 
 
 class Scheduling(Table):
-    """Order of the commands queued for a die, and which ones may be suspended."""
+    """Order of the commands queued for a die, and which of them may be suspended."""
 
     __slots__ = ()
 
     @property
     def age_limit(self) -> str:
-        """Age at which a command goes before all reads and is not suspended any more; `0` for none. It also limits how long
-        `gc_priority` delays commands, which is 100 ms with `0`. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
-        min, h, d). Default: "0s".
+        """Age at which a command goes before all reads and can no longer be suspended; `0` for no limit. This age also limits how
+        long `gc_priority` delays a command. With `0`, the delay is limited to 100 ms. Takes a time with a unit, such as "700us"
+        (ps, ns, us, ms, s, min, h, d). Default: "0s".
         """
         return self._get("age_limit")
 
@@ -1855,7 +1870,7 @@ class Scheduling(Table):
 
     @property
     def gc_priority(self) -> Literal["low", "equal", "high"]:
-        """Priority of GC commands over host programs. One of `low`, `equal`, `high`. Default: "equal"."""
+        """Priority of GC commands relative to host programs. One of `low`, `equal`, `high`. Default: "equal"."""
         return self._get("gc_priority")
 
     @gc_priority.setter
@@ -1873,8 +1888,9 @@ class Scheduling(Table):
 
     @property
     def read_priority(self) -> bool:
-        """Whether host reads go before programs, erases and GC reads; otherwise first come, first served. Read-modify-write reads go
-        with host reads while a host command waits for them, and with programs otherwise. Default: true.
+        """Whether host reads go before programs, erases and GC reads. If false, host reads and programs are served in order of
+        arrival. A read-modify-write read has the priority of a host read while a host command waits for it, and the priority of a
+        program otherwise. Default: true.
         """
         return self._get("read_priority")
 
@@ -1893,7 +1909,7 @@ class Scheduling(Table):
 
     @property
     def suspend_erases(self) -> bool:
-        """Whether an erase is suspended for a host read. Default: false."""
+        """Whether a host read suspends an erase in progress. Default: false."""
         return self._get("suspend_erases")
 
     @suspend_erases.setter
@@ -1902,7 +1918,8 @@ class Scheduling(Table):
 
     @property
     def suspend_programs(self) -> bool:
-        """Whether a program is suspended for a host read. A die with a suspended program takes only reads. Default: false."""
+        """Whether a host read suspends a program in progress. A die with a suspended program serves only reads. Default: false.
+        """
         return self._get("suspend_programs")
 
     @suspend_programs.setter
@@ -1917,7 +1934,9 @@ class RouterKind(Table):
 
     @property
     def least(self) -> str:
-        """Smallest large size, in bytes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
+        """Smallest size of a large write, in bytes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB,
+        TB).
+        """
         return self._get("least")
 
     @least.setter
@@ -1944,9 +1963,10 @@ class RouterKind(Table):
 
     @property
     def window(self) -> float | None:
-        """`hot-cold`: Most pages written in between, as a fraction of the logical pages. A number. Default: 0.5.
-        `slc-cache`: Only pages that are overwritten soon go there: most pages written in between, as a fraction of the logical
-        pages. If absent, all pages go there. A number.
+        """`hot-cold`: Maximum number of pages written between two writes of a hot page, as a fraction of the logical pages. A
+        number. Default: 0.5.
+        `slc-cache`: Maximum number of pages written between two writes of a hot page, as a fraction of the logical pages. Only
+        hot pages go to the cache. If absent, all pages go to the cache. A number.
         """
         return self._get("window")
 
@@ -1962,9 +1982,9 @@ class Recovery(Table):
 
     @property
     def checkpoint(self) -> str | None:
-        """Amount of host writes between checkpoints of the L2P map; checkpoints shorten recovery. If absent, none are made. They
-        need `discards = "kept"`. With a map in flash a checkpoint writes the changed translation pages and their directory. Takes
-        a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Amount of host writes between two checkpoints of the L2P map. Checkpoints make recovery faster. If absent, no checkpoints
+        are made. Checkpoints need `discards = "kept"`. With a map in flash, a checkpoint writes the changed translation pages and
+        their directory. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("checkpoint")
 
@@ -1974,7 +1994,7 @@ class Recovery(Table):
 
     @property
     def discards(self) -> Literal["forgotten", "kept"]:
-        """Fate of flushed discards, and of pages of zeroes. One of `forgotten`, `kept`. Default: "forgotten"."""
+        """Fate of flushed discards, and of pages of zeroes, at a power cut. One of `forgotten`, `kept`. Default: "forgotten"."""
         return self._get("discards")
 
     @discards.setter
@@ -1983,8 +2003,9 @@ class Recovery(Table):
 
     @property
     def lower_pages(self) -> Literal["exposed", "backed-up"]:
-        """Protection of pages whose cells are programmed again: on parts of more than one bit a cell without one-shot programming,
-        and in blocks in MLC mode whose stream reprograms word lines. One of `exposed`, `backed-up`. Default: "exposed".
+        """Protection of pages whose cells are programmed again. These are pages of parts with several bits a cell and without
+        one-shot programming, and of MLC-mode blocks whose stream reprograms word lines. One of `exposed`, `backed-up`. Default:
+        "exposed".
         """
         return self._get("lower_pages")
 
@@ -2009,7 +2030,8 @@ class ReadRetry(Table):
 
     @property
     def decoder(self) -> Literal["none", "channel", "die"]:
-        """The ECC decoders, which take the times of the part's cells. One of `none`, `channel`, `die`. Default: "none"."""
+        """The ECC decoders. Decoding takes the time that the part's cells require. One of `none`, `channel`, `die`. Default: "none".
+        """
         return self._get("decoder")
 
     @decoder.setter
@@ -2018,7 +2040,9 @@ class ReadRetry(Table):
 
     @property
     def levels(self) -> int:
-        """Most retries of a page: the sets of read levels beside the nominal one. A whole number from 0 to 255. Default: 7."""
+        """Most retries of a page: the number of sets of read reference voltages besides the nominal set. A whole number from 0 to
+        255. Default: 7.
+        """
         return self._get("levels")
 
     @levels.setter
@@ -2027,8 +2051,9 @@ class ReadRetry(Table):
 
     @property
     def time(self) -> str:
-        """Time to set the read levels before each retry. Where rules or cells determine the levels of a page: before each sense at
-        levels that are not nominal. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
+        """Time to set the read levels before each retry. If fault rules or cells determine the levels of a page, the time is spent
+        before each sense at levels other than the nominal ones. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d). Default: "1us".
         """
         return self._get("time")
 
@@ -2038,14 +2063,14 @@ class ReadRetry(Table):
 
 
 class PlacementKind(Table):
-    """Built-in placements."""
+    """Built-in placement policies."""
 
     __slots__ = ()
 
     @property
     def order(self) -> str:
-        """Order in which the coordinates change from one logical page to the next: the letters of channel, way (package), die and
-        plane. Default: "CWDP".
+        """Order in which the coordinates change from one logical page to the next: the letters C (channel), W (way, or package), D
+        (die) and P (plane). Default: "CWDP".
         """
         return self._get("order")
 
@@ -2064,17 +2089,18 @@ class PlacementKind(Table):
 
 
 class BlockMap(Table):
-    """Block-level mapping: each page has a fixed offset in the block of its logical block, or in a
-    replacement block. Needs one program unit as mapping unit, and static allocation. If absent, pages may
-    be anywhere.
+    """Block-level mapping: a page has a fixed offset in the data block of its logical block, or in the
+    replacement block. The mapping unit must be a program unit, and the placement static. If absent, pages
+    have no fixed offsets.
     """
 
     __slots__ = ()
 
     @property
     def replacements(self) -> int:
-        """Replacement blocks of a plane group, each for one logical block. If one more is needed, the least recently written one is
-        merged with its data block. There are fewer while few blocks are free. A whole number from 0. Default: 4.
+        """Most replacement blocks of a plane group, each for one logical block. If one more is needed, the least recently written
+        replacement block is merged with its data block. There are fewer replacement blocks if few blocks are free. A whole number
+        from 0. Default: 4.
         """
         return self._get("replacements")
 
@@ -2090,8 +2116,8 @@ class Mapping(Table):
 
     @property
     def block(self) -> BlockMap:
-        """Block-level mapping: each page has a fixed offset in the block of its logical block, or in a replacement block. Needs one
-        program unit as mapping unit, and static allocation. If absent, pages may be anywhere.
+        """Block-level mapping: a page has a fixed offset in the data block of its logical block, or in the replacement block. The
+        mapping unit must be a program unit, and the placement static. If absent, pages have no fixed offsets.
         """
         return BlockMap(self._device, self._at("block"))
 
@@ -2101,10 +2127,11 @@ class Mapping(Table):
 
     @property
     def cache(self) -> str | None:
-        """DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. A cached entry takes 4 B more than in flash, for
-        its logical page number. The map itself is in translation pages in flash, as large as a mapping unit and taken from the
-        over-provisioning; with several pools they are in the last one. If absent, the whole map is in DRAM, as the map of
-        `whole_units` always is. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """DRAM for a cached map (DFTL). A size, such as `2MiB`, turns the cached map on. A cached entry takes 4 B more than an entry
+        in flash, for its logical page number. The map itself is in flash, in translation pages. A translation page is as large as
+        a mapping unit and is taken from the over-provisioning. With several pools, translation pages are in the last pool. If
+        absent, the whole map is in DRAM. The map of `whole_units` is always in DRAM. Takes a size with a unit, such as "16KiB"
+        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("cache")
 
@@ -2114,8 +2141,8 @@ class Mapping(Table):
 
     @property
     def entry(self) -> str:
-        """Size of an entry of a translation page: the location of one logical page. Takes a size with a unit, such as "16KiB" (B,
-        KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "4B".
+        """Size of an entry of a translation page, which has the location of one logical page. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "4B".
         """
         return self._get("entry")
 
@@ -2125,7 +2152,7 @@ class Mapping(Table):
 
     @property
     def protected(self) -> float:
-        """Fraction of the cache reserved for entries used again since they were loaded (segmented LRU); 0 for LRU. A number.
+        """Fraction of the cache that is reserved for entries used again after they were loaded (segmented LRU); 0 for LRU. A number.
         Default: 0.0.
         """
         return self._get("protected")
@@ -2136,8 +2163,9 @@ class Mapping(Table):
 
     @property
     def sub_request(self) -> str | None:
-        """Size, in consecutive bytes, of the units that are destaged together in a device with several pools. Default: the size of a
-        program of the first pool. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Bytes of a sub-request: the unit of consecutive pages that are destaged together in a device with several pools. The
+        default is the size of a program in the first pool. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB,
+        MB, GB, TB).
         """
         return self._get("sub_request")
 
@@ -2147,9 +2175,9 @@ class Mapping(Table):
 
     @property
     def unit(self) -> str | None:
-        """Mapping unit: a page divided by a power of two, down to a sector, or a number of pages that divides the program unit. A
-        smaller write needs a read-modify-write. Default: a page. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
-        TiB, kB, MB, GB, TB).
+        """Mapping unit: either a flash page divided by a power of two, down to a sector, or a number of pages that divides the
+        program unit. A smaller write needs a read-modify-write. The default is a flash page. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("unit")
 
@@ -2159,8 +2187,8 @@ class Mapping(Table):
 
     @property
     def whole_units(self) -> bool:
-        """Whether the first of several pools uses coarse-grained mapping, by program units: a partial write of a unit is completed
-        by reads of the rest, from wherever it is. Needs `pools`. Default: false.
+        """Whether the first of several pools uses coarse-grained mapping, with the program unit as the mapping unit. If a unit is
+        written in part, the rest is read first, from any pool. Requires `pools`. Default: false.
         """
         return self._get("whole_units")
 
@@ -2176,7 +2204,7 @@ class VictimKind(Table):
 
     @property
     def choices(self) -> int:
-        """Number of draws; the same block may be drawn twice. A whole number from 0."""
+        """Number of draws. The same block may be drawn twice. A whole number from 0."""
         return self._get("choices")
 
     @choices.setter
@@ -2218,7 +2246,7 @@ class RelocatorKind(Table):
 
     @property
     def streams(self) -> int:
-        """Number of streams; pages relocated more often stay in the last one. A whole number from 1 to 16."""
+        """Number of streams. The last one keeps pages that were relocated more often. A whole number from 1 to 16."""
         return self._get("streams")
 
     @streams.setter
@@ -2233,8 +2261,10 @@ class BackgroundKind(Table):
 
     @property
     def idle(self) -> str:
-        """Idle time: no host command outstanding for this long. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min,
-        h, d).
+        """`idle-gc`: Idle time before GC starts: no host command is outstanding for this long. Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d).
+        `idle-fold`: Idle time before folding starts: no host command is outstanding for this long. Takes a time with a unit, such
+        as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("idle")
 
@@ -2253,7 +2283,7 @@ class BackgroundKind(Table):
 
     @property
     def until_cached(self) -> int:
-        """Blocks of a plane group that stay in the cache. A whole number from 0. Default: 0."""
+        """Blocks of each plane group that stay in the cache. A whole number from 0. Default: 0."""
         return self._get("until_cached")
 
     @until_cached.setter
@@ -2262,7 +2292,7 @@ class BackgroundKind(Table):
 
     @property
     def until_free(self) -> int:
-        """Plane groups with fewer free blocks than this are collected. A whole number from 0. Default: 0."""
+        """A plane group is collected until it has this many free blocks. A whole number from 0. Default: 0."""
         return self._get("until_free")
 
     @until_free.setter
@@ -2271,8 +2301,8 @@ class BackgroundKind(Table):
 
     @property
     def until_spare(self) -> float:
-        """Plane groups are collected until this fraction of their spare blocks is free; the host's discards add spare blocks. A
-        number. Default: 0.0.
+        """A plane group is collected until this fraction of its spare blocks is free. Discards by the host increase the spare
+        blocks. A number. Default: 0.0.
         """
         return self._get("until_spare")
 
@@ -2282,13 +2312,13 @@ class BackgroundKind(Table):
 
 
 class Gc(Table):
-    """Garbage collection, in each row of planes."""
+    """Garbage collection of each plane group."""
 
     __slots__ = ()
 
     @property
     def background(self) -> BackgroundKind:
-        """Background GC, while the host is idle. One of `none`, `idle-gc`, `idle-fold`."""
+        """Background GC, which runs while the host is idle. One of `none`, `idle-gc`, `idle-fold`."""
         return BackgroundKind(self._device, self._at("background"))
 
     @background.setter
@@ -2297,8 +2327,8 @@ class Gc(Table):
 
     @property
     def copyback(self) -> bool:
-        """Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the bus. Wants a
-        part that programs a page of each plane at a time. Default: false.
+        """Whether GC relocates a program unit inside the chip (copyback), without using the bus, if all its pages are valid.
+        Requires a part that programs one page of each plane at a time. Default: false.
         """
         return self._get("copyback")
 
@@ -2308,7 +2338,9 @@ class Gc(Table):
 
     @property
     def free_space(self) -> Literal["blocks", "programs"]:
-        """The unit of the two watermarks above: free blocks, or `programs`, as SSDSim counts. One of `blocks`, `programs`."""
+        """How free space is counted for the two watermarks above: in free blocks, or in `programs` as in SSDSim. One of `blocks`,
+        `programs`.
+        """
         return self._get("free_space")
 
     @free_space.setter
@@ -2317,10 +2349,11 @@ class Gc(Table):
 
     @property
     def paced(self) -> bool:
-        """Whether GC keeps pace with host writes: it runs whenever fewer pages than one block beyond `start_below_free_blocks` can
-        be programmed in the plane group without an erase, counting open blocks and the processed part of victims, and until they
-        can; the host waits for a plane group that is more than a program unit behind. Otherwise GC starts when the host opens a
-        block and runs as fast as the die can until `stop_at_free_blocks` are free. Default: false.
+        """Whether GC keeps pace with host writes (paced GC). Its goal for a plane group is a number of pages that can be programmed
+        before the next erase. The goal is the pages of one block more than `start_below_free_blocks`. Pages of open blocks count,
+        and pages of the part of victims that GC has processed. GC runs until the goal is reached. The host waits for a plane
+        group that is more than a program unit behind the goal. If false, GC starts when the host opens a block, and runs as fast
+        as the die can until `stop_at_free_blocks` are free. Default: false.
         """
         return self._get("paced")
 
@@ -2330,7 +2363,7 @@ class Gc(Table):
 
     @property
     def preemptible(self) -> bool:
-        """Whether GC yields to host commands queued for the die between its own commands, as long as the plane group has free blocks
+        """Whether GC yields to queued host commands between its own commands. It does so only while the plane group has free blocks
         beyond those reserved for GC. Default: false.
         """
         return self._get("preemptible")
@@ -2341,7 +2374,7 @@ class Gc(Table):
 
     @property
     def relocator(self) -> RelocatorKind:
-        """Where the valid pages of a victim are relocated. One of `single`, `generations`, `valid-share`."""
+        """Selects where the valid pages of a victim are relocated. One of `single`, `generations`, `valid-share`."""
         return RelocatorKind(self._device, self._at("relocator"))
 
     @relocator.setter
@@ -2350,8 +2383,8 @@ class Gc(Table):
 
     @property
     def scope(self) -> Literal["row", "super-block"]:
-        """Unit of GC: `row` for a block of a plane group, `super-block` for a block of each plane group of the device. One of `row`,
-        `super-block`. Default: "row".
+        """Unit of GC: `row` for a block of one plane group, or `super-block` for one block of each plane group of the device. One of
+        `row`, `super-block`. Default: "row".
         """
         return self._get("scope")
 
@@ -2361,8 +2394,8 @@ class Gc(Table):
 
     @property
     def start_below_free_blocks(self) -> int:
-        """GC starts when a plane group has fewer free blocks than this. By default at least one more than the blocks reserved for
-        GC, which grow with the streams and with a map in flash. A whole number from 0. Default: 3.
+        """GC starts when a plane group has fewer free blocks than this. The default is at least one more than the blocks reserved
+        for GC. The number of reserved blocks grows with the streams and with a map in flash. A whole number from 0. Default: 3.
         """
         return self._get("start_below_free_blocks")
 
@@ -2372,8 +2405,8 @@ class Gc(Table):
 
     @property
     def steps_per_write(self) -> int | None:
-        """GC commands of a plane group for each program unit that the host writes there, as long as the plane group has free blocks
-        beyond those reserved for GC. If absent, GC runs as fast as the die can. A whole number from 1.
+        """GC commands of a plane group for each program unit that the host writes there. The limit applies only while the plane
+        group has free blocks beyond those reserved for GC. If absent, there is no limit. A whole number from 1.
         """
         return self._get("steps_per_write")
 
@@ -2383,7 +2416,7 @@ class Gc(Table):
 
     @property
     def stop_at_free_blocks(self) -> int:
-        """GC continues until this many blocks are free. By default at least `start_below_free_blocks`. A whole number from 0.
+        """GC stops when this many blocks are free. The default is at least `start_below_free_blocks`. A whole number from 0.
         Default: 3.
         """
         return self._get("stop_at_free_blocks")
@@ -2394,8 +2427,8 @@ class Gc(Table):
 
     @property
     def victim(self) -> VictimKind:
-        """Victim policy: which block is collected. One of `greedy`, `d-choices`, `random`, `fifo`, `windowed-greedy`,
-        `cost-benefit`.
+        """Victim policy: selects the block that is collected next. One of `greedy`, `d-choices`, `random`, `fifo`,
+        `windowed-greedy`, `cost-benefit`.
         """
         return VictimKind(self._device, self._at("victim"))
 
@@ -2453,7 +2486,7 @@ class FailureKind(Table):
 
     @property
     def reads(self) -> int:
-        """Lost pages after which a block is retired; 0 for never. A whole number from 0. Default: 0."""
+        """Unreadable pages after which a block is retired; 0 for never. A whole number from 0. Default: 0."""
         return self._get("reads")
 
     @reads.setter
@@ -2468,7 +2501,9 @@ class BalancerKind(Table):
 
     @property
     def least(self) -> int:
-        """Program units that must wait for a plane group before another one steals from it. A whole number from 0. Default: 1."""
+        """Minimum number of program units that wait for a plane group before another one steals from it. A whole number from 0.
+        Default: 1.
+        """
         return self._get("least")
 
     @least.setter
@@ -2486,7 +2521,7 @@ class BalancerKind(Table):
 
     @property
     def reach(self) -> Literal["die", "channel", "device"]:
-        """Plane groups that it may steal from. One of `die`, `channel`, `device`. Default: "device"."""
+        """Plane groups from which it may steal. One of `die`, `channel`, `device`. Default: "device"."""
         return self._get("reach")
 
     @reach.setter
@@ -2501,8 +2536,8 @@ class Ftl(Table):
 
     @property
     def balancer(self) -> BalancerKind:
-        """Work stealing of idle plane groups from others. Requires a placement with static allocation. One of `none`, `stealing`,
-        `valid-share`.
+        """Work stealing: idle plane groups take program units of other groups. Requires static allocation. One of `none`,
+        `stealing`, `valid-share`.
         """
         return BalancerKind(self._device, self._at("balancer"))
 
@@ -2512,7 +2547,9 @@ class Ftl(Table):
 
     @property
     def factory_bad_blocks(self) -> float:
-        """Factory bad blocks, as a fraction, drawn from the seed. A number from 0 to below 0.5. Default: 0.0."""
+        """Fraction of blocks that are bad from the factory. The seed determines which ones. A number from 0 to below 0.5. Default:
+        0.0.
+        """
         return self._get("factory_bad_blocks")
 
     @factory_bad_blocks.setter
@@ -2521,7 +2558,7 @@ class Ftl(Table):
 
     @property
     def failure(self) -> FailureKind:
-        """Treatment of a block after an operation failed in it. One of `retire`, `tolerate`."""
+        """Treatment of a block in which an operation failed. One of `retire`, `tolerate`."""
         return FailureKind(self._device, self._at("failure"))
 
     @failure.setter
@@ -2530,7 +2567,7 @@ class Ftl(Table):
 
     @property
     def frontier(self) -> FrontierKind:
-        """The word line of an open block that is programmed next. One of `in-order`, `vertical`, `mixed`."""
+        """Selects the word line of an open block that is programmed next. One of `in-order`, `vertical`, `mixed`."""
         return FrontierKind(self._device, self._at("frontier"))
 
     @frontier.setter
@@ -2548,7 +2585,7 @@ class Ftl(Table):
 
     @property
     def mapping(self) -> Mapping:
-        """The L2P map: its unit, and where it is kept."""
+        """The L2P map: its unit, and where it is stored."""
         return Mapping(self._device, self._at("mapping"))
 
     @mapping.setter
@@ -2568,7 +2605,7 @@ class Ftl(Table):
 
     @property
     def placement(self) -> PlacementKind:
-        """The channel, package, die and plane group of a write. One of `dynamic`, `fixed`."""
+        """Selects the channel, package, die and plane group of a write. One of `dynamic`, `fixed`."""
         return PlacementKind(self._device, self._at("placement"))
 
     @placement.setter
@@ -2595,8 +2632,8 @@ class Ftl(Table):
 
     @property
     def reserved_blocks(self) -> int:
-        """Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane group as in a large one:
-        with these, a scaled device has the write amplification of the full one. A whole number from 0. Default: 0.
+        """Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane group as in a large one.
+        With reserved blocks, a scaled-down device has the same write amplification. A whole number from 0. Default: 0.
         """
         return self._get("reserved_blocks")
 
@@ -2606,7 +2643,7 @@ class Ftl(Table):
 
     @property
     def router(self) -> RouterKind:
-        """The host write stream of a page. One of `single`, `host`, `hot-cold`, `by-size`, `slc-cache`."""
+        """Selects the stream of a host page. One of `single`, `host`, `hot-cold`, `by-size`, `slc-cache`."""
         return RouterKind(self._device, self._at("router"))
 
     @router.setter
@@ -2624,7 +2661,7 @@ class Ftl(Table):
 
     @property
     def slc_cache(self) -> SlcCache:
-        """Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place."""
+        """SLC-mode blocks for host writes. Requires the router `slc-cache`, or a design that replaces it."""
         return SlcCache(self._device, self._at("slc_cache"))
 
     @slc_cache.setter
@@ -2633,7 +2670,7 @@ class Ftl(Table):
 
     @property
     def tuner(self) -> TunerKind:
-        """Read reference voltages of reads; queried only where `faults` make pages need a set of read levels. One of `nominal`,
+        """Selects the read reference voltages of a read. Used only if `faults` have rules with read levels. One of `nominal`,
         `last-good`.
         """
         return TunerKind(self._device, self._at("tuner"))
@@ -2644,7 +2681,7 @@ class Ftl(Table):
 
     @property
     def two_bit(self) -> TwoBit:
-        """Blocks in MLC mode, with two bits a cell, for streams of a design in this mode."""
+        """Blocks in MLC mode (two bits a cell), for streams that a design opens in this mode."""
         return TwoBit(self._device, self._at("two_bit"))
 
     @two_bit.setter
@@ -2677,8 +2714,8 @@ class Sata(Table):
 
     @property
     def handshake(self) -> str:
-        """Link time of a frame beyond its bytes: handshake before it and acknowledgement after it. Takes a time with a unit, such as
-        "700us" (ps, ns, us, ms, s, min, h, d). Default: "100ns".
+        """Link time of a frame in addition to its bytes: the handshake before it and the acknowledgement after it. Takes a time with
+        a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "100ns".
         """
         return self._get("handshake")
 
@@ -2712,8 +2749,8 @@ class Pcie(Table):
 
     @property
     def latency(self) -> str:
-        """One-way latency of a packet beyond its transmission time: bridges, and host memory. Takes a time with a unit, such as
-        "700us" (ps, ns, us, ms, s, min, h, d). Default: "250ns".
+        """One-way latency of a packet in addition to its transmission time: bridges, and host memory. Takes a time with a unit, such
+        as "700us" (ps, ns, us, ms, s, min, h, d). Default: "250ns".
         """
         return self._get("latency")
 
@@ -2745,15 +2782,16 @@ class Pcie(Table):
 
 
 class Arbitration(Table):
-    """Arbitration: the submission queue from which the device takes the next command."""
+    """Arbitration: selects the submission queue from which the device takes the next command."""
 
     __slots__ = ()
 
     @property
     def burst(self) -> int:
-        """`round-robin`: Commands taken from a queue in its turn; 0 for all that it has. A whole number from 0. Default: 1.
-        `weighted-round-robin`: Commands taken from a queue in its turn; 0 for all that its weight allows. A whole number from 0.
+        """`round-robin`: Most commands taken from a queue in its turn; 0 for all commands in the queue. A whole number from 0.
         Default: 1.
+        `weighted-round-robin`: Most commands taken from a queue in its turn; 0 for as many as its weight allows. A whole number
+        from 0. Default: 1.
         """
         return self._get("burst")
 
@@ -2763,7 +2801,7 @@ class Arbitration(Table):
 
     @property
     def high(self) -> int:
-        """Commands that queues of high priority may start in a round. A whole number from 0. Default: 4."""
+        """Weight of high priority: the commands that its queues may start in a round. A whole number from 0. Default: 4."""
         return self._get("high")
 
     @high.setter
@@ -2772,7 +2810,7 @@ class Arbitration(Table):
 
     @property
     def low(self) -> int:
-        """Commands that queues of low priority may start in a round. A whole number from 0. Default: 1."""
+        """Weight of low priority: the commands that its queues may start in a round. A whole number from 0. Default: 1."""
         return self._get("low")
 
     @low.setter
@@ -2781,7 +2819,7 @@ class Arbitration(Table):
 
     @property
     def medium(self) -> int:
-        """Commands that queues of medium priority may start in a round. A whole number from 0. Default: 2."""
+        """Weight of medium priority: the commands that its queues may start in a round. A whole number from 0. Default: 2."""
         return self._get("medium")
 
     @medium.setter
@@ -2799,7 +2837,9 @@ class Arbitration(Table):
 
     @property
     def priorities(self) -> str:
-        """The priorities of the queues, in turn: letters U, H, M and L. Default: "UHML"."""
+        """Priorities of the queues: a string of the letters U, H, M and L, which repeats if there are more queues than letters.
+        Default: "UHML".
+        """
         return self._get("priorities")
 
     @priorities.setter
@@ -2808,13 +2848,13 @@ class Arbitration(Table):
 
 
 class Nvme(Table):
-    """Submission queues, and the link to them."""
+    """NVMe submission queues, and the link to them."""
 
     __slots__ = ()
 
     @property
     def arbitration(self) -> Arbitration:
-        """Arbitration: the submission queue from which the device takes the next command. One of `round-robin`,
+        """Arbitration: selects the submission queue from which the device takes the next command. One of `round-robin`,
         `weighted-round-robin`.
         """
         return Arbitration(self._device, self._at("arbitration"))
@@ -2825,8 +2865,8 @@ class Nvme(Table):
 
     @property
     def entries(self) -> int:
-        """Entries of a submission queue. One stays empty; further commands wait in the host. A whole number from 2 to 65536.
-        Default: 1024.
+        """Entries of each submission queue. One entry stays empty. Commands without an entry wait in the host. A whole number from 2
+        to 65536. Default: 1024.
         """
         return self._get("entries")
 
@@ -2845,7 +2885,8 @@ class Nvme(Table):
 
     @property
     def queues(self) -> int:
-        """Submission queues; a command names its queue by number, modulo this. A whole number from 0. Default: 8."""
+        """Number of submission queues. The queue number of a command is taken modulo this number. A whole number from 0. Default: 8.
+        """
         return self._get("queues")
 
     @queues.setter
@@ -2860,8 +2901,8 @@ class Front(Table):
 
     @property
     def command_time(self) -> str:
-        """Firmware time of every command, before its other work. With a direct interface it includes the link. Takes a time with a
-        unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
+        """Firmware time of each command, before its other work. With a direct interface it includes the time on the link. Takes a
+        time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
         """
         return self._get("command_time")
 
@@ -2889,7 +2930,8 @@ class Front(Table):
 
     @property
     def queue_depth(self) -> int:
-        """Commands that the device executes at once; more wait in the queue. A whole number from 0. Default: 256."""
+        """Most commands that the device executes at a time. Further commands wait in the queue. A whole number from 0. Default: 256.
+        """
         return self._get("queue_depth")
 
     @queue_depth.setter
@@ -2907,8 +2949,8 @@ class Front(Table):
 
     @property
     def sector_size(self) -> str:
-        """Sector size of the host: addresses and sizes of commands are whole sectors. Takes a size with a unit, such as "16KiB" (B,
-        KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
+        """Sector size of the host. Addresses and sizes of commands are multiples of it. Takes a size with a unit, such as "16KiB"
+        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("sector_size")
 
@@ -2924,7 +2966,9 @@ class FaultWear(Table):
 
     @property
     def to(self) -> int:
-        """Erases from which on the rule's full probability applies. In between it grows linearly. A whole number from 0."""
+        """Erases from which on the rule's full probability applies. Between `from` and `to` it grows linearly. A whole number from
+        0.
+        """
         return self._get("to")
 
     @to.setter
@@ -2934,8 +2978,8 @@ class FaultWear(Table):
 
 class Fault(Table):
     """A fault rule: the operation that fails, where, and when. Without `die`, `plane`, `block` and `page` it
-    applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given; without any of
-    them every matching operation fails.
+    applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given. If none is given,
+    every matching operation fails.
     """
 
     __slots__ = ()
@@ -2971,7 +3015,9 @@ class Fault(Table):
 
     @property
     def every(self) -> int | None:
-        """Operations whose number, counted as for `nth`, is a multiple of this fail. A whole number from 1."""
+        """Each matching operation whose number is a multiple of this fails. Operations are counted as for `nth`. A whole number from
+        1.
+        """
         return self._get("every")
 
     @every.setter
@@ -2989,9 +3035,10 @@ class Fault(Table):
 
     @property
     def level(self) -> str | None:
-        """The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the data sheet, until
-        the block is erased; each number of a range equally likely. `probability`, `nth`, `every` and `wear` then select layers,
-        in the order in which they are first read. Takes a whole number, or a range with both ends, such as "3..9".
+        """Set of read reference voltages that a layer of a block needs until the block is erased; set 0 is the data sheet. Each
+        number of a range is equally likely. Reads of the layer with another set are uncorrectable. With this key `probability`,
+        `nth`, `every` and `wear` select layers, in the order in which they are first read. Takes a whole number, or a range with
+        both ends, such as "3..9".
         """
         return self._get("level")
 
@@ -3039,7 +3086,7 @@ class Fault(Table):
 
     @property
     def retries(self) -> str | None:
-        """Read retries after which the page is read, each number of a range equally likely. Left out: no retry succeeds. Takes a
+        """Read retries after which the page is read; each number of a range is equally likely. Default: no retry succeeds. Takes a
         whole number, or a range with both ends, such as "3..9".
         """
         return self._get("retries")
@@ -3059,16 +3106,16 @@ class Fault(Table):
 
 
 class SettingsOfDesignsRessd(Table):
-    """ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page are programmed again
-    without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.
+    """ReSSD: updates of recently written data go to blocks in MLC mode. There, word lines with an invalid page are reprogrammed
+    without an erase. Needs `part.timing.reprogram` and `ftl.two_bit`.
     """
 
     __slots__ = ()
 
     @property
     def candidates(self) -> int:
-        """Candidates of each level at once in a plane group, beside its open block. 0 suspends none. A whole number from 0 to 65535.
-        Default: 1.
+        """Maximum number of candidates (suspended blocks) of a level in a plane group, not counting the open block. 0: no block is
+        suspended. A whole number from 0 to 65535. Default: 1.
         """
         return self._get("candidates")
 
@@ -3078,8 +3125,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def passive_reclaim(self) -> bool:
-        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when its level begins another
-        super layer (section 4.2.2). Default: true.
+        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when the level of the candidate
+        begins another super layer (section 4.2.2). Default: true.
         """
         return self._get("passive_reclaim")
 
@@ -3089,8 +3136,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def rewrites(self) -> int:
-        """Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by level. A whole number
-        from 0 to 255. Default: 2.
+        """Reprogram passes of word lines in hot blocks. 0 is the baseline, which only separates writes by level. A whole number from
+        0 to 255. Default: 2.
         """
         return self._get("rewrites")
 
@@ -3100,8 +3147,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def thresholds(self) -> list[str]:
-        """Age limits of the data that a write replaces: below the first, the write belongs to the hottest level, and so on; from the
-        last on, to no level.
+        """Age limits of the data that a write replaces, one for each level. The write belongs to the first level whose limit is
+        above the age of the data. The first level is the hottest. From the last limit on, the write is normal data.
         """
         return self._get("thresholds")
 
@@ -3111,7 +3158,7 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
-        """Treatment of a block with valid pages only. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        """Treatment of a block with only valid pages. One of `suspend`, `next-super-layer`. Default: "suspend"."""
         return self._get("when_all_valid")
 
     @when_all_valid.setter
@@ -3120,13 +3167,14 @@ class SettingsOfDesignsRessd(Table):
 
 
 class LayerMargin(Table):
-    """A lower VFinal for a layer."""
+    """A reduction of VFinal, the last programming voltage, for a layer."""
 
     __slots__ = ()
 
     @property
     def layer(self) -> int:
-        """The layer, counted from 0. Between two configured layers margins are interpolated linearly. A whole number from 0."""
+        """The layer, counted from 0. Margins of layers between two configured ones are interpolated linearly. A whole number from 0.
+        """
         return self._get("layer")
 
     @layer.setter
@@ -3144,9 +3192,9 @@ class LayerMargin(Table):
 
 
 class SettingsOfDesignsCubeftl(Table):
-    """cubeFTL over the cells of a 3D part: what the leader of a horizontal layer shows makes programs of its other word lines
-    shorter, these are kept for when the write buffer is full, and reads begin with the levels that read their layer last. Wants
-    `part.cells`.
+    """cubeFTL over the cells of a 3D part: parameters measured on the leader word line of a horizontal layer shorten the programs of
+    its other word lines, the followers. Followers are kept for times when the write buffer is full. Reads begin with the read
+    offsets that last worked for their layer. Needs `part.cells`.
     """
 
     __slots__ = ()
@@ -3162,7 +3210,9 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def full_above(self) -> float:
-        """Occupancy of the write buffer, as a share, above which followers are programmed. A number. Default: 0.9."""
+        """Occupancy of the write buffer, as a share, above which followers are programmed: the buffer then counts as full. A number.
+        Default: 0.9.
+        """
         return self._get("full_above")
 
     @full_above.setter
@@ -3171,7 +3221,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def layers(self) -> Tables[LayerMargin]:
-        """The margins of VFinal by layer, for `parameters = "layer"`."""
+        """Reductions of VFinal by layer, for `parameters = "layer"`."""
         return Tables(self._device, self._at("layers"), LayerMargin)
 
     @layers.setter
@@ -3180,8 +3230,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def margins(self) -> list[list[float]]:
-        """Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the followers' window
-        in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both ends.
+        """Pairs of a spare margin and a reduction of the followers' window in millivolts. The spare margin is the difference between
+        `most_errors` and the share of the leader. Interpolated linearly and rounded down to 10 mV. Constant beyond both ends.
         """
         return self._get("margins")
 
@@ -3191,7 +3241,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def most_errors(self) -> float:
-        """The largest share of cells of the erased state and of P1 that may be confused right after a program. A number. Default:
+        """Largest share of the cells in the erased state and in P1 that may be confused right after a program. A number. Default:
         0.0042.
         """
         return self._get("most_errors")
@@ -3238,9 +3288,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def safety(self) -> bool:
-        """Whether followers whose errors are far above those of the preceding word line are programmed again elsewhere. Default:
-        true.
-        """
+        """Whether a follower with far more errors than the preceding word line is programmed again elsewhere. Default: true."""
         return self._get("safety")
 
     @safety.setter
@@ -3258,8 +3306,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def setting(self) -> str:
-        """Time that setting the parameters adds to a program. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h,
-        d). Default: "1us".
+        """Time that setting the program parameters adds to a program. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d). Default: "1us".
         """
         return self._get("setting")
 
@@ -3269,7 +3317,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def skip(self) -> bool:
-        """Whether followers skip verifies. Default: true."""
+        """Whether followers skip program verifies. Default: true."""
         return self._get("skip")
 
     @skip.setter
@@ -3278,8 +3326,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def split(self) -> list[list[float]]:
-        """Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers VFinal. Interpolated
-        linearly, rounded down to 10 mV.
+        """Pairs of a reduction of the window and the part of it that raises VStart, both in millivolts. The rest lowers VFinal.
+        Interpolated linearly and rounded down to 10 mV.
         """
         return self._get("split")
 
@@ -3289,7 +3337,9 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def window(self) -> bool:
-        """Whether followers have a narrower window. Default: true."""
+        """Whether followers have a narrower window between VStart and VFinal, the first and the last programming voltage. Default:
+        true.
+        """
         return self._get("window")
 
     @window.setter
@@ -3298,17 +3348,17 @@ class SettingsOfDesignsCubeftl(Table):
 
 
 class SettingsOfDesignsCentaur(Table):
-    """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike; idle
-    chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
-    `pools`.
+    """Centaur over two pools: sub-requests of at least a certain size go to the first pool, and the size is adjusted until both
+    pools wear equally. Idle chips of the second pool steal sub-requests that wait for the first. GC migrates whole mapping units
+    from the second pool to the first. Needs two `pools`.
     """
 
     __slots__ = ()
 
     @property
     def adjust_every(self) -> int:
-        """Pieces between adjustments: upwards if the second pool has used less of its endurance than the first, else downwards. A
-        whole number from 0. Default: 1000.
+        """Number of pieces between adjustments. The condition rises if the second pool has used less of its endurance than the
+        first, else it falls. A whole number from 0. Default: 1000.
         """
         return self._get("adjust_every")
 
@@ -3318,8 +3368,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def combining(self) -> bool:
-        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else each page is a piece.
-        Default: true.
+        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is destaged. Otherwise each
+        page is a piece. Default: true.
         """
         return self._get("combining")
 
@@ -3329,8 +3379,9 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def condition(self) -> str:
-        """Initial dispatch condition: host data of a unit go to the first pool if there is at least this much. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
+        """Initial dispatch condition: a piece of at least this size goes to the first pool. A piece is the host data of a mapping
+        unit that are destaged together. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "72KiB".
         """
         return self._get("condition")
 
@@ -3340,8 +3391,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def least(self) -> str:
-        """Lower bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "32KiB".
+        """Lower bound of the dispatch condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "32KiB".
         """
         return self._get("least")
 
@@ -3351,8 +3402,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def migration(self) -> bool:
-        """Whether the valid pages of a victim of the second pool go to the first, while a larger share of the second pool's pages is
-        valid (algorithm 3). Wants `ftl.mapping.whole_units`. Default: true.
+        """Whether the valid pages of a victim in the second pool move to the first pool (algorithm 3). They do so while the share of
+        valid pages is larger in the second pool. Needs `ftl.mapping.whole_units`. Default: true.
         """
         return self._get("migration")
 
@@ -3362,8 +3413,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def most(self) -> str:
-        """Upper bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "88KiB".
+        """Upper bound of the dispatch condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "88KiB".
         """
         return self._get("most")
 
@@ -3373,8 +3424,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def stealing(self) -> bool:
-        """Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a larger share of the first
-        pool's pages is valid (algorithm 2). Default: true.
+        """Whether an idle chip of the second pool takes the oldest piece that waits for the first pool (algorithm 2). It does so
+        while the share of valid pages is larger in the first pool. Default: true.
         """
         return self._get("stealing")
 
@@ -3384,8 +3435,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def step(self) -> str:
-        """Change of the condition at an adjustment; with 0 it is constant. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
-        GiB, TiB, kB, MB, GB, TB). Default: "512B".
+        """Change of the dispatch condition at an adjustment. 0 keeps it constant. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("step")
 
@@ -3410,8 +3461,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def adjust_every(self) -> int:
-        """Pieces between adjustments: upwards if the second pool has used less of its endurance than the first, else downwards. A
-        whole number from 0. Default: 1000.
+        """Number of pieces between adjustments. The condition rises if the second pool has used less of its endurance than the
+        first, else it falls. A whole number from 0. Default: 1000.
         """
         return self._get("adjust_every")
 
@@ -3421,8 +3472,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def candidates(self) -> int:
-        """Candidates of each level at once in a plane group, beside its open block. 0 suspends none. A whole number from 0 to 65535.
-        Default: 1.
+        """Maximum number of candidates (suspended blocks) of a level in a plane group, not counting the open block. 0: no block is
+        suspended. A whole number from 0 to 65535. Default: 1.
         """
         return self._get("candidates")
 
@@ -3432,9 +3483,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def centaur(self) -> SettingsOfDesignsCentaur:
-        """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike; idle
-        chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
-        `pools`.
+        """Centaur over two pools: sub-requests of at least a certain size go to the first pool, and the size is adjusted until both
+        pools wear equally. Idle chips of the second pool steal sub-requests that wait for the first. GC migrates whole mapping
+        units from the second pool to the first. Needs two `pools`.
         """
         return SettingsOfDesignsCentaur(self._device, self._at("centaur"))
 
@@ -3444,7 +3495,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def clustering(self) -> bool:
-        """Whether the threshold follows the sizes of the last epoch; else it is constant. Default: true."""
+        """Whether the threshold follows the sizes of the last epoch. Otherwise it is constant. Default: true."""
         return self._get("clustering")
 
     @clustering.setter
@@ -3453,8 +3504,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def combining(self) -> bool:
-        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else each page is a piece.
-        Default: true.
+        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is destaged. Otherwise each
+        page is a piece. Default: true.
         """
         return self._get("combining")
 
@@ -3464,8 +3515,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def condition(self) -> str:
-        """Initial dispatch condition: host data of a unit go to the first pool if there is at least this much. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
+        """Initial dispatch condition: a piece of at least this size goes to the first pool. A piece is the host data of a mapping
+        unit that are destaged together. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "72KiB".
         """
         return self._get("condition")
 
@@ -3475,9 +3527,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def cubeftl(self) -> SettingsOfDesignsCubeftl:
-        """cubeFTL over the cells of a 3D part: what the leader of a horizontal layer shows makes programs of its other word lines
-        shorter, these are kept for when the write buffer is full, and reads begin with the levels that read their layer last.
-        Wants `part.cells`.
+        """cubeFTL over the cells of a 3D part: parameters measured on the leader word line of a horizontal layer shorten the
+        programs of its other word lines, the followers. Followers are kept for times when the write buffer is full. Reads begin
+        with the read offsets that last worked for their layer. Needs `part.cells`.
         """
         return SettingsOfDesignsCubeftl(self._device, self._at("cubeftl"))
 
@@ -3487,7 +3539,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def epoch(self) -> int:
-        """Host writes in an epoch; their sizes determine the threshold of the next one (k-means, k = 2). A whole number from 0.
+        """Host writes in an epoch. Their sizes determine the threshold of the next epoch (k-means, k = 2). A whole number from 0.
         Default: 1000.
         """
         return self._get("epoch")
@@ -3498,7 +3550,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def full_above(self) -> float:
-        """Occupancy of the write buffer, as a share, above which followers are programmed. A number. Default: 0.9."""
+        """Occupancy of the write buffer, as a share, above which followers are programmed: the buffer then counts as full. A number.
+        Default: 0.9.
+        """
         return self._get("full_above")
 
     @full_above.setter
@@ -3507,7 +3561,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def layers(self) -> Tables[LayerMargin]:
-        """The margins of VFinal by layer, for `parameters = "layer"`."""
+        """Reductions of VFinal by layer, for `parameters = "layer"`."""
         return Tables(self._device, self._at("layers"), LayerMargin)
 
     @layers.setter
@@ -3516,8 +3570,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def least(self) -> str:
-        """Lower bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "32KiB".
+        """Lower bound of the dispatch condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "32KiB".
         """
         return self._get("least")
 
@@ -3527,8 +3581,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def level_lifetimes(self) -> bool:
-        """Whether some of the small pieces go to the first pool while the second has used more of its endurance. Default: true.
-        """
+        """Whether some small pieces go to the first pool while the second pool has used more of its endurance. Default: true."""
         return self._get("level_lifetimes")
 
     @level_lifetimes.setter
@@ -3537,8 +3590,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def margins(self) -> list[list[float]]:
-        """Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the followers' window
-        in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both ends.
+        """Pairs of a spare margin and a reduction of the followers' window in millivolts. The spare margin is the difference between
+        `most_errors` and the share of the leader. Interpolated linearly and rounded down to 10 mV. Constant beyond both ends.
         """
         return self._get("margins")
 
@@ -3548,8 +3601,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def migration(self) -> bool:
-        """Whether the valid pages of a victim of the second pool go to the first, while a larger share of the second pool's pages is
-        valid (algorithm 3). Wants `ftl.mapping.whole_units`. Default: true.
+        """Whether the valid pages of a victim in the second pool move to the first pool (algorithm 3). They do so while the share of
+        valid pages is larger in the second pool. Needs `ftl.mapping.whole_units`. Default: true.
         """
         return self._get("migration")
 
@@ -3559,8 +3612,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def most(self) -> str:
-        """Upper bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "88KiB".
+        """Upper bound of the dispatch condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "88KiB".
         """
         return self._get("most")
 
@@ -3570,7 +3623,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def most_errors(self) -> float:
-        """The largest share of cells of the erased state and of P1 that may be confused right after a program. A number. Default:
+        """Largest share of the cells in the erased state and in P1 that may be confused right after a program. A number. Default:
         0.0042.
         """
         return self._get("most_errors")
@@ -3617,8 +3670,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def passive_reclaim(self) -> bool:
-        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when its level begins another
-        super layer (section 4.2.2). Default: true.
+        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when the level of the candidate
+        begins another super layer (section 4.2.2). Default: true.
         """
         return self._get("passive_reclaim")
 
@@ -3637,8 +3690,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def ressd(self) -> SettingsOfDesignsRessd:
-        """ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page are programmed
-        again without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.
+        """ReSSD: updates of recently written data go to blocks in MLC mode. There, word lines with an invalid page are reprogrammed
+        without an erase. Needs `part.timing.reprogram` and `ftl.two_bit`.
         """
         return SettingsOfDesignsRessd(self._device, self._at("ressd"))
 
@@ -3648,8 +3701,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def rewrites(self) -> int:
-        """Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by level. A whole number
-        from 0 to 255. Default: 2.
+        """Reprogram passes of word lines in hot blocks. 0 is the baseline, which only separates writes by level. A whole number from
+        0 to 255. Default: 2.
         """
         return self._get("rewrites")
 
@@ -3659,9 +3712,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def safety(self) -> bool:
-        """Whether followers whose errors are far above those of the preceding word line are programmed again elsewhere. Default:
-        true.
-        """
+        """Whether a follower with far more errors than the preceding word line is programmed again elsewhere. Default: true."""
         return self._get("safety")
 
     @safety.setter
@@ -3679,8 +3730,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def setting(self) -> str:
-        """Time that setting the parameters adds to a program. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h,
-        d). Default: "1us".
+        """Time that setting the program parameters adds to a program. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d). Default: "1us".
         """
         return self._get("setting")
 
@@ -3690,7 +3741,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def skip(self) -> bool:
-        """Whether followers skip verifies. Default: true."""
+        """Whether followers skip program verifies. Default: true."""
         return self._get("skip")
 
     @skip.setter
@@ -3699,8 +3750,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def split(self) -> list[list[float]]:
-        """Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers VFinal. Interpolated
-        linearly, rounded down to 10 mV.
+        """Pairs of a reduction of the window and the part of it that raises VStart, both in millivolts. The rest lowers VFinal.
+        Interpolated linearly and rounded down to 10 mV.
         """
         return self._get("split")
 
@@ -3710,8 +3761,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def stealing(self) -> bool:
-        """Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a larger share of the first
-        pool's pages is valid (algorithm 2). Default: true.
+        """Whether an idle chip of the second pool takes the oldest piece that waits for the first pool (algorithm 2). It does so
+        while the share of valid pages is larger in the first pool. Default: true.
         """
         return self._get("stealing")
 
@@ -3721,8 +3772,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def step(self) -> str:
-        """Change of the condition at an adjustment; with 0 it is constant. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
-        GiB, TiB, kB, MB, GB, TB). Default: "512B".
+        """Change of the dispatch condition at an adjustment. 0 keeps it constant. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("step")
 
@@ -3743,8 +3794,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def thresholds(self) -> list[str]:
-        """Age limits of the data that a write replaces: below the first, the write belongs to the hottest level, and so on; from the
-        last on, to no level.
+        """Age limits of the data that a write replaces, one for each level. The write belongs to the first level whose limit is
+        above the age of the data. The first level is the hottest. From the last limit on, the write is normal data.
         """
         return self._get("thresholds")
 
@@ -3754,7 +3805,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
-        """Treatment of a block with valid pages only. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        """Treatment of a block with only valid pages. One of `suspend`, `next-super-layer`. Default: "suspend"."""
         return self._get("when_all_valid")
 
     @when_all_valid.setter
@@ -3763,7 +3814,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def window(self) -> bool:
-        """Whether followers have a narrower window. Default: true."""
+        """Whether followers have a narrower window between VStart and VFinal, the first and the last programming voltage. Default:
+        true.
+        """
         return self._get("window")
 
     @window.setter
@@ -3898,8 +3951,8 @@ class DestageKind(Table):
 
     @property
     def in_flight(self) -> str:
-        """Most data on their way to flash before writes wait: pages, or with `buffer.space = "written"` their written sectors. Takes
-        a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Maximum amount of data on its way to flash before writes wait. Counts whole pages, or with `buffer.space = "written"` only
+        their written sectors. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("in_flight")
 
@@ -3918,8 +3971,8 @@ class DestageKind(Table):
 
     @property
     def window(self) -> str:
-        """Length of a window. The first write after its end begins another one. Takes a time with a unit, such as "700us" (ps, ns,
-        us, ms, s, min, h, d).
+        """Length of a time window. A new window begins with the first write after the end of the last one. Takes a time with a unit,
+        such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("window")
 
@@ -3935,8 +3988,8 @@ class Buffer(Table):
 
     @property
     def access_time(self) -> str:
-        """Access time of the buffer for all pages of a command, in parallel. Takes a time with a unit, such as "700us" (ps, ns, us,
-        ms, s, min, h, d). Default: "1us".
+        """Access time of the buffer, for all pages of a command together. Takes a time with a unit, such as "700us" (ps, ns, us, ms,
+        s, min, h, d). Default: "1us".
         """
         return self._get("access_time")
 
@@ -3946,9 +3999,9 @@ class Buffer(Table):
 
     @property
     def capacitors(self) -> str:
-        """Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice the energy of its
-        program, data transfer and RMW reads in the part's power table. Takes an energy with a unit, such as "20mJ" (fJ, pJ, nJ,
-        uJ, mJ, J). Default: "0fJ".
+        """Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit needs twice the energy of its
+        program, data transfer and RMW reads, according to the part's power table. Takes an energy with a unit, such as "20mJ"
+        (fJ, pJ, nJ, uJ, mJ, J). Default: "0fJ".
         """
         return self._get("capacitors")
 
@@ -3958,7 +4011,9 @@ class Buffer(Table):
 
     @property
     def coalesce(self) -> bool:
-        """Whether a destaged page takes adjacent dirty pages of its program unit of consecutive pages along. Default: false."""
+        """Whether a page is destaged together with the dirty pages of its unit. A unit is the consecutive logical pages that fill a
+        program unit. Default: false.
+        """
         return self._get("coalesce")
 
     @coalesce.setter
@@ -3967,7 +4022,8 @@ class Buffer(Table):
 
     @property
     def destage(self) -> DestageKind:
-        """Pages that are destaged as soon as they are written, with `mode = "write-back"`. One of `when-full`, `unless-hot`."""
+        """Selects pages that are destaged as soon as they are written, with `mode = "write-back"`. One of `when-full`, `unless-hot`.
+        """
         return DestageKind(self._device, self._at("destage"))
 
     @destage.setter
@@ -3976,7 +4032,9 @@ class Buffer(Table):
 
     @property
     def eviction(self) -> EvictionKind:
-        """The page that is destaged next above the watermark. A flush goes by age. One of `fifo`, `lru`, `clock`."""
+        """Selects the page that is destaged next above the watermark. A flush destages the oldest page first. One of `fifo`, `lru`,
+        `clock`.
+        """
         return EvictionKind(self._device, self._at("eviction"))
 
     @eviction.setter
@@ -3985,8 +4043,8 @@ class Buffer(Table):
 
     @property
     def flush_above(self) -> float:
-        """High watermark: pages are destaged while the occupancy is above this fraction; with 0 (or -0, which is the same number) as
-        soon as there is one. A number. Default: 0.5.
+        """High watermark: pages are destaged while the occupancy is above this fraction. With 0 pages are destaged at once. A
+        number. Default: 0.5.
         """
         return self._get("flush_above")
 
@@ -3996,9 +4054,9 @@ class Buffer(Table):
 
     @property
     def flush_interval(self) -> str:
-        """Interval at which the whole buffer is destaged, a program unit at a time spread over the next interval, so that a page
-        stays for at most two intervals; `0` for never. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
-        Default: "30s".
+        """Interval at which the whole buffer is destaged; `0` for never. The program units are spread over the next interval, so a
+        page stays for two intervals at most. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default:
+        "30s".
         """
         return self._get("flush_interval")
 
@@ -4008,7 +4066,7 @@ class Buffer(Table):
 
     @property
     def flush_to(self) -> float | None:
-        """Low watermark: destaging that began above `flush_above` continues down to this occupancy. Left out: `flush_above`. A
+        """Low watermark: destaging begins above `flush_above` and continues down to this fraction. The default is `flush_above`. A
         number.
         """
         return self._get("flush_to")
@@ -4038,8 +4096,8 @@ class Buffer(Table):
 
     @property
     def read_ahead(self) -> int:
-        """Logical pages that are read ahead into the read cache after sequential reads; 0 for none. A whole number from 0. Default:
-        0.
+        """Number of logical pages that are read ahead into the read cache after sequential reads; 0 for no read-ahead. A whole
+        number from 0. Default: 0.
         """
         return self._get("read_ahead")
 
@@ -4049,8 +4107,8 @@ class Buffer(Table):
 
     @property
     def read_cache(self) -> str:
-        """Size of the read cache, which keeps pages that were read or programmed; `0` for none. Takes a size with a unit, such as
-        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "0B".
+        """Size of the read cache, which keeps pages that were read or programmed; `0` for no cache. Takes a size with a unit, such
+        as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "0B".
         """
         return self._get("read_cache")
 
@@ -4060,7 +4118,7 @@ class Buffer(Table):
 
     @property
     def read_eviction(self) -> EvictionKind:
-        """The page that is evicted from the read cache for another. One of `fifo`, `lru`, `clock`."""
+        """Selects the page that leaves the read cache when another needs its space. One of `fifo`, `lru`, `clock`."""
         return EvictionKind(self._device, self._at("read_eviction"))
 
     @read_eviction.setter
@@ -4069,7 +4127,7 @@ class Buffer(Table):
 
     @property
     def size(self) -> str:
-        """Capacity: pages that wait to be programmed or are being programmed. Takes a size with a unit, such as "16KiB" (B, KiB,
+        """Capacity, for pages that wait to be programmed or are being programmed. Takes a size with a unit, such as "16KiB" (B, KiB,
         MiB, GiB, TiB, kB, MB, GB, TB). Default: "64MiB".
         """
         return self._get("size")
@@ -4080,7 +4138,7 @@ class Buffer(Table):
 
     @property
     def space(self) -> Literal["whole-pages", "written"]:
-        """Occupancy of a page. One of `whole-pages`, `written`. Default: "whole-pages"."""
+        """Buffer space that a page occupies. One of `whole-pages`, `written`. Default: "whole-pages"."""
         return self._get("space")
 
     @space.setter
@@ -4172,7 +4230,7 @@ class Array(Table):
 
     @property
     def parity(self) -> Literal["cache", "md"]:
-        """When parity is written. One of `cache`, `md`. Default: "md"."""
+        """The time at which parity is written. One of `cache`, `md`. Default: "md"."""
         return self._get("parity")
 
     @parity.setter
@@ -4181,7 +4239,7 @@ class Array(Table):
 
     @property
     def parity_delay(self) -> str | None:
-        """The longest time for which parity may be deferred with `parity = "cache"`. Left out: no limit. Takes a time with a unit,
+        """The longest time for which parity may be deferred with `parity = "cache"`. Default: no limit. Takes a time with a unit,
         such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("parity_delay")
@@ -4192,9 +4250,9 @@ class Array(Table):
 
     @property
     def parity_log(self) -> str | None:
-        """Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is missing loses no block
-        that was not being written. Left out: no log. An entry takes a header of 4 KiB and its partial parity. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Size of the partial parity log on each member (md: PPL). With this log a power cut while a member is missing loses only
+        blocks that were being written. Default: no log. An entry has a header of 4 KiB and its partial parity. Takes a size with
+        a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("parity_log")
 
@@ -4204,7 +4262,8 @@ class Array(Table):
 
     @property
     def read_modify_write(self) -> Literal["never", "fewer", "preferred"]:
-        """When to read the old data and parity instead of the other data. One of `never`, `fewer`, `preferred`. Default: "fewer".
+        """The condition for reading the old data and parity (rmw) instead of the other data (rcw). One of `never`, `fewer`,
+        `preferred`. Default: "fewer".
         """
         return self._get("read_modify_write")
 
@@ -4214,7 +4273,7 @@ class Array(Table):
 
     @property
     def scrub_after(self) -> str | None:
-        """The time from the first command of the run to a scrub. Left out: no scrub. Takes a time with a unit, such as "700us" (ps,
+        """The time from the first command of the run to a scrub. Default: no scrub. Takes a time with a unit, such as "700us" (ps,
         ns, us, ms, s, min, h, d).
         """
         return self._get("scrub_after")
@@ -4234,8 +4293,8 @@ class Array(Table):
 
     @property
     def sync_fastest(self) -> str:
-        """Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second. Takes a size with a unit, such as "16KiB"
-        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "200000KiB".
+        """Highest rate of a rebuild, a resync or a scrub, in bytes per second on each member. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "200000KiB".
         """
         return self._get("sync_fastest")
 
@@ -4245,8 +4304,8 @@ class Array(Table):
 
     @property
     def sync_slowest(self) -> str:
-        """Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes of a member a second. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "1000KiB".
+        """Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes per second on each member. Takes a size
+        with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "1000KiB".
         """
         return self._get("sync_slowest")
 
@@ -4262,7 +4321,7 @@ class DeviceKeys(Table):
 
     @property
     def array(self) -> Array:
-        """The array itself."""
+        """The array: chunk, cache and rebuild settings."""
         return Array(self._device, self._at("array"))
 
     @array.setter
@@ -4280,8 +4339,8 @@ class DeviceKeys(Table):
 
     @property
     def capacity(self) -> str:
-        """The capacity that the host sees. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
-        Default: "64GiB".
+        """Capacity that the host sees. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
+        "64GiB".
         """
         return self._get("capacity")
 
@@ -4322,7 +4381,7 @@ class DeviceKeys(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.
+        """The designs that take the decisions of the device, and of pools that name none. Default: the policies take all decisions.
         """
         return self._get("designs")
 
@@ -4332,7 +4391,7 @@ class DeviceKeys(Table):
 
     @property
     def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]:
-        """The type of device, as `wordline devices` lists them. Left out: `ssd`."""
+        """The type of device, as `wordline devices` lists them. Default: `ssd`."""
         return self._get("device")
 
     @device.setter
@@ -4341,7 +4400,7 @@ class DeviceKeys(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
+        """Injected failures: a table `[[faults]]` for each rule. A command fails if any rule makes it fail."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -4377,8 +4436,8 @@ class DeviceKeys(Table):
 
     @property
     def latency(self) -> str:
-        """Time from a command to its completion, independent of load. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
-        min, h, d). Default: "10us".
+        """Latency of every command, independent of load. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        Default: "10us".
         """
         return self._get("latency")
 
@@ -4397,7 +4456,7 @@ class DeviceKeys(Table):
 
     @property
     def member(self) -> Ssd:
-        """Each member: all are alike, apart from their random draws."""
+        """Each member. All members have these keys; their random draws differ."""
         return Ssd(self._device, self._at("member"))
 
     @member.setter
@@ -4415,8 +4474,8 @@ class DeviceKeys(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with an empty list, one
-        has all of it. The rest is spare.
+        """Namespaces, in order of their numbers: parts of the logical capacity, each with its own addresses. Without this table one
+        namespace has the whole capacity. Capacity without a namespace is spare.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -4438,7 +4497,7 @@ class DeviceKeys(Table):
 
     @property
     def other(self) -> Ssd:
-        """Each of `others`, with as many sectors as a member."""
+        """Each member in `others`. It must have as many sectors as a member."""
         return Ssd(self._device, self._at("other"))
 
     @other.setter
@@ -4447,7 +4506,7 @@ class DeviceKeys(Table):
 
     @property
     def others(self) -> list[int]:
-        """Members, counted from 0, that are described by `other`."""
+        """Members that the table `other` describes, counted from 0."""
         return self._get("others")
 
     @others.setter
@@ -4456,9 +4515,11 @@ class DeviceKeys(Table):
 
     @property
     def over_provisioning(self) -> float | None:
-        """`pblk`: Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs. A number.
+        """`pblk`: Fraction of the chunks that the host does not see. Default: 0.11, or the least that the device needs if that is
+        more. A number.
         `open-channel`: Fraction of the chunks that the host does not address. A number from 0 to 1.0. Default: 0.11.
-        `zoned`: Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs. A number.
+        `zoned`: Fraction of the zones that the host does not see. Default: 0.11, or the least that the device needs if that is
+        more. A number.
         """
         return self._get("over_provisioning")
 
@@ -4477,8 +4538,8 @@ class DeviceKeys(Table):
 
     @property
     def pools(self) -> Tables[Pool]:
-        """Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of its own. Requires a
-        router that distinguishes pools. An empty list is the same as none.
+        """Further pools of dies with other parts. Each pool has its own blocks, over-provisioning and garbage collection. Requires a
+        router that distinguishes pools.
         """
         return Tables(self._device, self._at("pools"), Pool)
 
@@ -4488,8 +4549,7 @@ class DeviceKeys(Table):
 
     @property
     def retry(self) -> bool:
-        """Whether writes that failed on the device are submitted again elsewhere; otherwise their requests fail. Default: true.
-        """
+        """Whether the host repeats a failed device write at another location. Without it the request fails. Default: true."""
         return self._get("retry")
 
     @retry.setter
@@ -4498,7 +4558,7 @@ class DeviceKeys(Table):
 
     @property
     def spare(self) -> Ssd:
-        """Each spare. Left out: like a member."""
+        """Each spare. Default: the keys of a member."""
         return Ssd(self._device, self._at("spare"))
 
     @spare.setter
@@ -4507,7 +4567,7 @@ class DeviceKeys(Table):
 
     @property
     def spares(self) -> int:
-        """Number of spares, each ready to replace a failed member. A whole number from 0 to 65535. Default: 0."""
+        """Number of spares. A spare replaces a failed member. A whole number from 0 to 65535. Default: 0."""
         return self._get("spares")
 
     @spares.setter
@@ -4525,11 +4585,11 @@ class DeviceKeys(Table):
 
     @property
     def write_buffer(self) -> str | None:
-        """`pblk`: Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as
-        pblk takes, by `ws_opt`, `mw_cunits` and the parallel units of the device. Takes a size with a unit, such as "16KiB" (B,
-        KiB, MiB, GiB, TiB, kB, MB, GB, TB).
-        `zoned`: Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as
-        pblk takes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """`pblk`: Size of the write ring buffer in host memory, rounded up to a power of two of logical blocks. Left out: the size
+        that pblk computes from `ws_opt`, `mw_cunits` and the parallel units of the device. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        `zoned`: Size of the write ring buffer in host memory, rounded up to a power of two of logical blocks. Left out: the size
+        that pblk computes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("write_buffer")
 

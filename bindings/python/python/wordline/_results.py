@@ -38,20 +38,20 @@ class Buffer:
 
 @dataclass(frozen=True)
 class DesignChart:
-    """A chart of a design."""
+    """A chart that a design reports."""
 
     caption: str
-    """The caption."""
+    """Caption of the chart."""
     name: str
-    """The design, and after a hyphen the chart."""
+    """Name: the design, a hyphen, and the chart."""
     points: tuple[tuple[float, float], ...]
-    """Its points: a time in seconds, or a size, and the value there."""
+    """The points of the chart: a time in seconds or a size, and the value there."""
     title: str
-    """Its title."""
+    """Title of the chart."""
     value: str
-    """The title of its vertical axis."""
+    """Title of the vertical axis."""
     over: str | None = None
-    """The title of its horizontal axis; null for simulated time, from the beginning of the run."""
+    """Title of the horizontal axis; null if the axis is simulated time, from the beginning of the run."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> DesignChart:
@@ -68,14 +68,14 @@ class DesignChart:
 
 @dataclass(frozen=True)
 class Drift:
-    """Write amplification in the second half of the host's writes. Where its two quarters differ, the device was
-    still on its way from its initial state to the steady state of the workload.
+    """Write amplification in the third and in the fourth quarter of the host's writes. If they differ, the
+    device had not reached the steady state of the workload.
     """
 
     last_quarter: float
-    """The same in the last quarter."""
+    """Bytes programmed per byte that the host wrote, in the last quarter."""
     third_quarter: float
-    """Bytes programmed for each byte that the host wrote, in the third quarter of the host's writes."""
+    """Bytes programmed per byte that the host wrote, in the third quarter of the host's writes."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Drift:
@@ -91,9 +91,9 @@ class Share:
     """A named amount."""
 
     amount: float
-    """The amount, in the unit of its list."""
+    """The amount, in the unit of the list."""
     name: str
-    """The part that the amount belongs to."""
+    """Name of the item that the amount belongs to."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Share:
@@ -122,7 +122,7 @@ class Faults:
     """Program commands that failed. `None` for a device without flash."""
     read_retries: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Read retries, because pages could not be read. `None` for a device without flash."""
-    refused_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    rejected_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Program commands whose outcome a design rejected. `None` for a device without flash."""
     unreadable_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Flash pages that no retry read. `None` for a device without flash."""
@@ -138,7 +138,7 @@ class Faults:
             lost_pages=cast(Any, values.get("lost_pages")),
             program_failures=cast(Any, values.get("program_failures")),
             read_retries=cast(Any, values.get("read_retries")),
-            refused_programs=cast(Any, values.get("refused_programs")),
+            rejected_programs=cast(Any, values.get("rejected_programs")),
             unreadable_pages=cast(Any, values.get("unreadable_pages")),
         )
 
@@ -149,6 +149,9 @@ class Flash:
 
     block_set_erases: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erases of multi-plane blocks. `None` for a device without flash."""
+    deadline_promotions: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`. `None` for a device without flash.
+    """
     effective_spare: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host never wrote
     or discarded. `None` for a device without flash.
@@ -195,9 +198,6 @@ class Flash:
     """
     map_misses: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Map lookups that did not find the entry in memory (CMT misses). `None` for a device without flash."""
-    overdue: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`. `None` for a device without flash.
-    """
     padding: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
     padding_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -256,6 +256,7 @@ class Flash:
         """The result that the JSON is of."""
         return Flash(
             block_set_erases=cast(Any, values.get("block_set_erases")),
+            deadline_promotions=cast(Any, values.get("deadline_promotions")),
             effective_spare=cast(Any, values.get("effective_spare")),
             erases=cast(Any, values.get("erases")),
             folded=cast(Any, values.get("folded")),
@@ -275,7 +276,6 @@ class Flash:
             map_hit_ratio=values.get("map_hit_ratio"),
             map_hits=cast(Any, values.get("map_hits")),
             map_misses=cast(Any, values.get("map_misses")),
-            overdue=cast(Any, values.get("overdue")),
             padding=cast(Any, values.get("padding")),
             padding_bytes=cast(Any, values.get("padding_bytes")),
             pages_consumed=cast(Any, values.get("pages_consumed")),
@@ -302,34 +302,34 @@ class Flash:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles accurate to three
-    digits; a percentile is null without requests, and where fewer than ten of them lie beyond it.
+    """A latency distribution, in microseconds. Mean, minimum and maximum are exact. Percentiles are accurate to
+    three digits. A percentile is null if fewer than ten requests lie beyond it.
     """
 
     cumulative: tuple[tuple[float, float], ...]
-    """The cumulative distribution: (microseconds, fraction at or below)."""
+    """Cumulative distribution: (latency in microseconds, fraction of requests at or below it)."""
     max: float
-    """The greatest."""
+    """Maximum."""
     mean: float
-    """The mean."""
+    """Mean."""
     min: float
-    """The least."""
+    """Minimum."""
     p50: float | None = None
-    """Half are at most this."""
+    """50th percentile (median)."""
     p80: float | None = None
-    """80% are at most this."""
+    """80th percentile."""
     p90: float | None = None
-    """90% are at most this."""
+    """90th percentile."""
     p95: float | None = None
-    """95% are at most this."""
+    """95th percentile."""
     p99: float | None = None
-    """99% are at most this."""
+    """99th percentile."""
     p999: float | None = None
-    """99.9% are at most this."""
+    """99.9th percentile."""
     p9999: float | None = None
-    """99.99% are at most this."""
+    """99.99th percentile."""
     p99999: float | None = None
-    """99.999% are at most this."""
+    """99.999th percentile."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Latency:
@@ -355,37 +355,37 @@ class Host:
     """Requests, throughput and latency at the host."""
 
     compare_latency_us: Latency
-    """Time from submission to completion of compares, in microseconds."""
+    """Latency of compares from submission to completion, in microseconds."""
     compares: int
-    """Compare commands among them."""
+    """Compare commands completed."""
     discard_latency_us: Latency
-    """Time from submission to completion of discards, in microseconds."""
+    """Latency of discards from submission to completion, in microseconds."""
     discards: int
-    """Discards among them."""
+    """Discards completed."""
     failed: int
     """Requests completed with an error: writes to a read-only device, reads of lost data, failed compares."""
     flush_latency_us: Latency
-    """Time from submission to completion of flushes, in microseconds."""
+    """Latency of flushes from submission to completion, in microseconds."""
     flushes: int
-    """Flushes among them."""
+    """Flushes completed."""
     iops: float
-    """Requests completed for each simulated second, without recoveries after power cuts."""
+    """Requests completed per second of simulated time, without recoveries after power cuts."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: Latency
-    """Time from submission to completion of reads, in microseconds."""
+    """Latency of reads from submission to completion, in microseconds."""
     reads: int
-    """Reads among them."""
+    """Reads completed."""
     requests: int
     """Requests completed."""
     write_latency_us: Latency
-    """Time from submission to completion of writes, in microseconds."""
+    """Latency of writes from submission to completion, in microseconds."""
     write_zeroes: int
-    """Write zeroes commands among them."""
+    """Write zeroes commands completed."""
     write_zeroes_latency_us: Latency
-    """Time from submission to completion of write zeroes commands, in microseconds."""
+    """Latency of write zeroes commands from submission to completion, in microseconds."""
     writes: int
-    """Writes among them."""
+    """Writes completed."""
     written_bytes: int
     """Bytes written."""
 
@@ -415,30 +415,30 @@ class Host:
 
 @dataclass(frozen=True)
 class JobUse:
-    """A job of a job file."""
+    """Results of a job of a job file."""
 
     failed: int
     """Requests that failed."""
     from_seconds: float
-    """Submission of its first request, in seconds since the beginning of the run."""
+    """Time of the job's first submission, in seconds from the beginning of the run."""
     iops: float
-    """Requests for each second of this time."""
+    """Requests completed per second of `seconds`."""
     name: str
-    """Its name in the file."""
+    """Name of the job in the file."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: Latency
-    """Latency of its reads."""
+    """Latency of the job's reads."""
     reads: int
-    """Reads among them."""
+    """Reads completed."""
     requests: int
     """Requests completed."""
     seconds: float
-    """Time from there to its last completion, in seconds."""
+    """Time from that submission to the job's last completion, in seconds."""
     write_latency_us: Latency
-    """Latency of its writes."""
+    """Latency of the job's writes."""
     writes: int
-    """Writes among them."""
+    """Writes completed."""
     written_bytes: int
     """Bytes written."""
 
@@ -463,38 +463,38 @@ class JobUse:
 
 @dataclass(frozen=True)
 class MemberUse:
-    """A device that is part of an array."""
+    """Results of a device of an array."""
 
     bad_blocks: int
-    """Its blocks that are out of service."""
+    """Number of its blocks that are out of service."""
     dies_busy: float
     """Mean utilisation of its dies."""
     endurance_used: float
     """Endurance used in the run, as a fraction, for the pool with the greatest value."""
     erases: int
-    """Blocks erased; blocks of a plane group that are erased together count as one."""
+    """Multi-plane blocks erased: the blocks of a plane group that are erased together count as one."""
     erases_per_block: float
-    """Erases of a block in the run, with the same count."""
+    """Erases in the run per multi-plane block."""
     least_worn: int
-    """Erases of its least worn block."""
+    """Erases of its least worn block, over its whole life."""
     most_worn: int
-    """Erases of its most worn block."""
+    """Erases of its most worn block, over its whole life."""
     parity_bytes: int
-    """Bytes of parity among those written."""
+    """Bytes of parity among the written bytes."""
     part: str
-    """The NAND part of its first pool."""
+    """Name of the NAND part of its first pool."""
     programs: int
-    """Flash pages programmed, padding included."""
+    """Flash pages programmed, including padding."""
     read_bytes: int
-    """Bytes of the reads."""
+    """Bytes of these reads."""
     reads: int
-    """Reads that the array sent to it."""
+    """Reads that the array sent to the device."""
     role: str
-    """Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`."""
+    """Role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare` or `failed`."""
     writes: int
-    """Writes that the array sent to it."""
+    """Writes that the array sent to the device."""
     written_bytes: int
-    """Bytes of the writes."""
+    """Bytes of these writes."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> MemberUse:
@@ -524,6 +524,8 @@ class PoolUseFaults:
 
     erase_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erase commands that failed in the pool. `None` for a device without flash."""
+    grown_bad_block_sets: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Multi-plane blocks of the pool that left service during the run. `None` for a device without flash."""
     lost_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages in the pool with lost sectors. `None` for a device without flash."""
     program_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -538,6 +540,7 @@ class PoolUseFaults:
         """The result that the JSON is of."""
         return PoolUseFaults(
             erase_failures=cast(Any, values.get("erase_failures")),
+            grown_bad_block_sets=cast(Any, values.get("grown_bad_block_sets")),
             lost_pages=cast(Any, values.get("lost_pages")),
             program_failures=cast(Any, values.get("program_failures")),
             read_retries=cast(Any, values.get("read_retries")),
@@ -547,36 +550,36 @@ class PoolUseFaults:
 
 @dataclass(frozen=True)
 class PoolUse:
-    """One of several pools."""
+    """Results of a pool, for devices with several pools."""
 
     bad_blocks: int
-    """Its blocks that are out of service."""
+    """Number of its blocks that are out of service."""
     bytes: int
-    """Bytes of its flash."""
+    """Physical flash capacity in bytes."""
     dies: int
-    """Its dies."""
+    """Number of its dies."""
     dies_busy: float
     """Mean utilisation of its dies."""
     endurance_used: float
     """Endurance used in the run, as a fraction. Centaur's equation 1."""
     erases: int
-    """Blocks erased; blocks of a plane group that are erased together count as one."""
+    """Multi-plane blocks erased: the blocks of a plane group that are erased together count as one."""
     erases_per_block: float
-    """Erases of a block in the run, with the same count."""
+    """Erases in the run per multi-plane block."""
     least_worn: int
-    """Erases of its least worn block."""
+    """Erases of its least worn block, over its whole life."""
     most_worn: int
-    """Erases of its most worn block."""
+    """Erases of its most worn block, over its whole life."""
     part: str
-    """Its NAND part."""
+    """Name of its NAND part."""
     programmed_bytes: int
-    """Bytes of these."""
+    """Bytes programmed, including padding."""
     programs: int
-    """Flash pages programmed, padding included."""
+    """Flash pages programmed, including padding."""
     valid_share: float
-    """Valid data at the end, as a fraction of its flash. Centaur's equation 2."""
+    """Valid data at the end of the run, as a fraction of the pool's flash. Centaur's equation 2."""
     wear_values: int
-    """The number of values of `wear.erases` for its blocks, after those of earlier pools."""
+    """Number of its values in `wear.erases`, where the values of the pools follow each other."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of its flash, operations and idle time. `None` for a device without flash."""
     faults: PoolUseFaults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -607,24 +610,24 @@ class PoolUse:
 
 @dataclass(frozen=True)
 class PowerCut:
-    """A power cut and the recovery from it."""
+    """A power cut, and the recovery from it."""
 
     at_seconds: float
-    """The time of the power cut, in simulated seconds."""
+    """Time of the power cut, in simulated seconds."""
     lost_pages: int
-    """Logical pages whose last write was not in flash: they have the previous data, or none."""
+    """Logical pages whose last completed write was not in flash. They have older data, or none."""
     lost_requests: int
-    """Outstanding requests, which are lost in the power cut."""
+    """Outstanding requests, which were lost."""
     pages_read: int
-    """Pages that recovery read."""
+    """Flash pages that the recovery read."""
     recovery_seconds: float
-    """Time from power on until the device accepted commands, in seconds."""
+    """Time from power-on until the device accepted commands, in seconds."""
     returned_pages: int
-    """Discarded logical pages that returned."""
+    """Discarded logical pages whose data returned."""
     torn_erases: int
-    """Interrupted erases; the blocks of a plane group count as one."""
+    """Interrupted erases. The blocks of a plane group count as one."""
     torn_pages: int
-    """Pages of interrupted programs, and pages that share their cells: they are unreadable."""
+    """Unreadable pages: pages of interrupted programs, and pages that share cells with them."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> PowerCut:
@@ -643,22 +646,22 @@ class PowerCut:
 
 @dataclass(frozen=True)
 class Attained:
-    """The precision of a metric."""
+    """The precision reached for a metric."""
 
     batches: int
     """Number of batches."""
     column: str
-    """The metric."""
+    """Dotted name of the metric."""
     is_reached: bool
     """Whether the wanted precision was reached."""
     requests_a_batch: int
-    """Requests of each."""
+    """Number of requests in a batch."""
     wanted: float
     """The wanted half-width, relative to the mean."""
     half_width: float | None = None
-    """Half of the 95 % interval of that mean; null with fewer than two batches."""
+    """Half-width of the 95 % confidence interval of that mean; null with fewer than two batches."""
     mean: float | None = None
-    """Mean of its values in the batches; null where no batch was long enough for a value."""
+    """Mean of the metric over the batches; null if no batch was long enough for a value."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Attained:
@@ -679,13 +682,13 @@ class Provenance:
     """The program that made a result, and its command line."""
 
     command: tuple[str, ...]
-    """The command line by arguments; empty without one."""
+    """The arguments of the command line; empty if there was none."""
     schema: int
-    """The version of the layout of this result."""
+    """Version of the layout of this result."""
     version: str
-    """The version of the program."""
+    """Version of the program."""
     commit: str | None = None
-    """The commit that the program was built from; null where unknown."""
+    """Commit that the program was built from; null if unknown."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Provenance:
@@ -700,12 +703,12 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Simulator:
-    """The speed of the simulator on this machine; it says nothing about the simulated device."""
+    """Speed of the simulator on this machine. It is not a property of the simulated device."""
 
     precondition_seconds: float
-    """Wall time of preconditioning, or of restoring from a snapshot, in seconds."""
+    """Wall time of preconditioning, or of restoring a snapshot, in seconds."""
     requests_per_second: float
-    """Host requests simulated for each second of `wall_seconds`."""
+    """Host requests simulated per second of `wall_seconds`."""
     wall_seconds: float
     """Wall time of the run, in seconds."""
 
@@ -730,6 +733,8 @@ class SubRequests:
     migrated_units: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Units migrated to the first pool because a victim of another pool held some of their pages. `None` for a device without flash.
     """
+    redirected: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Sub-requests that the first pool took because their own pool was full. `None` for a device without flash."""
     stolen: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Stolen from the first pool's queue by another pool. `None` for a device without flash."""
     to_first: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -744,8 +749,6 @@ class SubRequests:
     """Bytes of these that the host wrote. `None` for a device without flash."""
     to_others_mean_bytes: float | None = None
     """The mean of these bytes; null without any."""
-    turned_away: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Sub-requests that the first pool took because their own pool was full. `None` for a device without flash."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> SubRequests:
@@ -754,6 +757,7 @@ class SubRequests:
             condition_bytes=values.get("condition_bytes"),
             migrated_pages=cast(Any, values.get("migrated_pages")),
             migrated_units=cast(Any, values.get("migrated_units")),
+            redirected=cast(Any, values.get("redirected")),
             stolen=cast(Any, values.get("stolen")),
             to_first=cast(Any, values.get("to_first")),
             to_first_bytes=cast(Any, values.get("to_first_bytes")),
@@ -761,21 +765,20 @@ class SubRequests:
             to_others=cast(Any, values.get("to_others")),
             to_others_bytes=cast(Any, values.get("to_others_bytes")),
             to_others_mean_bytes=values.get("to_others_mean_bytes"),
-            turned_away=cast(Any, values.get("turned_away")),
         )
 
 
 @dataclass(frozen=True)
 class TailPart:
-    """A part of the time of a request."""
+    """A part of the latency of a request."""
 
     name: str
-    """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` it is the work of the die meanwhile, such as
-    `behind_erase`, or `behind_other` where that is not known: more than 1,024 commands ago, or while a command was being
-    suspended. Arrays have `raid_wait`, `raid_reads` and `raid_log` first: waits for a row or another command, for blocks that
-    parity or a lost block is computed from, and for the partial parity log. Host FTLs on open-channel devices or zones have
-    `rate_limiter` and `line_wait` first: waits for a share of the write buffer, the rest of which belongs to garbage collection,
-    and for a line or chunk to be ready. In `buffer_while` the work alone.
+    """A stage, named as in `time` of the run. The waits `gc_wait` and `die_wait` are split by the work of the die, into parts such
+    as `behind_erase`. `behind_other` means that the work is not known: it was more than 1,024 commands ago, or the die was
+    suspending a command. Arrays have three more parts: `raid_wait` (waits for a row or for another command), `raid_reads` (reads
+    of blocks from which parity or a lost block is computed) and `raid_log` (waits for the partial parity log). Host FTLs on
+    open-channel devices or zones have two more parts: `rate_limiter` (waits for a share of the write buffer, whose rest is for
+    garbage collection) and `line_wait` (waits until a line or chunk is ready). In `buffer_while` the name is the work only.
     """
     us: float
     """Microseconds."""
@@ -794,17 +797,17 @@ class LatencyRange:
     """Requests between two percentiles of latency."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by the work of the dies meanwhile, of requests that waited for room or for a program."""
+    """Time in the write buffer, by the work of the dies meanwhile, of requests that waited for buffer space or for a program."""
     from_percentile: float
     """The lower percentile."""
     latency_us: float
-    """Their mean latency, in microseconds."""
+    """Mean latency of these requests, in microseconds."""
     operation: str
     """`read` or `write`."""
     requests: int
-    """The number of requests that they represent."""
+    """Number of requests that the range represents."""
     time: tuple[TailPart, ...]
-    """Their mean latency breakdown; its sum is the mean latency."""
+    """Mean latency breakdown of these requests. The parts add up to the mean latency."""
     to_percentile: float
     """The upper percentile."""
 
@@ -824,20 +827,21 @@ class LatencyRange:
 
 @dataclass(frozen=True)
 class LongestCommand:
-    """The command that a request waited behind for longest."""
+    """The command behind which a request waited longest."""
 
     block: int
-    """The multi-plane block."""
+    """Number of the multi-plane block."""
     die: int
-    """The die."""
+    """Number of the die."""
     us: float
-    """The wait, in microseconds."""
+    """Length of the wait, in microseconds."""
     work: str
-    """Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
-    `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `gc_read`.
+    """Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase` or `scan`.
+    Relocations have two names each, such as `gc_read` and `gc_program`; the first word is `gc`, `folding`, `levelling` or
+    `reclaim`.
     """
     device: int | None = None
-    """The device of an array; left out without an array."""
+    """Number of its device in an array; left out for other devices."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> LongestCommand:
@@ -856,21 +860,21 @@ class SlowRequest:
     """One of the slowest requests."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by the work of the dies meanwhile."""
+    """Time in the write buffer, by the work of the dies meanwhile."""
     bytes: int
-    """Its size in bytes."""
+    """Size in bytes."""
     latency_us: float
-    """Its latency, in microseconds."""
+    """Latency in microseconds."""
     offset: int
-    """Its first byte."""
+    """First byte of the request."""
     operation: str
     """`read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`."""
     submitted_seconds: float
-    """The time of its submission, in seconds since the beginning of the run."""
+    """Time of its submission, in seconds from the beginning of the run."""
     time: tuple[TailPart, ...]
-    """Its latency breakdown; the sum is its latency."""
+    """Latency breakdown. The parts add up to the latency."""
     longest: LongestCommand | None = None
-    """The command that it waited behind for longest; left out where it waited for no die."""
+    """The command behind which the request waited longest; left out if it waited for no die."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> SlowRequest:
@@ -892,11 +896,11 @@ class TailDie:
     """A die that requests waited for."""
 
     die: int
-    """Its number."""
+    """Number of the die in its device."""
     part: float
-    """Its fraction of the waits for dies."""
+    """Fraction of all waits for dies."""
     device: int | None = None
-    """The device of an array that it belongs to; left out without an array."""
+    """Number of the die's device in an array; left out for other devices."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> TailDie:
@@ -913,21 +917,21 @@ class Slowest:
     """The slowest requests together."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by the work of the dies meanwhile."""
+    """Time in the write buffer, by the work of the dies meanwhile."""
     dies: tuple[TailDie, ...]
-    """The dies that they waited for, in descending order of the wait."""
+    """The dies that the requests waited for, the longest wait first."""
     least_us: float
-    """The least latency among them, in microseconds."""
+    """Least latency, in microseconds."""
     most_us: float
-    """The greatest latency among them, in microseconds."""
+    """Greatest latency, in microseconds."""
     reads: int
-    """Reads among them."""
+    """Number of reads."""
     requests: int
     """Number of requests."""
     time: tuple[TailPart, ...]
-    """Their mean latency breakdown; its sum is the mean latency."""
+    """Mean latency breakdown of these requests. The parts add up to the mean latency."""
     writes: int
-    """Writes among them."""
+    """Number of writes."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Slowest:
@@ -949,11 +953,11 @@ class Tail:
     """Latency breakdowns of single requests."""
 
     ranges: tuple[LatencyRange, ...]
-    """Reads and writes by percentile of latency: each of the first 10,000 requests, then one of 128."""
+    """Reads and writes by percentile of latency, from a sample: each of the first 10,000 requests, then one of 128."""
     requests: tuple[SlowRequest, ...]
-    """The slowest requests singly, at most 20, the slowest first."""
+    """The slowest requests one by one, at most 20, the slowest first."""
     slowest: Slowest | None = None
-    """The slowest requests together; left out where none was kept."""
+    """The slowest requests together; left out if none was kept."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Tail:
@@ -967,19 +971,19 @@ class Tail:
 
 @dataclass(frozen=True)
 class TimeShare:
-    """The latency breakdown: mean microseconds a request in each stage, for reads and for writes; the sum is the
-    mean latency. For arrays it is estimated from a sample (the first 10,000 requests, then one of 128), and
-    empty without `--slowest`; it is also empty where a device does not record it.
+    """A stage of the latency breakdown: mean microseconds that reads and writes spend in it. The stages add up
+    to the mean latency. For arrays the breakdown is estimated from a sample (the first 10,000 requests, then
+    one of 128), and needs `--slowest`. It is empty for devices that do not record it.
     """
 
     name: str
-    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`; for arrays,
-    `raid_wait`, `raid_reads` and `raid_log` before these, as in `tail`.
+    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding` or `retries`. Arrays
+    have `raid_wait`, `raid_reads` and `raid_log` before these; see the `name` of a part in `tail`.
     """
     read_us: float
-    """Mean microseconds a read."""
+    """Mean microseconds of a read."""
     write_us: float
-    """Mean microseconds a write."""
+    """Mean microseconds of a write."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> TimeShare:
@@ -996,12 +1000,12 @@ class TraceFile:
     """A trace file and its digest."""
 
     bytes: int
-    """Its size on disk."""
+    """Size on disk in bytes."""
     path: str
-    """The path as it was given."""
+    """The path as the user wrote it."""
     sha256: str
-    """SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); for a directory, of its files in order
-    of their names.
+    """SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`). For a directory, SHA-256 of its files
+    in order of their names.
     """
 
     @classmethod
@@ -1019,9 +1023,9 @@ class Unknown:
     """A metric that a run cannot answer."""
 
     metric: str
-    """The metric, as a dotted name; it has no value."""
+    """Dotted name of the metric, which has no value in the result."""
     reason: str
-    """The reason."""
+    """The reason why it has no value."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Unknown:
@@ -1036,22 +1040,22 @@ class Unknown:
 class Verdict:
     """The bottleneck of a run, and the evidence."""
 
-    bound: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
-    """`arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it."""
-    busiest: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
-    """The busiest kind of part of the device: `arrays`, `buses` or `link`."""
+    bound: Literal["arrays", "buses", "link", "garbage_collection", "host", "unknown"]
+    """`arrays`, `buses`, `link`, `garbage_collection`, `host`, or `unknown` if the run alone does not show it."""
+    busiest: Literal["arrays", "buses", "link", "garbage_collection", "host", "unknown"]
+    """The kind of part that is busiest: `arrays`, `buses` or `link`."""
     busy: float
-    """Utilisation of the busiest part of this kind: a die, a channel, a direction of the link."""
+    """Utilisation of the busiest part of this kind: a die, a channel, or a direction of the link."""
     mean_busy: float
-    """Mean utilisation of all parts of the kind."""
+    """Mean utilisation of all parts of this kind."""
     stage_share: float
-    """Its fraction of all their time."""
+    """Fraction of the requests' total time spent in this stage."""
     text: str
-    """The verdict in a sentence."""
-    cleaning: float | None = None
-    """Fraction of the busy time of the arrays spent on garbage collection; null where they were idle."""
+    """The bottleneck in a sentence."""
+    gc: float | None = None
+    """Fraction of the arrays' busy time that garbage collection took; null if the arrays were idle."""
     stage: str | None = None
-    """The stage in which requests spent most of their time, as in `time`; null without any."""
+    """The stage in which requests spent most of their time, named as in `time`; null if none is recorded."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Verdict:
@@ -1063,21 +1067,22 @@ class Verdict:
             mean_busy=values["mean_busy"],
             stage_share=values["stage_share"],
             text=values["text"],
-            cleaning=values.get("cleaning"),
+            gc=values.get("gc"),
             stage=values.get("stage"),
         )
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The beginning of a load, left out of the result."""
+    """The warm-up: the beginning of a load, which is not measured."""
 
     end: Literal["rule", "asked", "limit"]
-    """Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended."""
+    """Reason for its end: `rule` (the transient was over), `asked` (the requested length) or `limit` (the load was not steady yet).
+    """
     requests: int
-    """Requests completed by then."""
+    """Requests completed in the warm-up."""
     seconds: float
-    """Simulated time by then, in seconds."""
+    """Simulated time of the warm-up, in seconds."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> LeftOut:
@@ -1094,7 +1099,7 @@ class DieWear:
     """Wear of a die."""
 
     bad_blocks: int
-    """Its blocks that are out of service."""
+    """Number of its blocks that are out of service."""
     erases: float
     """Mean erases of its blocks."""
 
@@ -1112,43 +1117,42 @@ class Wear:
     """Wear of the blocks."""
 
     bad_blocks: int
-    """Blocks that are out of service."""
+    """Number of blocks that are out of service."""
     dies: tuple[DieWear, ...]
-    """Each die."""
+    """Wear of each die."""
     drive_writes: float
-    """The same in units of the logical capacity."""
+    """Data that the host wrote in the run, in units of the logical capacity."""
     endurance_used: float
-    """Endurance used: erases of the run as a fraction of all that the blocks stand, for the pool with the greatest value; 1 wears a
-    new device out. Planes that are erased together count as one. Centaur's equations 1 and 3.
+    """Endurance used: erases in the run as a fraction of the erases that the blocks endure. With several pools it is the greatest
+    value of a pool. A value of 1 wears out a new device. Planes that are erased together count as one. Centaur's equations 1 and
+    3.
     """
     erases: tuple[float, ...]
-    """Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of neighbours where there are more
-    blocks.
+    """Erases of each block, by die and block. The list has at most 65,536 values; for more blocks, each value is the mean of
+    neighbouring blocks.
     """
     max: int
-    """The most worn block's erases."""
+    """Erases of the most worn block."""
     mean: float
-    """Mean erases a block."""
+    """Mean erases per block."""
     min: int
-    """The least worn block's erases."""
+    """Erases of the least worn block."""
     run_erases: float
-    """Mean erases of a block in the run alone."""
+    """Mean erases of a block in this run."""
     spare: float
-    """Remaining spare space: the fraction of the good blocks beyond the logical capacity, with reserved blocks; below 0 where they
-    cannot hold it any more.
+    """Remaining spare space: the fraction of the good blocks, including reserved ones, that exceeds the logical capacity. Below 0 if
+    the good blocks cannot hold the logical capacity any more.
     """
     terabytes_written: float
-    """Terabytes (10^12 B) that the host wrote in the run, until the device rejected writes if it did."""
+    """Terabytes (10^12 B) that the host wrote in the run. Writes that the device rejected do not count."""
     drive_writes_per_day: float | None = None
-    """Drive writes a day (DWPD) at the rate of the run. Null where no time passed."""
+    """Drive writes per day (DWPD) at the write rate of this run. Null if no time passed."""
     terabytes_expected: float | None = None
-    """Terabytes that the host can write until all blocks reach the part's endurance, at the run's erases for each byte. Null without
-    erases.
-    """
+    """Terabytes that the host can write until the part's endurance is used; null without erases."""
     variation: float | None = None
-    """Standard deviation of the erases over their mean, of blocks ever in service; 0 is even. Null without erases."""
+    """Standard deviation of the erases over their mean, for all blocks ever in service; null without erases."""
     years_expected: float | None = None
-    """Years until then at the write rate of the run, without recoveries from power cuts; null without erases."""
+    """Years until the part's endurance is used, at this run's write rate; null without erases."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Wear:
@@ -1174,16 +1178,16 @@ class Wear:
 
 @dataclass(frozen=True)
 class DieMap:
-    """Utilisation of the dies' arrays over simulated time. Where there are many dies or windows, neighbours are
-    merged.
+    """Utilisation of the die arrays over simulated time. With many dies or windows, neighbours share a row or
+    column.
     """
 
     busy_percent: tuple[tuple[int, ...], ...]
-    """Busy time of a row, in whole per cent: row by row, each with its columns."""
+    """Array busy time in whole per cent, by row, then by column."""
     dies_a_row: int
-    """Dies of a row."""
+    """Dies per row."""
     windows_a_column: int
-    """Windows of a column."""
+    """Windows per column."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> DieMap:
@@ -1197,17 +1201,18 @@ class DieMap:
 
 @dataclass(frozen=True)
 class Course:
-    """Time series of the flash, with the windows of the run."""
+    """Time series of the flash, in the windows of the run."""
 
     dies: DieMap
-    """Utilisation of the dies' arrays."""
+    """Utilisation of the die arrays."""
     free: tuple[float, ...]
-    """Free block sets as a fraction of the good ones, at the beginning of each window; empty where the device does not report them.
+    """Free multi-plane blocks as a fraction of the good ones, at the beginning of each window; empty if the device does not report
+    them.
     """
     victim_pages: tuple[int, ...]
-    """Logical pages of the victims that were erased in each window."""
+    """Logical pages of the GC victims erased in each window."""
     victim_valid_pages: tuple[int, ...]
-    """Those of them that were valid when garbage collection selected the victims."""
+    """Pages of those victims that were valid when GC selected them."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Course:
@@ -1222,28 +1227,28 @@ class Course:
 
 @dataclass(frozen=True)
 class Window:
-    """One window of the run."""
+    """A window of the run."""
 
     host_programs: int
     """Logical pages programmed for the host."""
     max_latency_us: float
-    """Greatest latency of any request completed, in microseconds."""
+    """Greatest latency of any request that completed in the window, in microseconds."""
     other_programs: int
-    """Logical pages programmed by GC, as the rest of a unit, as translation pages or as padding."""
+    """Logical pages programmed by GC, as the rest of a unit, as translation pages, or as padding."""
     programmed_bytes: int
-    """Bytes of both."""
+    """Bytes of `host_programs` and `other_programs` together."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: float
-    """Mean latency of the reads completed, in microseconds."""
+    """Mean latency of the reads that completed in the window, in microseconds."""
     reads: int
-    """Reads among them."""
+    """Reads completed."""
     requests: int
     """Requests completed."""
     write_latency_us: float
-    """Mean latency of the writes completed, in microseconds."""
+    """Mean latency of the writes that completed in the window, in microseconds."""
     writes: int
-    """Writes among them."""
+    """Writes completed."""
     written_bytes: int
     """Bytes written."""
 
@@ -1267,14 +1272,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Windows:
-    """The run over simulated time."""
+    """Time series of the run."""
 
     course: Course
-    """The flash meanwhile: dies, free blocks and victims. Empty for devices that do not report them."""
+    """Time series of the flash in the same windows; empty for devices that do not report them."""
     width_seconds: float
     """Width of a window in seconds."""
     windows: tuple[Window, ...]
-    """The windows from the first request on."""
+    """The windows, from the first measured request on."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Windows:
@@ -1291,8 +1296,8 @@ class Source:
     """Source of the requests."""
 
     kind: Literal["real_trace", "trace", "synthetic", "profile", "given"]
-    """Whether it is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile fitted to a published trace, or
-    requests given by a program.
+    """Whether the source is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile fitted to a published trace,
+    or requests given by a program.
     """
     name: str
     """Name of the trace file, the workload or the profile."""
@@ -1308,26 +1313,28 @@ class Source:
 
 @dataclass(frozen=True)
 class CommandTime:
-    """Flash commands, and mean microseconds of one since it was queued."""
+    """A kind of flash command: number of commands, and mean microseconds in each stage. Times count from the
+    queueing of the command.
+    """
 
     array_us: float
-    """Read or program of the array."""
+    """Array read or program."""
     bus_us: float
-    """Waiting for the channel's bus, and using it."""
+    """Wait for the channel's bus, and time on the bus."""
     commands: int
     """Number of commands."""
     decoding_us: float
-    """Waiting for the ECC decoder, and decoding."""
+    """Wait for the ECC decoder, and decoding."""
     die_wait_us: float
-    """Waiting for a die with other work."""
+    """Wait for a die with other work."""
     gc_wait_us: float
-    """Waiting for a die in garbage collection."""
+    """Wait for a die that works for garbage collection."""
     mapping_us: float
-    """Lookup of the page in the map, where only a part of the map is in memory."""
+    """L2P lookup, if only a part of the map is in memory."""
     retries_us: float
-    """Earlier attempts of retried reads."""
+    """Earlier attempts of reads that were retried."""
     total_us: float
-    """The total."""
+    """Total time of a command."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> CommandTime:
@@ -1347,12 +1354,12 @@ class CommandTime:
 
 @dataclass(frozen=True)
 class WriteBack:
-    """The commands that destaged the buffer to a pool."""
+    """The commands that destaged the write buffer to a pool."""
 
     fill: CommandTime
-    """Read-modify-write reads of the pool: the rest of a page, or of a unit that is programmed as a whole."""
+    """Read-modify-write reads of the pool: the rest of a page or of a program unit."""
     program: CommandTime
-    """Programs of the host's pages in the pool."""
+    """Programs of host pages in the pool."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> WriteBack:
@@ -1365,80 +1372,80 @@ class WriteBack:
 
 @dataclass(frozen=True)
 class Summary:
-    """The result of one run. All but `simulator` is a function of configuration, seed and trace."""
+    """The result of one run. All of it except `simulator` is a function of configuration, seed and requests."""
 
     channel_utilisation: tuple[float, ...]
-    """Utilisation of each channel's bus, in the order of channels."""
+    """Utilisation of each channel's bus, by channel."""
     configuration: str
     """The whole configuration of the device, in TOML."""
     device: str
-    """Name of the device: its preset, or the configuration file."""
+    """Name of the device: the preset or the configuration file."""
     die_utilisation: tuple[float, ...]
-    """Utilisation of each die's array, in the order of dies."""
+    """Utilisation of each die's array, by die."""
     digest: str
-    """Digest of the run's events: equal for equal configuration, seed and trace."""
+    """Digest of all events of the run. It is equal for equal configuration, seed and requests."""
+    drift: Drift
+    """Write amplification in the third and fourth quarter of the host's writes, if there were enough writes."""
     energy_by_stage: tuple[Share, ...]
-    """Energy by stage of the flash command chain."""
+    """Energy by stage of the flash commands."""
     host: Host
     """Requests, throughput and latency at the host."""
     link_utilisation: tuple[float, ...]
-    """Utilisation of each direction of the link: to the device, to the host, or both together where the link is half-duplex; empty
-    without a link.
+    """Utilisation of each direction of the link: to the device and to the host, or one value for a half-duplex link. Empty without a
+    link.
     """
     notes: tuple[str, ...]
     """Notes for the user, such as wrapped addresses, clock jumps, or a generated profile."""
     outcome: Literal["complete", "interrupted", "read_only"]
-    """`complete`, `interrupted` (Ctrl-C: the numbers cover the requests completed by then) or `read_only` (the device reached its
-    end of life).
+    """`complete`, `interrupted` (stopped with Ctrl-C; the result covers the requests completed so far) or `read_only` (the device
+    reached the end of its life).
     """
     provenance: Provenance
-    """The program that ran it."""
+    """The program that made this result, and its command line."""
     recovery_seconds: float
-    """The part of `simulated_seconds` in recoveries after power cuts: `host.iops` leaves it out."""
+    """Simulated seconds of recoveries after power cuts; `host.iops` leaves them out."""
     seed: int
-    """The seed of all random streams."""
+    """Seed of all random streams."""
     simulated_seconds: float
-    """Simulated seconds from the first request, or from the end of the warm-up, to the last completion."""
+    """Simulated time in seconds, from the first request or the end of the warm-up to the last completion."""
     simulator: Simulator
-    """The speed of the simulator on this machine."""
+    """Speed of the simulator on this machine."""
     time: tuple[TimeShare, ...]
     """The latency breakdown of the requests."""
     unknown: tuple[Unknown, ...]
-    """Metrics that the run cannot answer, with the reasons: they have no value."""
+    """Metrics without a value, because the run cannot answer them, with reasons."""
     wear: Wear
     """The wear of the blocks."""
     windows: Windows
-    """The run over simulated time, in windows of equal width."""
+    """Time series of the run, in windows of equal width."""
     workload: Source
     """The source of the requests."""
     write_back: tuple[WriteBack, ...]
-    """The commands that destaged the buffer, for each pool; how long writes wait for room depends on them."""
+    """Flash commands that destaged the write buffer, by pool. Writes wait for buffer space until such commands end."""
     buffer: Buffer = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of the buffer. `None` for a device without flash."""
     charts: tuple[DesignChart, ...] = ()
-    """The charts of the designs; left out without any."""
-    drift: Drift | None = None
-    """Write amplification in the second half of the host's writes; left out where it wrote next to nothing."""
+    """The charts of the designs; left out if there are none."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of all flash operations and idle time. `None` for a device without flash."""
     fairness: float | None = None
-    """Jain's index of the IOPS of the jobs: 1 where all are equal, one over their number where one has them all; left out for fewer
-    than two jobs.
+    """Jain's fairness index of the jobs' IOPS: 1 if all are equal, one over the number of jobs if one job has all. Left out for
+    fewer than two jobs.
     """
     faults: Faults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of failures. `None` for a device without flash."""
     flash: Flash = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of flash operations. `None` for a device without flash."""
     jobs: tuple[JobUse, ...] = ()
-    """The jobs of a job file, in order, the clones of each as one; left out for other workloads."""
+    """The jobs of a job file, in order; left out for other workloads. The clones of a job count as one job."""
     members: tuple[MemberUse, ...] = ()
     """The devices of an array; left out for other devices."""
     pools: tuple[PoolUse, ...] = ()
-    """The pools, in order; left out where there is only one."""
+    """The pools, in order; left out if there is only one."""
     power_cuts: tuple[PowerCut, ...] = ()
-    """The power cuts; left out without any."""
+    """The power cuts; left out if there were none."""
     precision: Attained | None = None
-    """The precision of the metric that the run was to measure; left out without one."""
+    """The precision reached for the metric that `--until` names; left out without one."""
     programs_per_host_program: float | None = None
     """Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs. Where
     the host writes whole pages, one at a time, it is the write amplification of analytic models; null if nothing was programmed.
@@ -1446,16 +1453,16 @@ class Summary:
     sub_requests: SubRequests | None = None
     """Sub-requests to each of several pools; left out where there is one."""
     tail: Tail | None = None
-    """Tail attribution: latency breakdowns of single requests; left out unless requested and supported."""
+    """The tail attribution: latency breakdowns of single requests; left out unless requested and supported."""
     trace_file: TraceFile | None = None
-    """The trace file that the requests were read from; null without one that can be read again."""
+    """The trace file that the requests come from. Null without a trace file, and for a trace that cannot be read again."""
     verdict: Verdict | None = None
-    """The bottleneck of the run; null without completions, and for a device without parts that can be busy."""
+    """The bottleneck of the run; null without completions, and if no part can be busy."""
     warm_up: LeftOut | None = None
-    """The warm-up, which was not measured; left out where everything was measured."""
+    """The warm-up, which was not measured; left out if everything was measured."""
     write_amplification: float | None = None
-    """Write amplification: bytes programmed (for the host, the map, GC and padding) for each byte of the host, corrected for the
-    growth of the write buffer; null without writes, and where unknown. Centaur's equation 4.
+    """Write amplification: bytes programmed (for the host, the map, GC and padding) per byte that the host wrote, corrected for the
+    growth of the write buffer. Null without writes, and if unknown. Centaur's equation 4.
     """
     others: dict[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of designs, each a table by the name of its design, as the JSON has them."""
@@ -1469,6 +1476,7 @@ class Summary:
             device=values["device"],
             die_utilisation=tuple(values["die_utilisation"]),
             digest=values["digest"],
+            drift=Drift.from_json(values["drift"]),
             energy_by_stage=tuple(Share.from_json(one) for one in values["energy_by_stage"]),
             host=Host.from_json(values["host"]),
             link_utilisation=tuple(values["link_utilisation"]),
@@ -1487,7 +1495,6 @@ class Summary:
             write_back=tuple(WriteBack.from_json(one) for one in values["write_back"]),
             buffer=cast(Any, Buffer.from_json(values["buffer"]) if values.get("buffer") is not None else None),
             charts=tuple(DesignChart.from_json(one) for one in values.get("charts", ())),
-            drift=Drift.from_json(values["drift"]) if values.get("drift") is not None else None,
             energy_joules=cast(Any, values.get("energy_joules")),
             fairness=values.get("fairness"),
             faults=cast(Any, Faults.from_json(values["faults"]) if values.get("faults") is not None else None),

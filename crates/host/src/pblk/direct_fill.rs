@@ -177,7 +177,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.limiter.update((free * chunks / all) as u32, 0);
             let [of_host, of_collector] = self.limiter.shares().map(f64::from);
             let written = of_collector / (of_host + of_collector);
-            let moved = Shape::valid_in_victims((room / all) as u32, share);
+            let moved = Shape::victim_valid_pages((room / all) as u32, share);
             if written < moved { falls = free } else { keeps = free }
         }
         (keeps + 1).min(all) as usize

@@ -499,7 +499,7 @@ impl BlockManager {
             self.state(block) == State::Victim && self.can_erase(block),
             "only a clean victim is retired"
         );
-        assert!(self.is_pending_retirement(block), "only a condemned block is retired");
+        assert!(self.is_pending_retirement(block), "only a block pending retirement is retired");
         let (pool, row, known) = self.parts_of(block);
         pool.note_collected(row, block, known);
         known.state = State::Bad;

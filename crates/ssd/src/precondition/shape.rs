@@ -55,7 +55,7 @@ impl Shape {
 
     /// Mean valid fraction of a victim under greedy GC. Blocks have `per_block` mapping units, and the
     /// fraction `valid` of all units is valid.
-    pub fn valid_in_victims(per_block: u32, valid: f64) -> f64 {
+    pub fn victim_valid_pages(per_block: u32, valid: f64) -> f64 {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         level_of(&lives(per_block), valid).map_or_else(|| oldest(valid), |level| level / f64::from(per_block))
     }
@@ -350,9 +350,9 @@ mod tests {
     fn victims_are_as_valid_as_the_equations_say() {
         // Large blocks behave as with FIFO. A victim of two units has one valid unit: after a lifetime of one
         // half, one of two is lost.
-        let large = Shape::valid_in_victims(100_000, 0.5 / std::f64::consts::LN_2);
+        let large = Shape::victim_valid_pages(100_000, 0.5 / std::f64::consts::LN_2);
         assert!((large - 0.5).abs() < 1e-3, "{large}");
-        assert!((Shape::valid_in_victims(2, 1.0) - 0.5).abs() < 1e-3);
+        assert!((Shape::victim_valid_pages(2, 1.0) - 0.5).abs() < 1e-3);
     }
 
     #[test]

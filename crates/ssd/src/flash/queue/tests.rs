@@ -142,7 +142,7 @@ fn without_a_limit_no_class_waits_for_another_for_ever() {
             (next, deadline_promotions)
         };
         assert_eq!(first(long - 1), (Some(1), 0), "{priority:?}");
-        assert_eq!(first(long), (Some(0), 1), "{priority:?}: it is overdue, and counted");
+        assert_eq!(first(long), (Some(0), 1), "{priority:?}: it has reached the age limit, and is counted");
     }
 }
 
