@@ -38,9 +38,9 @@ const ALMOST_ALWAYS: f64 = 0.95;
 /// uncertainty of elasticities from 100,000 requests.
 const LEAD: f64 = 0.1;
 
-/// Greatest share of the requests' time in waits for limited resources up to which the host can be the
-/// bottleneck. The resources are buffer space, a slot in the device, and GC. Chosen: with such a share most
-/// requests do not wait.
+/// The host can be the bottleneck only if waits for limited resources take at most this share of the
+/// requests' time. The resources are buffer space, a slot in the device, and GC. Chosen: with such a share
+/// most requests do not wait.
 const MOST_HELD_UP: f64 = 0.25;
 
 /// Least wait for buses that is mentioned, as a fraction of the run. Chosen: visible in three digits.
@@ -95,8 +95,9 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
 fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     let shares = evidence.die_time;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
-    // Bus waits count twice. Less bus time shortens the waits by more than the bus time saved, and dies with
-    // faster arrays wait longer. Chosen: this effect is at most as large as the waits.
+    // `shares.bus` has the bus waits once; here they count twice more. Less bus time shortens the waits by
+    // more than the bus time saved, and dies with faster arrays wait longer. Chosen: each effect is at most as
+    // large as the waits.
     let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
     let bus = shares.bus + 2.0 * waits;
     let gc = evidence.gc.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;

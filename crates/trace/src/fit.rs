@@ -182,8 +182,9 @@ fn scaled(offset: u64, size: u64, extent: u64, room: u64) -> u64 {
     within(in_proportion / GRID * GRID + offset % GRID, size, room)
 }
 
-/// Returns the offset if a request of `size` bytes at this offset ends within `room`. Otherwise returns the
-/// last offset with the same remainder modulo the grid at which it does, or zero if there is none.
+/// Returns `offset` if a request of `size` bytes at this offset ends within `room`. Otherwise returns the
+/// last offset at which the request ends within `room` and that has the same remainder modulo the grid.
+/// Returns zero if there is none.
 fn within(offset: u64, size: u64, room: u64) -> u64 {
     if offset + size <= room {
         return offset;

@@ -88,10 +88,10 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// written.
     fn fill_in(_file: &mut Self::File, _is_written: &dyn Fn(&str) -> bool) {}
 
-    /// The keys that a lower layer set and that are without effect on this device.
+    /// The keys that have no effect on this device, but were set by a lower layer of the configuration.
     ///
     /// # Errors
-    /// The keys that a user set without effect.
+    /// The keys that have no effect, but were set by the user.
     #[doc(hidden)]
     fn ineffective_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
         Ok(Vec::new())

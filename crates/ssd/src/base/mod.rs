@@ -72,7 +72,7 @@ impl Base {
         1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
     }
 
-    /// Utilization of the flash. Blocks out of service count as capacity. The time grows with the number of
+    /// Utilization of the flash. Blocks out of service count as capacity. A call takes longer with more
     /// blocks.
     pub fn fullness(&self) -> Utilization {
         Utilization { valid: self.blocks.total_valid(), total: u64::from(self.config.pools.locations()) }

@@ -1,9 +1,9 @@
 //! Die scheduling: the queue of each die, and the order in which the die takes its tasks.
 //!
-//! [`SchedulingFile`] sets the order. By default reads go before programs and erases, up to a limit while one
-//! of those waits; other tasks go in order of arrival. Each die has a list for each of three ranks. The rank
-//! of a class of tasks follows from the configuration. A waiting task may become urgent (`promoted`). The
-//! tasks that one command executes are its *chain*.
+//! [`SchedulingFile`] sets the order. By default reads overtake waiting programs and erases, but only a
+//! limited number of reads in a row. Other tasks go in order of arrival. Each die has a list for each of
+//! three ranks. The rank of a class of tasks follows from the configuration. A waiting task may become urgent
+//! (`promoted`). The tasks that one command executes are its *chain*.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};

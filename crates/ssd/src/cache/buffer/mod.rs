@@ -2,7 +2,7 @@
 //!
 //! The states of an entry are:
 //!
-//! * *dirty*: in a list, oldest first, and in the order of the eviction policy;
+//! * *dirty*: in a list by age, oldest first, and also in the eviction policy's own order;
 //! * *awaiting RMW*: the rest of a page that was written in part is read from flash;
 //! * *ready*: complete, waiting for a program unit;
 //! * *programming*.
