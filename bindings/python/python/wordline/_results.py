@@ -580,6 +580,8 @@ class PoolUse:
     """Valid data at the end of the run, as a fraction of the pool's flash. Centaur's equation 2."""
     wear_values: int
     """Number of its values in `wear.erases`, where the values of the pools follow each other."""
+    drift: Drift | None = None
+    """Write amplification in the last two quarters of the host's writes; left out after too few writes."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of its flash, operations and idle time. `None` for a device without flash."""
     faults: PoolUseFaults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -603,6 +605,7 @@ class PoolUse:
             programs=values["programs"],
             valid_share=values["valid_share"],
             wear_values=values["wear_values"],
+            drift=Drift.from_json(values["drift"]) if values.get("drift") is not None else None,
             energy_joules=cast(Any, values.get("energy_joules")),
             faults=cast(Any, PoolUseFaults.from_json(values["faults"]) if values.get("faults") is not None else None),
         )
@@ -1384,8 +1387,6 @@ class Summary:
     """Utilisation of each die's array, by die."""
     digest: str
     """Digest of all events of the run. It is equal for equal configuration, seed and requests."""
-    drift: Drift
-    """Write amplification in the third and fourth quarter of the host's writes, if there were enough writes."""
     energy_by_stage: tuple[Share, ...]
     """Energy by stage of the flash commands."""
     host: Host
@@ -1476,7 +1477,6 @@ class Summary:
             device=values["device"],
             die_utilisation=tuple(values["die_utilisation"]),
             digest=values["digest"],
-            drift=Drift.from_json(values["drift"]),
             energy_by_stage=tuple(Share.from_json(one) for one in values["energy_by_stage"]),
             host=Host.from_json(values["host"]),
             link_utilisation=tuple(values["link_utilisation"]),
