@@ -1,4 +1,4 @@
-//! Victim selection by the policy and the designs.
+//! GC victim selection by the policy and the designs.
 
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};

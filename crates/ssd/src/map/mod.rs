@@ -1,4 +1,4 @@
-//! L2P map and its lookups: the location of each logical page, and the version that was written last.
+//! L2P map and L2P lookups: the location of each logical page, and the version that was written last.
 //!
 //! The map is either in memory as a whole, or partly in flash ([`translation`]). With [block-level
 //! mapping](block_map) the map has logical blocks, and the location of a page follows from its block. The map
