@@ -416,12 +416,12 @@ impl DeviceFile {
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "{}: of {} blocks in a row of planes{}, {working} are at work{} and {bad} may be \
+                "{}: of {} blocks in a plane group{}, {working} are active or reserved{} and {bad} may be \
                  bad{}",
                 spare::enough(least, all, logical),
                 geometry.blocks_per_plane,
                 if pools.count() > 1 {
-                    " of the first pool, which takes what others have no room for"
+                    " of the first pool, which takes data that other pools have no space for"
                 } else {
                     ""
                 },
@@ -430,7 +430,7 @@ impl DeviceFile {
                     suspended =>
                         format!(" or suspended, {suspended} of them suspended by designs at the most"),
                 },
-                if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
+                if tables > 0 { format!(", and {tables} table pages need space") } else { String::new() }
             ),
         );
         logical

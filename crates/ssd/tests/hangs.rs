@@ -96,7 +96,7 @@ fn a_stalled_command_is_detected_and_reported() {
         "commands: 2 outstanding, 2 of them started",
         "Write of 8 sectors from 0, durable, 5ms old: waits for 1 parts",
         "buffer: 2 of 16 pages in use",
-        "die 0: at work",
+        "die 0: busy",
         "plane group 0: 23 free of 24 good blocks",
     ] {
         assert!(told.contains(part), "{part} in {told}");

@@ -221,8 +221,8 @@ fn suspended_blocks_need_spare_space() {
     let mut file = roomy(settings);
     file.part.geometry.blocks_per_plane = 24;
     file.ftl.over_provisioning = 0.4;
-    let wrong = Rig::with(&file, settings.design(), 1).err().expect("8 more blocks are at work");
-    let wanted = "15 are at work or suspended, 8 of them suspended by designs at the most";
+    let wrong = Rig::with(&file, settings.design(), 1).err().expect("8 more blocks are active");
+    let wanted = "15 are active or reserved or suspended, 8 of them suspended by designs at the most";
     assert!(wrong.contains("ftl.over_provisioning") && wrong.contains(wanted), "{wrong}");
     file.ftl.over_provisioning = 0.65;
     assert!(Rig::with(&file, settings.design(), 1).is_ok());

@@ -21,7 +21,7 @@ impl<D: PhysicalDevice> Direct<D> {
         let places = self.layout.units * self.layout.chunks_per_unit * self.layout.blocks_per_chunk;
         self.places.check(places)?;
         if !self.requests.all.is_sound() {
-            return Err("requests that are not there".into());
+            return Err("requests that do not exist".into());
         }
         self.heads.check(&self.layout, |number| self.requests.all.has(number))?;
         let is_there = |place: &Ppa| place.0 < places;

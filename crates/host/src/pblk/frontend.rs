@@ -142,7 +142,7 @@ impl HostFrontend {
     pub(super) fn check(&self) -> Result<(), String> {
         let flushes = self.flushes.iter().map(|(_, number)| number);
         let is_there = self.writes.iter().chain(flushes).all(|number| self.has(*number));
-        if is_there && self.all.is_sound() { Ok(()) } else { Err("commands that are not there".into()) }
+        if is_there && self.all.is_sound() { Ok(()) } else { Err("commands that do not exist".into()) }
     }
 }
 

@@ -509,7 +509,7 @@ impl Lines {
     pub(super) fn check(&self) -> Result<(), String> {
         let is_there = |line: &LineId| (line.0 as usize) < self.table.len();
         if !self.free.iter().chain(&self.emptied).all(is_there) {
-            return Err("lines that are not there".into());
+            return Err("lines that do not exist".into());
         }
         let stranded = self.table.iter().filter(|line| line.is_stranded).count();
         if stranded as u32 != self.stranded {

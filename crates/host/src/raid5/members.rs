@@ -226,7 +226,7 @@ impl<D: BlockDevice> Members<D> {
         let sent_to = sent.clone().map(|sent| usize::from(sent.member) < self.members.len());
         let known = devices.map(|device| usize::from(*device) < count).chain(sent_to);
         if !known.chain([self.sent.is_sound()]).all(|holds| holds) {
-            return Err("a device that is not there".into());
+            return Err("a device that does not exist".into());
         }
         let outstanding: usize = self.devices.iter().map(D::outstanding).sum();
         if outstanding != sent.count() {

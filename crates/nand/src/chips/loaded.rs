@@ -57,7 +57,7 @@ impl Chips {
                 | Event::ArraySuspended(die) => die,
             };
             let count = pending.get_mut(die.0 as usize);
-            *count.ok_or_else(|| format!("{event:?} of a die that is not there"))? += 1;
+            *count.ok_or_else(|| format!("{event:?} of a die that does not exist"))? += 1;
             let work = &self.dies[die];
             if work.step == Step::Idle && !work.suspended && work.overtaken == 0 {
                 return Err(format!("{event:?} of a die that is idle"));

@@ -124,7 +124,7 @@ impl Pair {
                     selected.map_err(|failure| failure.to_string())?;
                     self.oracle.select(target.into());
                 } else if selected.is_ok() {
-                    return Err("a target that is not there was selected".into());
+                    return Err("a target that does not exist was selected".into());
                 }
             }
             Cycle::Protect(on) => {

@@ -22,7 +22,7 @@ impl Base {
     }
 
     fn describe_die(&self, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
-        let state = if self.flash.chips().is_idle(die) { "idle" } else { "at work" };
+        let state = if self.flash.chips().is_idle(die) { "idle" } else { "busy" };
         writeln!(out, "die {}: {state}", die.0)?;
         for (class, number, first) in self.flash.waiting(die) {
             let block = self.config.pools.block_of_page(first.page);

@@ -96,7 +96,7 @@ impl BlockManager {
     /// each word line written, and perhaps for the next one, if it is selected.
     fn check_word_lines(&self, row: PlaneGroupId, stream: StreamId) -> Result<(), String> {
         let (at, Some(order)) = (self.at(row, stream), &self.of(row).order) else { return Ok(()) };
-        ensure(order.is_sound(at), || format!("plane group {row} programs word lines that are not there"))?;
+        ensure(order.is_sound(at), || format!("plane group {row} programs word lines that do not exist"))?;
         let works = order.works(at);
         let of_slot = |slot: usize| if slot == works { self.open[at] } else { order.other(slot) };
         for slot in order.slots(at) {

@@ -234,7 +234,7 @@ impl BlockManager {
             };
             ensure(again.full(at).is_none_or(is_own) && again.named(at).is_none_or(is_place), || {
                 format!(
-                    "plane group {row} programs word lines of stream {} again that are not there",
+                    "plane group {row} programs word lines of stream {} again that do not exist",
                     stream.0
                 )
             })?;

@@ -487,7 +487,7 @@ impl Flash {
             Event::Retry(id) => (id.0, self.queues.places() as u32),
             Event::Decoded(id) => (id.0, self.shape()[2] as u32),
         };
-        ensure(number < end, || format!("{event:?} of something that is not there"))
+        ensure(number < end, || format!("{event:?} of something that does not exist"))
     }
 
     /// Checks that the time in stages, from which energy is computed, equals the time of the commands.

@@ -92,7 +92,7 @@ impl Front {
             Event::FlushTimer | Event::Idle => true,
             Event::Flash(event) => return base.flash.check_event(event),
         };
-        ensure(is_known, || format!("{event:?} of a command that is not there"))
+        ensure(is_known, || format!("{event:?} of a command that does not exist"))
     }
 
     /// Collects the latency breakdown of requests in this tail from now on.

@@ -97,7 +97,7 @@ impl OpenChannel {
         self.check_tables()?;
         let blocks = self.recovering.iter().flat_map(|recovering| &recovering.chunks);
         let there = blocks.copied().all(|chunk| (chunk.0 as usize) < chunks);
-        ensure(there, || "a recovery of a chunk that is not there".into())?;
+        ensure(there, || "a recovery of a chunk that does not exist".into())?;
         let parts: u32 = self.commands.iter().map(|command| command.parts).sum();
         ensure(Some(parts as usize) == self.parts_in_flight(), || {
             "commands that wait without work in flight".into()

@@ -53,7 +53,7 @@ impl OpenChannel {
         }
         let busy = |die: &DieId| !self.flash.is_idle(*die) || !self.buffers.is_empty(die.0);
         for die in self.config.pools.all_dies().filter(busy).take(LINES) {
-            let state = if self.chips().is_idle(die) { "idle" } else { "at work" };
+            let state = if self.chips().is_idle(die) { "idle" } else { "busy" };
             let [units, in_buffer] = self.buffers.waiting(die.0);
             writeln!(out, "die {}: {state}; {units} units to write, {in_buffer} of them with space", die.0)?;
             for (class, number, first) in self.flash.waiting(die) {

@@ -41,7 +41,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let mut of_zones: BTreeMap<ZoneId, [u32; 3]> = BTreeMap::new();
         for work in self.sent.values() {
             let zone = work.zone();
-            ensure(zone.is_none_or(is_zone), || "a command about a zone that is not there".into())?;
+            ensure(zone.is_none_or(is_zone), || "a command about a zone that does not exist".into())?;
             let there = match work {
                 Work::Write { piece, .. } => piece.is_none_or(|piece| self.pieces.find(piece).is_some()),
                 Work::Read { command, places, .. } => self
@@ -51,7 +51,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 Work::Flush { command, .. } => self.commands.find(*command).is_some(),
                 Work::Reset { .. } | Work::Close { .. } => true,
             };
-            ensure(there, || "a command for something that is not there".into())?;
+            ensure(there, || "a command for something that does not exist".into())?;
             if let Some(zone) = zone {
                 let kind = match work {
                     Work::Write { .. } => 0,

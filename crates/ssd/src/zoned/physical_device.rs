@@ -316,7 +316,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
         self.device.check_loaded(agenda)?;
         let notified = self.outbox.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
-        ensure(notified, || "a notification of a zone that is not there".into())?;
+        ensure(notified, || "a notification of a zone that does not exist".into())?;
         let are_sent = self.sent.numbers().all(|number| self.device.is_outstanding(number));
         ensure(are_sent && self.sent.len() == self.device.outstanding(), || {
             "the device below works on other commands than it was sent".into()

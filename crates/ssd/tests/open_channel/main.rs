@@ -373,7 +373,7 @@ fn outstanding_commands_are_described_and_the_oldest_progresses() {
         "2 outstanding",
         "write 1 of 6 logical blocks",
         "waits for 3 parts",
-        "die 0: at work; 4 units to write",
+        "die 0: busy; 4 units to write",
     ];
     assert!(wanted.iter().all(|wanted| text.contains(wanted)), "{text}");
     while host.device.chips().counts().program_commands == 0 {

@@ -71,7 +71,7 @@ impl Collector {
         }
         let is_held = |block: BlockSetId, valid| block.0 < all && valid <= blocks.pools().per_block(block);
         ensure(self.selected.all(is_held), || {
-            "a victim that is not there, or held more than a block".into()
+            "a victim that does not exist, or held more than a block".into()
         })?;
         self.sources.check_wear(blocks)?;
         let locations = blocks.pools().locations();

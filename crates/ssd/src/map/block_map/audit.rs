@@ -43,7 +43,7 @@ impl BlockMap {
     pub fn check_loaded(&self) -> Result<(), String> {
         let is_there = |block: BlockSetId| block.index() < self.owners.len();
         let is_right = |pair: &Pair| [pair.data(), pair.replacement()].into_iter().flatten().all(is_there);
-        ensure(self.pairs.iter().all(is_right), || "a logical block is in blocks that are not there".into())
+        ensure(self.pairs.iter().all(is_right), || "a logical block is in blocks that do not exist".into())
     }
 
     fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, blocks: &BlockManager, chips: &Chips) {

@@ -71,7 +71,7 @@ impl Translation {
                 };
             }
         }
-        ensure(holds, || "something waits for translation pages that is not there".into())
+        ensure(holds, || "something waits for translation pages that does not exist".into())
     }
 }
 

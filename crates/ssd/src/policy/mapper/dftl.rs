@@ -278,7 +278,7 @@ impl Dftl {
             let found = self.entries.get(at as usize).filter(|_| is_first);
             let found = found.filter(|entry| entry.segment == segment && entry.used.newer == newer);
             let Some(Entry { used, .. }) = found else {
-                return Err(format!("the cached map lists entry {at}, which is not there"));
+                return Err(format!("the cached map lists entry {at}, which does not exist"));
             };
             (newer, at, len) = (at, used.older, len + 1);
         }

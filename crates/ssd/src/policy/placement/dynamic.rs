@@ -84,7 +84,7 @@ impl Placement for Dynamic {
     fn check_loaded(&self) -> Result<(), String> {
         let mut rounds = std::iter::once(&self.first).chain(&self.others);
         ensure(rounds.all(|round| round.at < round.turn.len()), || {
-            "the placement goes on at a row that is not there".into()
+            "the placement continues at a plane group that does not exist".into()
         })
     }
 
