@@ -137,14 +137,14 @@ def test_what_goes_wrong_on_a_worker_is_the_error_of_the_run_alone(threads: Any,
 
 def test_a_worker_of_another_version_is_refused(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def older(text: str, traces: object, designs: object) -> None:
-        raise wl.ConfigError("the program of a worker: found wordline 0.0.1, wanted wordline 0.2.0, that of the study")
+        raise wl.ConfigError("the program of a worker: found wordline 0.0.1, wanted wordline 0.2.0, the program of the study")
 
     with monkeypatch.context() as patched:
         patched.setattr(_native, "carry_out", older)
         with pytest.raises(wl.Error, match="cluster: found the program of a worker: found wordline 0.0.1"):
             wl.Study(KEYS).run(threads)
     work: Any = cluster._work  # pyright: ignore[reportPrivateUsage]
-    assert "wanted wordline 0.0.2, that of the study" in work("wordline 0.0.2", [], {}).sentence
+    assert "wanted wordline 0.0.2, the program of the study" in work("wordline 0.0.2", [], {}).sentence
 
 
 def test_no_scheduler_is_an_error() -> None:

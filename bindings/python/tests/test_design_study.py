@@ -147,7 +147,7 @@ def around(answer: int) -> wl.Design:
 
 
 def test_what_studies_refuse_of_designs() -> None:
-    with pytest.raises(wl.ConfigError, match="found victim, which uses answer of what is around it, wanted fields"):
+    with pytest.raises(wl.ConfigError, match="found victim, which uses answer from the enclosing scope, wanted fields"):
         wl.Study(keys(), design=around(1))
     made: dict[str, Any] = {"wl": wl, "__name__": "nowhere"}
     exec("class Made(wl.Design, name='made'):\n    def victim(self, view, random): return None", made)

@@ -57,7 +57,7 @@ pub struct SelectedDesigns {
 fn reject_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
     let Some(Value::Table(own)) = settings.get(name) else { return };
     for (key, value) in own {
-        let wanted = format!("{DESIGN}.{key}: beside {DESIGN}.name stand the settings of that design");
+        let wanted = format!("{DESIGN}.{key}: settings of a single design are given beside {DESIGN}.name");
         wrong.add(format!("{DESIGN}.{name}.{key}"), value, wanted);
     }
     settings.remove(name);

@@ -288,7 +288,7 @@ fn designs_in_a_list_have_their_settings_by_name() {
     let beside = "design = { name = 'centaur', centaur = { step = '1KiB' } }";
     assert_eq!(
         misplaced(beside),
-        "design.centaur.step: found \"1KiB\", wanted design.step: beside design.name stand the settings of that design"
+        "design.centaur.step: found \"1KiB\", wanted design.step: settings of a single design are given beside design.name"
     );
     assert_eq!(
         misplaced("designs = ['centaur']\ndesign.step = '1KiB'"),

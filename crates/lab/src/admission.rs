@@ -89,7 +89,7 @@ impl Admission {
             (bytes, format!("an address within the device's {} bytes", self.sectors * SECTOR.0))
         } else if !(SECTOR * sector).0.is_multiple_of(size.0) || !(SECTOR * sectors).0.is_multiple_of(size.0)
         {
-            (bytes, format!("whole sectors of the device, which has ones of {size}"))
+            (bytes, format!("whole sectors of the device, whose size is {size}"))
         } else {
             (
                 format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),

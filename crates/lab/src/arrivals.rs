@@ -173,7 +173,7 @@ impl Arrivals {
         let RequestSource::Submitted(given) = &mut self.requests else {
             return Err(Error::Argument {
                 what: "a request of a session".into(),
-                found: format!("one beside those of {source}"),
+                found: format!("one in addition to the requests of {source}"),
                 wanted: "a session whose requests are submitted".into(),
             });
         };

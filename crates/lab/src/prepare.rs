@@ -136,7 +136,7 @@ fn phase_progress(written: FillProgress, overwrites: &mut bool, observer: &mut d
 fn no_workload() -> Error {
     Error::Argument {
         what: "precondition".into(),
-        found: "workload, and nothing that runs".into(),
+        found: "workload, but no workload is run".into(),
         wanted: "a run that saves the device, or empty, filled or steady-state".into(),
     }
 }

@@ -76,7 +76,7 @@ impl Progress {
     /// A sentence about the ageing, for the history of the device.
     fn describe(&mut self, now: Programmed, drives: f64) -> String {
         if drives == 0.0 {
-            return "filled: the workload, which was to age it, writes nothing".into();
+            return "filled: the workload that should age the device does not write".into();
         }
         if now.host == self.begun.host {
             return format!(
@@ -163,7 +163,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         Err(Error::Argument { what: "precondition".into(), found: found.into(), wanted: wanted.into() })
     };
     let Some(passes) = &load.passes else {
-        return refuse("workload, of requests that come once", "requests that can be had again");
+        return refuse("workload, whose requests can be read only once", "requests that can be read again");
     };
     let shape = device.shape();
     let sectors = (shape.capacity.0 / SECTOR.0) as f64;

@@ -291,7 +291,7 @@ fn wrong_input_is_refused_and_changes_nothing() {
     assert_eq!(session.finish().expect("it ends").host.requests, 1);
     let mut named = Session::open(&device, &Workload::named("randread-4k"), &filled(1)).expect("it opens");
     let error = named.submit(&read(0)).expect_err("it has its requests").to_string();
-    assert!(error.contains("one beside those of randread-4k"), "{error}");
+    assert!(error.contains("one in addition to the requests of randread-4k"), "{error}");
     let counted = Workload { requests: Some(4), ..Workload::submitted() };
     let error = Session::open(&device, &counted, &filled(1)).err().expect("it is wrong").to_string();
     assert!(error.contains("requests: found 4, wanted none: a session submits them"), "{error}");

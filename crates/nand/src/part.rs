@@ -321,7 +321,7 @@ impl PartFile {
         });
         let SuperLayersFile { layers, allow_uncorrectable } = self.super_layers;
         let most = if allow_uncorrectable { self.geometry.layers } else { self.geometry.layers.min(2) };
-        let beyond = "; more than 2 want super_layers.allow_uncorrectable = true";
+        let beyond = "; more than 2 need super_layers.allow_uncorrectable = true";
         let wanted = format!("from 1 to {most}{}", if allow_uncorrectable { "" } else { beyond });
         let may = (1..=most).contains(&layers) || self.super_layers.is_default();
         wrong.require(may, "super_layers.layers", layers, wanted);

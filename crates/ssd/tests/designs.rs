@@ -440,7 +440,10 @@ fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
     let agenda = again.device.load(&mut bytes.as_slice()).expect("it is the same");
     assert_eq!(told_until(&again, agenda.now), told(&rig));
     let wrong = with("another").device.load(&mut bytes.as_slice()).map(drop).expect_err("of another design");
-    assert!(wrong.to_string().contains("the design mine, where that of another is wanted"), "{wrong}");
+    assert!(
+        wrong.to_string().contains("found the state of the design mine, wanted that of another"),
+        "{wrong}"
+    );
 }
 
 #[test]

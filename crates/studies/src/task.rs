@@ -147,7 +147,7 @@ pub fn carry_out(
         return Err(refused(
             "the program of a worker",
             program.to_owned(),
-            format!("{}, that of the study", words.program),
+            format!("{}, the program of the study", words.program),
         ));
     }
     let point = words.point(traces)?;

@@ -203,7 +203,7 @@ impl<'a> Stream<'a> {
                 path: self.path.clone(),
                 line,
                 found: format!(
-                    "a request {} s earlier than one that stands more than {window} requests before it",
+                    "a request {} s earlier than one more than {window} requests before it in the trace",
                     *ps as f64 / 1e12
                 ),
                 wanted: format!("a trace in order, or a larger option window, which is {window}"),
@@ -300,7 +300,7 @@ impl<'a> Stream<'a> {
             path: self.path.clone(),
             line: row.line,
             found: format!(
-                "byte {} of device {}, beyond what the requests before it touch",
+                "byte {} of device {}, beyond the end of all earlier requests",
                 row.offset, row.device
             ),
             wanted:

@@ -268,7 +268,7 @@ fn a_request_too_far_behind_for_the_window_is_an_error_that_names_the_option() {
     let late = format!("t_ns,op,offset,size\n{rows}0,R,0,512\n");
     assert_eq!(
         error(late.as_bytes(), &["window=1000"]),
-        "t:2002: found a request 0.000002 s earlier than one that stands more than 1000 requests before it, wanted a \
+        "t:2002: found a request 0.000002 s earlier than one more than 1000 requests before it in the trace, wanted a \
          trace in order, or a larger option window, which is 1000"
     );
     let read_whole = read_bytes("t", late.as_bytes(), &Options::default()).expect("the window holds it");

@@ -60,7 +60,7 @@ class Result(Summary):
     def native(self) -> _native.Summary:
         """The result in the native part, which a pickled result does not have."""
         if isinstance(self.kept, Kept):
-            raise Error("a result that was pickled: found its numbers and its table alone, wanted the one that was run, for charts and reports")
+            raise Error("a result that was pickled: found only its numbers and its table, wanted the original result, for charts and reports")
         return self.kept
 
     def __reduce__(self) -> tuple[Any, ...]:

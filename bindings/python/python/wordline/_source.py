@@ -86,7 +86,7 @@ def _text(cls: type, one: Any) -> str:
 def _check(cls: type, function: FunctionType) -> None:
     around = [name for name in function.__code__.co_freevars if name != "__class__"]
     if around:
-        found = f"{function.__name__}, which uses {', '.join(around)} of what is around it"
+        found = f"{function.__name__}, which uses {', '.join(around)} from the enclosing scope"
         _refuse(cls, found, "fields, or names of its module")
 
 

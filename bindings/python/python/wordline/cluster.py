@@ -112,7 +112,7 @@ def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Desi
     """
     host = os.uname().nodename
     if _native.program() != program:
-        return _Refused(f"a worker on {host} with {_native.program()}, wanted {program}, that of the study")
+        return _Refused(f"a worker on {host} with {_native.program()}, wanted {program}, the program of the study")
     began, done = time.perf_counter(), list[tuple[str, "str | None"]]()
     try:
         # A class may be sent by name only, and then have another text on this machine.

@@ -55,11 +55,11 @@ fn what_is_wrong_with_an_array_is_named_by_its_key() {
         (&["array.stripe_cache=32769"], "array.stripe_cache: found 32769, wanted from 17 to 32768"),
         (
             &["spare.preset=tiny", "spare.ftl.over_provisioning=0.5"],
-            "spare: found a capacity of 8MiB, wanted at least that of a member, 12MiB",
+            "spare: found a capacity of 8MiB, wanted at least the capacity of a member, 12MiB",
         ),
         (
             &["others=[2]", "other.preset=tiny", "other.ftl.over_provisioning=0.5"],
-            "other: found a capacity of 8MiB, wanted that of the other members, 12MiB",
+            "other: found a capacity of 8MiB, wanted the capacity of the other members, 12MiB",
         ),
         (&["others=[2]"], "others: found [2], wanted a table `other`"),
         (&["others=[4]", "other.preset=tiny"], "others[0]: found 4, wanted a member below 4"),

@@ -70,7 +70,7 @@ impl CentaurFile {
             config.pools.count() < 2 || self.least <= unit,
             "least",
             self.least,
-            format!("at most a unit ({unit}): no piece is larger"),
+            format!("at most a unit ({unit}): no sub-request is larger"),
         );
         wrong.require(self.adjust_every > 0, "adjust_every", self.adjust_every, "1 or more");
         wrong.require(

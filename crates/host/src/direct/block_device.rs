@@ -208,7 +208,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     fn describe_outstanding(&self, now: Instant) -> String {
         let pieces: usize = self.heads.iter().map(|head| head.pieces.len()).sum();
         let requests = self.requests.all.count();
-        format!("{requests} outstanding requests; {pieces} pieces wait for a chunk\n")
+        format!("{requests} outstanding requests; {pieces} sub-requests wait for a chunk\n")
             + &self.device.describe_outstanding(now)
     }
 

@@ -123,7 +123,7 @@ impl Sizes {
             wrong.add(
                 "open_channel.part",
                 format!("{lines} lines of chunks"),
-                "more or larger ones, so that garbage collection has room",
+                "more or larger lines, so that garbage collection has space",
             );
             return Err(wrong);
         };

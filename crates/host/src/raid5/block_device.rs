@@ -265,7 +265,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn describe_outstanding(&self, now: Instant) -> String {
         let mut text = format!(
-            "{} commands, {} rows wait for one of {} heads, of which {} have work\n",
+            "{} commands, {} rows wait for one of {} stripe heads, {} of them active\n",
             self.requests.count(),
             self.requests.waiting.len(),
             self.heads.count(),

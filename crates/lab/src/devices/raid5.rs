@@ -79,7 +79,11 @@ fn size(shape: &Shape) -> Bytes {
 fn compare(key: &str, device: &Shape, member: &Shape, wrong: &mut Complaints) {
     let sectors = (device.sector_size, member.sector_size);
     if sectors.0 != sectors.1 {
-        wrong.add(key, format!("sectors of {}", sectors.0), format!("those of a member, {}", sectors.1));
+        wrong.add(
+            key,
+            format!("sectors of {}", sectors.0),
+            format!("the sector size of a member, {}", sectors.1),
+        );
     }
     let (own, of_member) = (size(device), size(member));
     let fits = match own.0.cmp(&of_member.0) {
@@ -88,7 +92,11 @@ fn compare(key: &str, device: &Shape, member: &Shape, wrong: &mut Complaints) {
         Ordering::Greater => key == "spare",
     };
     if !fits {
-        let wanted = if key == "spare" { "at least that of a member" } else { "that of the other members" };
+        let wanted = if key == "spare" {
+            "at least the capacity of a member"
+        } else {
+            "the capacity of the other members"
+        };
         wrong.add(key, format!("a capacity of {own}"), format!("{wanted}, {of_member}"));
     }
 }
@@ -129,7 +137,7 @@ impl DeviceType for Raid5 {
             compare(key, &device.shape(), &shape, &mut wrong);
         }
         let lacks = !others.is_empty() && other.is_none();
-        wrong.require(!lacks, "others", format!("{others:?}"), "a table `other` that says what they are");
+        wrong.require(!lacks, "others", format!("{others:?}"), "a table `other` that describes them");
         let settings = array.check(members, &shape).map_err(|inner| wrong.nest("array", inner)).ok();
         let Some(settings) = settings else { return Err(wrong) };
         wrong.into_result(Self { members, spares, others, settings, member, spare, other })

@@ -71,7 +71,7 @@ impl ReportFolder {
                 return Err(Error::Content {
                     path: path.to_owned(),
                     found: "a folder that another run is going to write its report to".into(),
-                    wanted: "a folder of its own for each run".into(),
+                    wanted: "a different folder for each run".into(),
                 });
             }
             Err(TryLockError::Error(reason)) => return Err(failed(path, reason)),

@@ -34,7 +34,7 @@ pub(super) fn damage(found: impl Into<String>, wanted: impl Into<String>) -> io:
 /// Fills `bytes`. A file that ends earlier is an error.
 pub(super) fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<()> {
     from.read_exact(bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => damage("an end in the middle", "the whole of the snapshot"),
+        io::ErrorKind::UnexpectedEof => damage("an end in the middle", "a complete snapshot"),
         _ => error,
     })
 }

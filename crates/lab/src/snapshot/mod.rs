@@ -217,7 +217,7 @@ impl Snapshot {
             device.audit(agenda.now - Instant::ZERO);
             Ok(agenda)
         });
-        let wrong = |why: String| Err(damage(format!("a damaged state ({why})"), "that of a device"));
+        let wrong = |why: String| Err(damage(format!("a damaged state ({why})"), "the state of a device"));
         let agenda = loaded.unwrap_or_else(wrong).map_err(|error| file_error(&path, error))?;
         let content =
             |found: String, wanted: String| Err(Error::Content { path: path.clone(), found, wanted });

@@ -71,7 +71,7 @@ fn a_trace_ages_a_device_by_its_own_times() {
 fn a_workload_that_writes_nothing_leaves_the_device_filled() {
     let origin = Origin::Named("randread-4k".into());
     let found = summary(origin, Precondition::Workload(None), Some(100)).expect("a run");
-    assert!(found.notes.iter().any(|note| note.contains("writes nothing")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("does not write")), "{:?}", found.notes);
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl Experiment<'_> {
             Outcome::Interrupted => Err(Error::Stopped),
             Outcome::ReadOnly => Err(wrong("a device at the end of its life", "one that takes requests")),
             Outcome::Complete if sample.failed > 0 => {
-                Err(wrong("a run of which requests failed", "one of which none does"))
+                Err(wrong("a run with failed requests", "a run without failed requests"))
             }
             Outcome::Complete if sample.completions.is_empty() => Err(wrong(
                 "no request after those that are left out",

@@ -123,7 +123,7 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
     let error = crate::run(&nvme, &given, &RunOptions::default(), &mut Unobserved);
     let error = error.expect_err("two are odd").to_string();
     assert!(error.starts_with("request 2 of five reads"), "{error}");
-    assert!(error.contains("wanted whole sectors of the device, which has ones of 4KiB"), "{error}");
+    assert!(error.contains("wanted whole sectors of the device, whose size is 4KiB"), "{error}");
 }
 
 #[test]

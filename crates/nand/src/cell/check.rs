@@ -72,7 +72,7 @@ impl CellsFile {
             !(ages && self.retention.is_some()),
             "retention",
             "a table beside levels.ages",
-            "one of them: the ages hold what time does",
+            "one of them: the ages include the effect of retention time",
         );
         wrong.into_result(set)
     }
@@ -304,12 +304,7 @@ fn check_loops(ispp: &Ispp, wrong: &mut Complaints) {
     let most = ispp.max_loop(&super::ProgramParameters::default());
     for (state, Loops { first, last }) in ispp.loops.iter().enumerate() {
         let found = format!("{first} to {last} for P{}", state + 1);
-        wrong.require(
-            (1..=*last).contains(first),
-            "ispp.first",
-            &found,
-            "at least 1, and at most what `last` says",
-        );
+        wrong.require((1..=*last).contains(first), "ispp.first", &found, "at least 1, and at most `last`");
         wrong.require(*last <= most, "ispp.last", &found, format!("at most the {most} loops of the window"));
     }
 }

@@ -16,10 +16,10 @@ impl Chips {
     pub fn check_loaded(&self, now: Instant) -> Result<(), String> {
         for die in self.pools.all_dies() {
             if !self.is_wired(die) {
-                return Err(format!("die {} is another one than there is", die.0));
+                return Err(format!("die {} does not exist in this device", die.0));
             }
             if !self.is_at_step(die, now) {
-                return Err(format!("die {} does what it cannot do", die.0));
+                return Err(format!("die {} is in an invalid state", die.0));
             }
         }
         let mut waits = vec![false; self.dies.len()];

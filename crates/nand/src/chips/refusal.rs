@@ -140,7 +140,7 @@ impl fmt::Display for Refusal {
                 write!(out, "page: found {} of die {}, wanted one of die {}", page.0, of.0, die.0)
             }
             Self::Planes { found, most } => {
-                write!(out, "planes: found {found}, wanted from 1 to {most} from that of the page on")
+                write!(out, "planes: found {found}, wanted from 1 to {most}, from the plane of the page on")
             }
             Self::Bytes { found, most } => {
                 write!(out, "data out: found {found}, wanted at most {most}, the pages")
@@ -187,7 +187,7 @@ impl Refusal {
     fn write_of_mode(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mode { page, found, wanted } => {
-                write!(out, "mode of page {}: found {found}, wanted that of its block, {wanted}", page.0)
+                write!(out, "mode of page {}: found {found}, wanted the mode of its block, {wanted}", page.0)
             }
             Self::NothingToReprogram { page } => {
                 write!(out, "page: found {}, wanted one of a word line whose pages are programmed", page.0)

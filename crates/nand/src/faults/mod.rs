@@ -284,7 +284,7 @@ impl FaultFile {
             ("level", level.is_some(), *fails != Fails::Read),
         ] {
             let found = format!("it beside fails = \"{}\"", fails.name());
-            wrong.require(!(given && means_nothing), key, found, "it left out: it says nothing about that");
+            wrong.require(!(given && means_nothing), key, found, "the key left out: it has no meaning there");
         }
         if level.is_some() {
             for (key, given) in [("page", page.is_some()), ("retries", retries.is_some())] {
@@ -292,7 +292,7 @@ impl FaultFile {
                     !given,
                     key,
                     "it beside level",
-                    "it left out: a level is that of a whole layer, for good",
+                    "the key left out: a level applies to a whole layer, permanently",
                 );
             }
         }
@@ -309,7 +309,7 @@ impl FaultFile {
             wrong.add(given[1], format!("it beside {}", given[0]), "one of probability, nth, every and at");
         }
         if wear.is_some() && (nth.is_some() || every.is_some()) {
-            wrong.add("wear", format!("it beside {}", given[0]), "it beside a probability, or alone");
+            wrong.add("wear", format!("it beside {}", given[0]), "`wear` with a probability, or alone");
         }
         let narrowed = [die, plane, block, page].iter().any(|numbers| numbers.is_some()) || wear.is_some();
         wrong.require(

@@ -75,7 +75,7 @@ fn super_layers_of_more_than_two_layers_have_to_be_allowed() {
     };
     assert!(with(1, false).is_ok() && with(2, false).is_ok() && with(3, true).is_ok());
     let wrong = with(3, false).expect_err("it was not allowed");
-    let wanted = "super_layers.layers: found 3, wanted from 1 to 2; more than 2 want super_layers.allow_uncorrectable = true";
+    let wanted = "super_layers.layers: found 3, wanted from 1 to 2; more than 2 need super_layers.allow_uncorrectable = true";
     assert_eq!(wrong, wanted);
     assert!(with(5, true).is_err() && with(0, true).is_err(), "the block has four layers");
 }

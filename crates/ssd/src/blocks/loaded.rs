@@ -52,7 +52,7 @@ impl BlockManager {
             for block in free.blocks() {
                 let is_first = is_free.get_mut(block.index()).is_some_and(std::mem::take);
                 ensure(is_first && self.group_of(block) == row, || {
-                    format!("block {} of plane group {row} is opened next and not free", block.0)
+                    format!("block {} in the free list of plane group {row} is not free", block.0)
                 })?;
             }
         }
@@ -81,7 +81,7 @@ impl BlockManager {
             invalid += if is_closed { self.pools.per_block(block).saturating_sub(known.valid) } else { 0 };
         }
         ensure(invalid == self.closed.invalid(row), || {
-            format!("plane group {row} does not have {invalid} pages to be collected")
+            format!("plane group {row} does not count {invalid} invalid pages in closed blocks")
         })?;
         let counts = (free, good, valid) == (self.free(row), self.good(row), self.valid_in(row));
         ensure(counts, || {
@@ -135,10 +135,10 @@ impl BlockManager {
         self.check_word_lines(row, stream)?;
         let beside = self.other_open_blocks(row, stream);
         ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
-            format!("plane group {row} has {open:?} open for stream {}", stream.0)
+            format!("plane group {row} has the invalid open block {open:?} for stream {}", stream.0)
         })?;
         ensure(self.other_open_blocks(row, stream).all(is_open), || {
-            format!("plane group {row} has other blocks open for stream {} than its own", stream.0)
+            format!("plane group {row} has an invalid further open block for stream {}", stream.0)
         })
     }
 }

@@ -220,7 +220,7 @@ impl BlockManager {
                 && super_layer * again.per_super_layer() < again.per_block()
         };
         ensure(again.vacated(row).is_none_or(is_vacated), || {
-            format!("plane group {row} vacates a block that holds nothing")
+            format!("plane group {row} reclaims a block without data")
         })?;
         for stream in self.streams.all() {
             let at = self.at(row, stream);
@@ -233,10 +233,7 @@ impl BlockManager {
                     && place.page < 2
             };
             ensure(again.full(at).is_none_or(is_own) && again.named(at).is_none_or(is_place), || {
-                format!(
-                    "plane group {row} programs word lines of stream {} again that do not exist",
-                    stream.0
-                )
+                format!("plane group {row} reprograms word lines of stream {} that do not exist", stream.0)
             })?;
         }
         Ok(())

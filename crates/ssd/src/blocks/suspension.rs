@@ -75,7 +75,7 @@ impl BlockManager {
                 format!("plane group {row} suspends {blocks:?} of stream {}, {limit} at the most", stream.0)
             })?;
             ensure(order.suspended.has_word_line_bitmaps(at), || {
-                format!("plane group {row} suspends {blocks:?}, of which other word lines are written")
+                format!("plane group {row} suspends {blocks:?} with wrong word-line bitmaps")
             })?;
             known += blocks.len();
         }

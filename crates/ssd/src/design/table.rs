@@ -305,7 +305,11 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
         if let Some(first) = first.filter(|stream| !stream.is_in(CellMode::Native)) {
             let (stream, mode) = (first.name, first.mode.name());
             let found = format!("{name} with the stream {stream} in {mode} as the first GC stream");
-            wrong.add("designs", found, format!("a native one before it, for pages without room in {mode}"));
+            wrong.add(
+                "designs",
+                found,
+                format!("a native stream before it, for pages without space in {mode}"),
+            );
         }
     }
     for stream in needs.gc_streams.iter().filter(|stream| stream.mode.is_reprogram()) {
@@ -433,8 +437,7 @@ impl State for DesignEntry {
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let name: String = from.value("name")?;
         if name != self.design.name() {
-            let why =
-                format!("the state of the design {name}, where that of {} is wanted", self.design.name());
+            let why = format!("found the state of the design {name}, wanted that of {}", self.design.name());
             return Err(SnapshotError::Inconsistent { why });
         }
         self.random = from.value("random")?;

@@ -150,13 +150,13 @@ impl SubmissionQueues {
                 && self.levels.iter().enumerate().all(is_in)
                 && waiting.iter().chain(held).all(|id| known(*id))
                 && *taken as usize == *used as usize + held.len();
-            ensure(holds, || format!("submission queue {n} holds other commands than there are"))?;
+            ensure(holds, || format!("submission queue {n} contains unknown commands or wrong counts"))?;
         }
         let has = |level: &Level| {
             let held = (0..).zip(&level.words).filter(|(_, word)| **word != 0);
             level.held == held.fold(0, |held, (at, _)| held | 1 << at)
         };
-        ensure(self.levels.iter().all(has), || "levels hold other queues than are noted".into())
+        ensure(self.levels.iter().all(has), || "the bitmap of a level differs from its queues".into())
     }
 
     /// Takes one of a queue's `entries` for a command. Returns false if no entry is free; the host then holds

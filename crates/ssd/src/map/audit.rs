@@ -46,7 +46,7 @@ impl Map {
         let is_read = |block| base.blocks.readers(block) > 0;
         let reads = base.flash.outstanding() > 0 || self.discards().is_some_and(|discards| discards.holds());
         ensure(reads || !pools.all_blocks().any(is_read), || {
-            "blocks that nothing reads have readers".into()
+            "blocks have readers, but no read is outstanding".into()
         })?;
         self.check_tables(base, known)
     }

@@ -505,6 +505,6 @@ impl Map {
         }
         let holds = self.translation().is_none_or(|tables| tables.placed().counts(&translation))
             && self.discards().is_none_or(|tables| tables.placed().counts(&discards));
-        ensure(holds, || "pages of tables are in other rows than they are counted in".into())
+        ensure(holds, || "table pages are counted in other plane groups than they are in".into())
     }
 }

@@ -271,7 +271,7 @@ impl fmt::Display for Refusal {
             Self::Count { found } => {
                 write!(out, "found {found} logical blocks, wanted from 1 to {MOST_BLOCKS}")
             }
-            Self::NoSuchBlock { block } => write!(out, "found {block}, wanted one that there is"),
+            Self::NoSuchBlock { block } => write!(out, "found {block}, wanted a logical block that exists"),
             Self::Stamps { found, wanted } => write!(out, "found {found} data tags, wanted {wanted}"),
             Self::Destinations { found, wanted } => {
                 write!(out, "found {found} logical blocks to copy to, wanted {wanted}")

@@ -73,7 +73,7 @@ impl PlaneGroups {
         for (row, group) in self.groups.entries() {
             let is_alone = self.is_busy[row] || group.is_empty();
             ensure(is_alone && group.is_possible(is_programmed, pages), || {
-                format!("plane group {row} programs pages that are not being programmed")
+                format!("plane group {row} programs pages that the buffer does not mark as being programmed")
             })?;
         }
         let programming: u32 = self.groups.iter().map(ProgramUnit::entry_count).sum();

@@ -65,7 +65,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         for (zone, body) in self.bodies.entries() {
             let found = of_zones.get(&zone).copied().unwrap_or_default();
             let known = [body.writes, body.reads, u32::from(body.is_at_work)];
-            ensure(found == known, || format!("zone {} waits for other commands than there are", zone.0))?;
+            ensure(found == known, || format!("zone {} counts other commands than are in progress", zone.0))?;
             pieces += body.pieces.len();
             jobs &= self.has_sound_jobs(zone, body);
         }
@@ -74,7 +74,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 let body = is_zone(piece.zone).then(|| &self.bodies[piece.zone]);
                 self.commands.find(piece.command).is_some() && body.is_some()
             });
-        ensure(jobs && is_listed, || "pieces and jobs of nothing".into())
+        ensure(jobs && is_listed, || "sub-requests or jobs without a command or zone".into())
     }
 
     fn has_sound_jobs(&self, zone: ZoneId, body: &ZoneData) -> bool {

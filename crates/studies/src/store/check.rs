@@ -118,7 +118,7 @@ fn damage_of(path: &Path, file: &Path) -> Result<Option<Damage>> {
     let windows = Path::new(WINDOWS).join(file.file_name().unwrap_or_default());
     let place = path.join(&windows);
     match std::fs::symlink_metadata(&place) {
-        Err(_) => damage(&windows, format!("nothing, though run {name} has windows")),
+        Err(_) => damage(&windows, format!("no file, though run {name} has windows")),
         Ok(about) if !about.is_file() => damage(&windows, kind_of(&about).to_owned()),
         Ok(_) => {
             let bytes = std::fs::read(&place).map_err(|reason| failed(&place, "read", reason))?;

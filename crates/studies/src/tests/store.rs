@@ -88,7 +88,7 @@ fn windows_that_are_not_those_of_their_run_are_moved_with_it() {
     let reasons: Vec<String> = damage(&path).into_iter().map(|(_, reason)| reason).collect();
     assert_eq!(reasons.len(), 3, "{reasons:?}");
     assert!(reasons[0].starts_with("content that is not that of the windows of run "), "{reasons:?}");
-    assert!(reasons.iter().any(|reason| reason.starts_with("nothing, though run ")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.starts_with("no file, though run ")), "{reasons:?}");
     let (_, moved) = repair(&path).expect("it can be moved");
     assert_eq!(moved.len(), 4, "two runs, a file of windows and the notes: {moved:?}");
     assert_eq!(std::fs::read_to_string(path.join("damaged/windows/notes.txt")).expect("it is kept"), "mine");

@@ -144,7 +144,7 @@ fn chips_that_count_limits_take_parts_of_a_row_and_copies_to_other_planes() {
 fn a_refusal_says_what_was_found_and_what_was_wanted() {
     let mut chips = chips(|_| ());
     let crossing = refused(&mut chips, 0, command(Operation::Read, 1, 2)).to_string();
-    assert_eq!(crossing, "planes: found 2, wanted from 1 to 1 from that of the page on");
+    assert_eq!(crossing, "planes: found 2, wanted from 1 to 1, from the plane of the page on");
     let beyond = refused(&mut chips, 0, command(Operation::Read, 256, 1)).to_string();
     assert_eq!(beyond, "page: found 256 of die 1, wanted one of die 0");
 }

@@ -34,9 +34,9 @@ impl Closed {
         };
         let numbered = self.numbered.as_ref().is_none_or(|list| list.has(&candidates, is_candidate));
         let by_closing = self.by_closing.as_ref().is_none_or(|list| list.has(&candidates, is_candidate));
-        ensure(numbered && by_closing, || "candidates are not those of the closed blocks".into())?;
+        ensure(numbered && by_closing, || "GC candidates differ from the closed blocks".into())?;
         let by_invalidation = self.by_invalidation.as_ref().is_none_or(|ages| ages.are_past(&of));
-        ensure(by_invalidation, || "a block lost a page that is to come".into())
+        ensure(by_invalidation, || "the last invalidation of a block is in the future".into())
     }
 
     fn has_shape_of(&self, new: &Self) -> bool {
@@ -76,7 +76,7 @@ impl Buckets {
             // The `previous` link of the first block points to the last one.
             let ends = before == Some(self.links[BlockSetId(first)].previous);
             ensure(ends && self.least[row].get() <= valid, || {
-                format!("the list of blocks with {valid} valid pages of plane group {row} is not one")
+                format!("the list of blocks with {valid} valid pages of plane group {row} is inconsistent")
             })?;
         }
         Ok(count)

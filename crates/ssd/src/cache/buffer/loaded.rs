@@ -18,7 +18,7 @@ impl Buffer {
         ensure(is_index, || "the index of the buffer differs from its pages".into())?;
         for (id, entry) in (0..).zip(&self.entries).filter(|(_, entry)| entry.state != EntryState::Free) {
             let is_found = entry.logical.0 < pages && self.find(entry.logical) == Some(EntryId(id));
-            ensure(is_found, || format!("the buffer holds page {} and does not find it", entry.logical.0))?;
+            ensure(is_found, || format!("page {} of the buffer is not in its index", entry.logical.0))?;
         }
         self.check_dirty()?;
         let again = self.used().filter(|entry| entry.again).map(|entry| entry.again_epoch);

@@ -47,7 +47,7 @@ impl Collector {
         let all = blocks.pools().block_sets();
         let stepping = self.rows.iter().filter(|state| state.commands > 0).count();
         ensure(stepping == self.steps as usize, || {
-            format!("{stepping} rows take a step, not {}", self.steps)
+            format!("{stepping} plane groups execute a GC step, not {}", self.steps)
         })?;
         for (row, state) in self.rows.entries() {
             let is_of_row = |block: BlockSetId| block.0 < all && blocks.group_of(block) == row;
@@ -55,7 +55,7 @@ impl Collector {
             let jobs = || state.job.iter().chain(&state.paused);
             let mut collected = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
             ensure(collected.all(is_victim), || {
-                format!("plane group {row} collects a block that is no victim")
+                format!("plane group {row} collects a block that is not a victim")
             })?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
             let locations = blocks.pools().locations();
@@ -67,18 +67,18 @@ impl Collector {
             let pending_retirement = self.sources.pending_retirement.of(row).all(is_of_row);
             ensure(pending_retirement, || format!("plane group {row} gives up blocks of another"))?;
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
-            ensure(leaves, || format!("pages leave plane group {row} from what is no victim of it"))?;
+            ensure(leaves, || format!("plane group {row} migrates pages of a block that is not its victim"))?;
         }
         let is_held = |block: BlockSetId, valid| block.0 < all && valid <= blocks.pools().per_block(block);
         ensure(self.selected.all(is_held), || {
-            "a victim that does not exist, or held more than a block".into()
+            "a victim that does not exist, or with more valid pages than a block has".into()
         })?;
         self.sources.check_wear(blocks)?;
         let locations = blocks.pools().locations();
         let is_in =
             |row, page: Location| page.0 < locations && blocks.group_of(blocks.pools().block_of(page)) == row;
         ensure(self.vacating.is_possible(is_in), || {
-            "pages that leave blocks, of another number or row".into()
+            "reclaimed pages that do not exist or belong to another plane group".into()
         })?;
         ensure(self.departures.counts_right(), || "pages that leave their pool, of another number".into())
     }

@@ -259,10 +259,10 @@ impl Mapper for Dftl {
         ensure(seen.iter().all(|seen| *seen), || "entries of the cached map are in no list".into())?;
         let protected = self.lists[Segment::Protected as usize].len;
         ensure(protected <= self.size.protected, || format!("{protected} entries are protected"))?;
-        ensure(self.places.is_sound(most, held), || "the cached map finds other pages than it holds".into())?;
+        ensure(self.places.is_sound(most, held), || "the index of the cached map is inconsistent".into())?;
         for (at, Entry { page, .. }) in (0..).zip(&self.entries) {
             let is_found = self.table(*page).0 < self.size.tables && self.places.get(page.0) == Some(at);
-            ensure(is_found, || format!("the cached map holds page {} and does not find it", page.0))?;
+            ensure(is_found, || format!("page {} of the cached map is not in its index", page.0))?;
         }
         self.check_dirty()
     }

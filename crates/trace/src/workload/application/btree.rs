@@ -136,7 +136,7 @@ impl Store {
         let per_page = ((config.page.0 as f64 * FILL_FACTOR) as u64 / record).max(1);
         let pages = ((config.fill * f64::from(blocks)) as u32 / page).min(most_pages);
         let mut wrong = Complaints::default();
-        wrong.require(pages >= 16, "model.page", config.page, "a size of which at least 16 have room");
+        wrong.require(pages >= 16, "model.page", config.page, "a size of which at least 16 pages fit");
         wrong.into_result(())?;
         let region = u64::from(blocks) * BLOCK;
         let checkpoint_every = config.checkpoint_every.0.min(region / 64);

@@ -199,7 +199,7 @@ impl Files {
         self.check_kinds(c);
         for (n, threads) in self.threads.iter().enumerate() {
             let is_first = self.threads[..n].iter().all(|other| other.name != threads.name);
-            c.require(is_first, &format!("threads[{n}].name"), &threads.name, "a name of their own");
+            c.require(is_first, &format!("threads[{n}].name"), &threads.name, "a name that is not in use");
             c.require(threads.count > 0, &format!("threads[{n}].count"), threads.count, "at least 1");
             let mut inner = Complaints::default();
             self.check_loop(threads, &mut inner);

@@ -171,7 +171,7 @@ impl Store {
         let memtable = config.memtable.0.min(region / 256) / record;
         let table = (config.table.0.min(region / 256) / BLOCK) as u32;
         let mut wrong = Complaints::default();
-        let wanted = "a size of which a memtable holds more than one";
+        let wanted = "a size of which more than one record fits a memtable";
         wrong.require(memtable > 1 && table > 0, "model.clients.record", config.clients.record, wanted);
         wrong.into_result(())?;
         let level = config.level.0.min(region / 64) as f64 / record as f64;

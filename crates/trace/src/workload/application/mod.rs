@@ -224,7 +224,7 @@ fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
     let count = room(blocks - data).min(MAX_FILES) as u32;
     // Each thread has one open file.
     let least = if files.has_parts() { 0 } else { files.thread_count() + 1 };
-    let wanted = format!("a size of which at least {least} have room");
+    let wanted = format!("a size of which at least {least} files fit");
     complaints.require(count >= least, "model.mean_size", files.mean_size, wanted);
     complaints.into_result(count)
 }

@@ -328,7 +328,7 @@ fn what_is_wrong_with_an_application_is_named() {
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [] }, { name = \"a\", count = 1, loop = [] }]",
-            "model.threads[1].name: found a, wanted a name of their own",
+            "model.threads[1].name: found a, wanted a name that is not in use",
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"append-log\", up_to = \"4KiB\" }, { op = \"post\", to = \"b\" }] }]",
@@ -356,7 +356,7 @@ fn a_device_that_is_too_small_is_refused() {
     let large = application("mail", "mean_size = \"8MiB\"");
     let error = large.generator(Seed(1), Bytes(64 * MIB)).expect_err("five files").to_string();
     assert!(
-        error.contains("model.mean_size: found 8MiB, wanted a size of which at least 17 have room"),
+        error.contains("model.mean_size: found 8MiB, wanted a size of which at least 17 files fit"),
         "{error}"
     );
 }

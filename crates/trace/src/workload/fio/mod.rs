@@ -151,7 +151,7 @@ impl Job {
             Region { begin: begin + offset, length }
         };
         if region.length < largest {
-            let wanted = format!("room for a request of {}", Bytes(largest));
+            let wanted = format!("at least the size of a request, {}", Bytes(largest));
             return Err(("size", Bytes(region.length).to_string(), wanted));
         }
         Ok(region)

@@ -79,7 +79,7 @@ fn a_job_beyond_the_device_is_refused() {
         ("[a]\nfilename=x\noffset=1g\n", "job.fio:3: [a] offset"),
         (
             "[a]\nfilename=x\nsize=4k\nbs=8k\n",
-            "job.fio:3: [a] size: found 4KiB, wanted room for a request of 8KiB",
+            "job.fio:3: [a] size: found 4KiB, wanted at least the size of a request, 8KiB",
         ),
         ("[a]\nsize=600m\nnumjobs=2\n", "job.fio:2: [a] size: found files of"),
         ("[global]\nfilename=x\nsize=2g\n[a]\n[b]\nsize=1m\n", "job.fio:3: [a] size: found 2GiB"),

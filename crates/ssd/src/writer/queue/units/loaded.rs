@@ -21,7 +21,7 @@ impl SubRequests {
         let under_way = self.of_unit.iter().filter(|sub| **sub != NO_SUB).count();
         let holds = under_way == self.all.len() - self.free.len();
         ensure(holds && self.of_unit.iter().enumerate().all(is_of), || {
-            "units have other sub-requests than there are".into()
+            "the sub-requests listed by unit differ from those in use".into()
         })?;
         let mut going = vec![0u64; self.last_pool + 1];
         for one in self.all.iter().zip(&is_free).filter(|(_, free)| !**free).map(|(one, _)| one) {
