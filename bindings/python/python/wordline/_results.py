@@ -580,8 +580,6 @@ class PoolUse:
     """Valid data at the end of the run, as a fraction of the pool's flash. Centaur's equation 2."""
     wear_values: int
     """Number of its values in `wear.erases`, where the values of the pools follow each other."""
-    drift: Drift | None = None
-    """Write amplification in the last two quarters of the host's writes; left out after too few writes."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of its flash, operations and idle time. `None` for a device without flash."""
     faults: PoolUseFaults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -605,7 +603,6 @@ class PoolUse:
             programs=values["programs"],
             valid_share=values["valid_share"],
             wear_values=values["wear_values"],
-            drift=Drift.from_json(values["drift"]) if values.get("drift") is not None else None,
             energy_joules=cast(Any, values.get("energy_joules")),
             faults=cast(Any, PoolUseFaults.from_json(values["faults"]) if values.get("faults") is not None else None),
         )
@@ -1427,6 +1424,8 @@ class Summary:
     """Counts of the buffer. `None` for a device without flash."""
     charts: tuple[DesignChart, ...] = ()
     """The charts of the designs; left out if there are none."""
+    drift: Drift | None = None
+    """Write amplification in the last two quarters of the host's writes; left out after too few writes."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of all flash operations and idle time. `None` for a device without flash."""
     fairness: float | None = None
@@ -1495,6 +1494,7 @@ class Summary:
             write_back=tuple(WriteBack.from_json(one) for one in values["write_back"]),
             buffer=cast(Any, Buffer.from_json(values["buffer"]) if values.get("buffer") is not None else None),
             charts=tuple(DesignChart.from_json(one) for one in values.get("charts", ())),
+            drift=Drift.from_json(values["drift"]) if values.get("drift") is not None else None,
             energy_joules=cast(Any, values.get("energy_joules")),
             fairness=values.get("fairness"),
             faults=cast(Any, Faults.from_json(values["faults"]) if values.get("faults") is not None else None),
