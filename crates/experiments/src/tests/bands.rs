@@ -17,6 +17,7 @@ pub(super) fn is_long(id: &str) -> bool {
         "ablations",
         "burst-lengths",
         "burst-reserves",
+        "clients",
         "fig11",
         "fig14",
         "fig17",
@@ -36,6 +37,7 @@ pub(super) fn is_long(id: &str) -> bool {
         || is_of_cube
         || [
             "ft-passd/fig14",
+            "ft-passd/fig15",
             "ft-passd/fig15-failures",
             "ft-passd/fig15-failures-by-page",
             "ft-passd/fig15-hosts",
@@ -43,6 +45,8 @@ pub(super) fn is_long(id: &str) -> bool {
             "ft-passd/fig15-moments",
             "ft-passd/pblk-waf",
             "ft-passd/wear",
+            "ressd/blocks",
+            "ressd/fig10",
             "ressd/hotness",
             "ressd/latency-reading",
             "ressd/parity",
