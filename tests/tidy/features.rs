@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::source::{Source, is_word};
+use crate::source::{Source, words};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folder to check.
@@ -49,8 +49,7 @@ fn is_wiring(place: &str) -> bool {
 fn names(file: &File) -> BTreeSet<String> {
     let code = Source::split(&file.text).code;
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-    let names = code.split(|c| !is_word(c)).filter(|name| !name.is_empty());
-    names.map(|name| name.replace('_', "").to_lowercase()).collect()
+    words(code).map(|name| name.replace('_', "").to_lowercase()).collect()
 }
 
 /// The places that name a feature, except its own.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::{Source, is_word};
+use crate::pages::quoted;
+use crate::source::{Source, is_word, words};
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// Types and traits of the standard library that the pages use.
@@ -14,11 +15,6 @@ const STANDARD: [&str; 17] = [
 
 /// Pages that name former types, or types of Python.
 const EXCEPT: [&str; 4] = ["docs/glossary.md", "CHANGELOG.md", "docs/python.md", "docs/python-reference.md"];
-
-/// The words of `text`.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c| !is_word(c)).filter(|word| !word.is_empty())
-}
 
 /// Whether a word is written as types are.
 fn is_type(word: &str) -> bool {
@@ -79,7 +75,7 @@ fn unknown(page: &File, types: &Types) -> Vec<Offence> {
             }
             Some(false) => {}
             None => {
-                let quoted = line.split('`').skip(1).step_by(2).filter(|text| text.chars().all(is_word));
+                let quoted = quoted(line).filter(|text| text.chars().all(is_word));
                 let is_compound =
                     |word: &&str| is_type(word) && word[1..].contains(|c: char| c.is_ascii_uppercase());
                 let gone = quoted.filter(is_compound).filter(|word| !types.all.contains(*word));

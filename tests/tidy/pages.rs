@@ -2,11 +2,16 @@
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The words in backquotes on a line that name a source file or a folder. Words in capitals are placeholders.
+/// The texts in backquotes on a line.
+pub fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// The texts in backquotes on a line that name a source file or a folder. One with capitals, such as
+/// `policy/SEAM/`, names several.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     let is_name = |text: &&str| text.chars().all(|c| c.is_ascii_lowercase() || "0123456789_-./".contains(c));
-    let quoted = line.split('`').skip(1).step_by(2).filter(is_name);
-    quoted.filter(|name| name.ends_with(".rs") || name.ends_with('/'))
+    quoted(line).filter(is_name).filter(|name| name.ends_with(".rs") || name.ends_with('/'))
 }
 
 /// Whether a file or a folder with this name exists. Pages may omit leading folders.

@@ -57,6 +57,11 @@ pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// The words of `text` that may be names.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_word(c)).filter(|word| !word.is_empty())
+}
+
 /// Length of the block comment at the start of `rest`. Block comments nest.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0, 0);
@@ -98,7 +103,7 @@ fn raw_string(rest: &[char], prefix: usize) -> (Kind, usize) {
 #[test]
 fn strings_and_comments_are_not_code() {
     let source = Source::split("a(\"b // \\\" c\"); // d\n/* e /* f */ g */ h r#\"i\"j\"# k '\\n' '\"' 'l'");
-    let words = |text: &str| text.split(|c| !is_word(c)).filter(|w| !w.is_empty()).collect::<String>();
+    let words = |text: &str| words(text).collect::<String>();
     assert_eq!(words(&source.code), "ahk");
     assert_eq!(words(&source.comments), "defg");
     assert_eq!(source.code.lines().count(), 2);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::Source;
+use crate::source::{Source, words};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folders to check.
@@ -41,11 +41,6 @@ fn room_of(path: &str) -> Option<String> {
 fn code_of(file: &File) -> String {
     let code = Source::split(&file.text).code;
     code.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
-}
-
-/// The words of a line that may be names.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
 /// The structs with named fields at the top level of `code`.

@@ -50,6 +50,20 @@ const VISIBLE: f64 = 0.005;
 /// run. Chosen: a backlog that grows steadily has reached twice this latency at the end.
 const KEPT_UP: f64 = 0.01;
 
+impl Bound {
+    /// The bottleneck in words.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::Arrays => "arrays",
+            Self::Buses => "buses",
+            Self::Link => "link",
+            Self::GarbageCollection => "garbage collection",
+            Self::Host => "host",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
 /// The verdict on a run with this pace. `None` without completions, and for a device that has no parts which
 /// can be busy.
 pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> {

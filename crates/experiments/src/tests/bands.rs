@@ -9,51 +9,47 @@ use super::*;
 use crate::known::{RowLists, lists};
 use crate::show::record::Record;
 
-/// Whether an experiment only runs with `WORDLINE_LONG`, as in `make long`. These are experiments on whole
-/// SSDs that exceed the time limit of `make test`: the sweeps of Centaur, most of cubeFTL's applications, the
-/// largest of its cell experiments, and fifteen volumes on an array.
+/// Experiments that run only with `WORDLINE_LONG`, as in `make long`, and the sweeps of Centaur, which do so
+/// too. Scaled down, each takes seconds of processor time, most more than five; `make test` runs the others.
+const LONG: [&str; 33] = [
+    "cubeftl/ablations",
+    "cubeftl/burst-lengths",
+    "cubeftl/burst-reserves",
+    "cubeftl/clients",
+    "cubeftl/fig11",
+    "cubeftl/fig14",
+    "cubeftl/fig17",
+    "cubeftl/fig17-bursts-cells",
+    "cubeftl/fig17-cells",
+    "cubeftl/fig17-factors",
+    "cubeftl/fig17-model",
+    "cubeftl/fig17-threads",
+    "cubeftl/ispp",
+    "cubeftl/mail",
+    "cubeftl/read-levels",
+    "cubeftl/retries",
+    "cubeftl/sensitivity",
+    "ft-passd/fig14",
+    "ft-passd/fig15",
+    "ft-passd/fig15-failures",
+    "ft-passd/fig15-failures-by-page",
+    "ft-passd/fig15-hosts",
+    "ft-passd/fig15-map",
+    "ft-passd/fig15-moments",
+    "ft-passd/pblk-waf",
+    "ft-passd/wear",
+    "ressd/blocks",
+    "ressd/fig10",
+    "ressd/hotness",
+    "ressd/latency-reading",
+    "ressd/parity",
+    "ressd/volumes",
+    "validation/suspend",
+];
+
+/// Whether an experiment runs only with `WORDLINE_LONG`.
 pub(super) fn is_long(id: &str) -> bool {
-    let of_cube = [
-        "ablations",
-        "burst-lengths",
-        "burst-reserves",
-        "clients",
-        "fig11",
-        "fig14",
-        "fig17",
-        "fig17-bursts-cells",
-        "fig17-cells",
-        "fig17-factors",
-        "fig17-model",
-        "fig17-threads",
-        "ispp",
-        "mail",
-        "read-levels",
-        "retries",
-        "sensitivity",
-    ];
-    let is_of_cube = id.strip_prefix("cubeftl/").is_some_and(|rest| of_cube.contains(&rest));
-    ("centaur/fig11".."centaur/table1").contains(&id)
-        || is_of_cube
-        || [
-            "ft-passd/fig14",
-            "ft-passd/fig15",
-            "ft-passd/fig15-failures",
-            "ft-passd/fig15-failures-by-page",
-            "ft-passd/fig15-hosts",
-            "ft-passd/fig15-map",
-            "ft-passd/fig15-moments",
-            "ft-passd/pblk-waf",
-            "ft-passd/wear",
-            "ressd/blocks",
-            "ressd/fig10",
-            "ressd/hotness",
-            "ressd/latency-reading",
-            "ressd/parity",
-            "ressd/volumes",
-            "validation/suspend",
-        ]
-        .contains(&id)
+    ("centaur/fig11".."centaur/table1").contains(&id) || LONG.contains(&id)
 }
 
 /// Whether the test rewrites the documents.

@@ -5,7 +5,7 @@ use wordline_kernel::{Metric, Metrics, counted};
 use super::quantity::Quantity;
 use super::told;
 use crate::percentiles::{PERCENTILES, Percentile};
-use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
+use crate::summary::{CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// A group of results under a heading.
 pub struct Group {
@@ -102,15 +102,7 @@ pub fn outcome(run: &Summary) -> &'static str {
 
 /// The bottleneck of a run as a word.
 pub fn bound(run: &Summary) -> &'static str {
-    match run.verdict.as_ref().map(|verdict| verdict.bound) {
-        None => "–",
-        Some(Bound::Arrays) => "arrays",
-        Some(Bound::Buses) => "buses",
-        Some(Bound::Link) => "link",
-        Some(Bound::GarbageCollection) => "garbage collection",
-        Some(Bound::Host) => "host",
-        Some(Bound::Unknown) => "not known",
-    }
+    run.verdict.as_ref().map_or("–", |verdict| verdict.bound.in_words())
 }
 
 /// The name of a stage of [`Summary::time`], in words.

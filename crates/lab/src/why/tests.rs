@@ -245,14 +245,14 @@ fn row(why: &Why, depth: u32) -> String {
     let twice = why.effect(Cause::HostTwice).and_then(|effect| effect.iops);
     let twice = twice.map_or_else(|| "–".to_owned(), |gain| format!("{gain:.2}"));
     let bound = why.bound.map_or("not known", Cause::name);
-    let line = why.verdict.as_ref().map(|verdict| format!("{:?}", verdict.bound).to_lowercase());
+    let line = why.verdict.as_ref().map_or("–", |verdict| verdict.bound.in_words());
     format!(
         "| `{}` | `{}` | {depth} | {:.0} | {} | {twice} | {bound} | {} |",
         why.device,
         why.workload.name,
         why.iops,
         causes.collect::<Vec<_>>().join(" | "),
-        line.unwrap_or_else(|| "–".into()).replace("unknown", "not known").replace("garbagec", "garbage c"),
+        line,
     )
 }
 

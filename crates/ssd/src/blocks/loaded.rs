@@ -67,7 +67,7 @@ impl BlockManager {
             ensure(known.state != State::Free || erased, || {
                 format!("block {} is free and written", block.0)
             })?;
-            let has_mode = self.can_be_in(row, known.mode.into());
+            let has_mode = self.is_native(block) || self.opens_mode(row, self.mode(block));
             ensure(has_mode, || format!("block {} is in a cell mode of no stream", block.0))?;
             // With coarse-grained mapping the valid count is in whole units, so it differs from the valid
             // locations.

@@ -193,11 +193,6 @@ fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Pool) -> u32 {
 }
 
 impl BlockManager {
-    /// Whether blocks of a plane group can be in a cell mode.
-    pub(super) fn can_be_in(&self, row: PlaneGroupId, mode: CellMode) -> bool {
-        mode == CellMode::Native || self.modes(row).iter().any(|blocks| blocks.mode() == mode)
-    }
-
     /// Blocks of a plane group's pool in each non-native mode.
     #[inline]
     fn modes(&self, row: PlaneGroupId) -> &[ModeBlocks] {
