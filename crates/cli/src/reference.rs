@@ -67,8 +67,8 @@ fn table(out: &mut String, arguments: &[&Arg]) {
     }
 }
 
-/// Writes a command and its subcommands. If the text after the options is that of the parent command, it is
-/// left out.
+/// Writes a command and its subcommands. Leaves out the text after the options if the parent command has the
+/// same text.
 fn describe(out: &mut String, command: &mut Command, shown: &str) {
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");

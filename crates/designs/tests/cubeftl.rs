@@ -269,7 +269,7 @@ fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters
     found
 }
 
-/// The tables of the paper: linear up to the printed entry. The split is that of the margins of the best
+/// The tables of the paper: linear up to the printed entry. The split is as for the margins of the best
 /// layer in figure 10.
 fn printed() -> CubeFile {
     let margins = vec![[0.0, 0.0], [1.7e-3, 320.0]];

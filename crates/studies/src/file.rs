@@ -546,9 +546,9 @@ pub struct StudyArguments<'a> {
     pub preset: Option<String>,
     /// Name of a built-in workload.
     pub workload: &'a str,
-    /// Number of requests; `None` for that of the workload.
+    /// Number of requests; `None` for the number of the workload.
     pub requests: Option<u64>,
-    /// Number of outstanding requests; `None` for that of the workload.
+    /// Number of outstanding requests; `None` for the queue depth of the workload.
     pub queue_depth: Option<u32>,
     /// Precondition, in the form of the command line.
     pub precondition: Option<&'a str>,

@@ -19,10 +19,10 @@ use wordline_lab::workload::recorded_times;
 pub struct Named {
     /// Name.
     pub name: String,
-    /// Number of requests. Default: that of the workload.
+    /// Number of requests. Default: as many as the workload has.
     pub requests: Option<u64>,
     /// Number of outstanding requests. Of applications, only those that wait for any completion accept it.
-    /// Default: that of the workload; for applications, one per thread.
+    /// Default: the queue depth of the workload; for applications, one per thread.
     pub queue_depth: Option<u32>,
     /// The completion after which a thread of an application continues. Default: as the application says.
     /// Threads of the built-in applications wait for their own completion.
@@ -35,8 +35,8 @@ pub struct Named {
     pub recorded_times: bool,
     /// Factor on the recorded times. Default: 1.
     pub time_scale: Option<f64>,
-    /// Share of an application's data that is cached above the device, from 0 to 0.9. Default: that of the
-    /// application.
+    /// Share of an application's data that is cached above the device, from 0 to 0.9. Default: the
+    /// application's own share.
     pub page_cache: Option<f64>,
 }
 

@@ -26,7 +26,7 @@ const UNNAMED: [(&str, &str, &str); 3] = [
     ("mapper", "page", "ftl.mapping.cache"),
 ];
 
-/// The policies of `UNNAMED` that are the default.
+/// The default policies among `UNNAMED`.
 const USUAL: [(&str, &str); 1] = [("mapper", "page")];
 
 /// A built-in policy.

@@ -307,19 +307,19 @@ impl Map {
     /// Keeps discards that were found after a power cut. `pages` has each such page with its last version.
     /// Only the newest program unit of the page's mapping unit shows the discard, because that program unit
     /// does not contain the page. If the device keeps discards, they are written to flash before any of the
-    /// blocks `told_by` is erased.
+    /// `blocks` that show them is erased.
     pub(crate) fn keep_discarded(
         &mut self,
         pages: &BTreeMap<LogicalPage, u32>,
-        told_by: &BTreeSet<BlockSetId>,
+        blocks: &BTreeSet<BlockSetId>,
         base: &mut Base,
     ) {
         let Self { discards, lost, .. } = self;
         let Some(discards) = discards.as_mut().filter(|discards| discards.is_written()) else { return };
         let discarded = pages.iter().filter(|(page, _)| lost.of(**page).is_empty());
         discarded.for_each(|(page, version)| discards.discard(*page, *version));
-        if discards.hold(told_by) {
-            told_by.iter().for_each(|block| base.blocks.read_queued(*block));
+        if discards.hold(blocks) {
+            blocks.iter().for_each(|block| base.blocks.read_queued(*block));
         }
     }
 
