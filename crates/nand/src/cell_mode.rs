@@ -8,9 +8,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Part;
-use crate::latency::TimeRange;
 use crate::onfi::LunTimes;
 use crate::pairing::Pairing;
+use crate::time_range::TimeRange;
 
 /// The number of bits that the cells of a block store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -158,7 +158,7 @@ mod tests {
     use wordline_kernel::Duration;
 
     use super::*;
-    use crate::latency::TwoBitTiming;
+    use crate::part::TwoBitTiming;
     use crate::part::tests::mqsim_file;
 
     #[test]

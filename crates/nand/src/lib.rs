@@ -87,6 +87,7 @@ pub mod latency;
 pub mod layers;
 pub mod locations;
 pub mod onfi;
+pub mod page_type;
 pub mod pairing;
 pub mod part;
 pub mod physics;
@@ -94,6 +95,7 @@ pub mod pipeline;
 pub mod pools;
 pub mod reference;
 pub mod span;
+pub mod time_range;
 pub mod unit;
 
 pub use cell_mode::CellMode;

@@ -11,7 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::part::MAX_BITS_PER_CELL;
+use crate::page_type::MAX_BITS_PER_CELL;
 
 /// The order of the page numbers of a block over its word lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,8 +11,9 @@ use wordline_kernel::{Bytes, Complaints, Duration, Power};
 pub use crate::interface::{BusFile, BusTiming};
 
 use crate::cell::{AgedCells, AgedCellsFile};
-use crate::latency::{ByType, TimeRange, TwoBitTiming, by_type};
+use crate::page_type::{ByType, MAX_BITS_PER_CELL, by_type};
 use crate::pairing::{PageTable, Pairing};
+use crate::time_range::TimeRange;
 
 /// A part file, unchecked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +168,16 @@ pub struct SlcTiming {
     pub erase: Duration,
 }
 
+/// Array times of a word line in MLC mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoBitTiming {
+    /// Sensing either page (tR).
+    pub read: Duration,
+    /// Programming both pages at once (tPROG).
+    pub program: Duration,
+}
+
 impl ArrayTiming {
     /// Array timing with one time of each kind and the defaults of the optional keys.
     pub fn new(read: Duration, program: Duration, erase: Duration, plane_busy: Duration) -> Self {
@@ -295,10 +306,8 @@ impl std::ops::Deref for Part {
     }
 }
 
-/// Maximum planes of a die and bits of a cell: bounds of fixed-size tables.
+/// Maximum planes of a die: bound of fixed-size tables.
 pub const MAX_PLANES: u32 = 16;
-/// See [`MAX_PLANES`].
-pub const MAX_BITS_PER_CELL: u32 = 5;
 
 /// Maximum spare area of a page. Chosen: four times the largest page, far beyond any part.
 const MAX_SPARE_SIZE: Bytes = Bytes::kib(128);

@@ -17,7 +17,8 @@ use wordline_kernel::{Duration, Instant, state};
 
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::part::{MAX_BITS_PER_CELL, MAX_PLANES};
+use crate::page_type::MAX_BITS_PER_CELL;
+use crate::part::MAX_PLANES;
 use crate::{Part, Stage};
 
 /// Maximum number of program states (above the erased state) of a cell, and of read reference voltages

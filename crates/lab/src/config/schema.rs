@@ -7,7 +7,7 @@ use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, nearest, one_of};
 use wordline_nand::cell::CellsFile;
 use wordline_nand::faults::NumberRange;
-use wordline_nand::latency::TimeRange;
+use wordline_nand::time_range::TimeRange;
 use wordline_ssd::DeviceFile;
 use wordline_ssd::design::ExtensionPoint;
 

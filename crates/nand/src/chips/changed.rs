@@ -7,36 +7,10 @@
 
 use wordline_kernel::{Column, Duration, Factor};
 
+use super::time_factors::TimeFactors;
 use super::times::{PhaseTimes, Times};
 use super::{Chips, Stage};
 use crate::geometry::DieId;
-
-/// Factors on the times of chip commands. The times of a suspend and of a copyback scale with the operation
-/// that is suspended or copied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeFactors {
-    /// Factor on sensing (tR).
-    pub read: Factor,
-    /// Factor on programming (tPROG).
-    pub program: Factor,
-    /// Factor on erasing (tBERS).
-    pub erase: Factor,
-    /// Factor on all bus time of a command: latches, waits and data.
-    pub bus: Factor,
-    /// Additional factor on all times of commands of marked dies.
-    pub marked: Factor,
-}
-
-impl TimeFactors {
-    /// The factor on an array stage.
-    fn of_array(&self, stage: Stage) -> Factor {
-        match stage {
-            Stage::Ton => self.read,
-            Stage::Ber => self.erase,
-            _ => self.program,
-        }
-    }
-}
 
 /// The marked dies.
 #[derive(Clone, Debug)]
@@ -89,20 +63,6 @@ impl Times {
         times.rest = [array(Stage::Tin, self.rest[0]), array(Stage::Ber, self.rest[1])];
         times.update_openings();
         times
-    }
-
-    /// The array time of a stage that takes `time` by the part.
-    #[inline]
-    pub(super) fn array_time(&self, stage: Stage, time: Duration) -> Duration {
-        match &self.factors {
-            None => time,
-            Some((factors, more)) => self.clocks.nand.whole(more.of(factors.of_array(stage).of(time))),
-        }
-    }
-
-    /// The time of a data burst, including the wait before it.
-    pub(super) fn burst_time(&self, time: Duration) -> Duration {
-        self.factors.as_ref().map_or(time, |(factors, more)| more.of(factors.bus.of(time)))
     }
 }
 

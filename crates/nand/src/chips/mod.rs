@@ -27,6 +27,7 @@ mod sequence;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod time_factors;
 mod times;
 
 use bus::Bus;
@@ -42,7 +43,6 @@ use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::{CellMode, LatencyModel, Part, Pool, Pools};
 
 pub(crate) use bus::MAX_CONSECUTIVE_LATCHES;
-pub use changed::TimeFactors;
 pub use command::{Command, CommandCompletion, Operation};
 pub use counts::Counts;
 pub use cut::{CutLosses, InFlightFate};
@@ -55,6 +55,7 @@ use record::Recorder;
 pub use refusal::Refusal;
 pub(crate) use refusal::fits;
 use suspend::Suspended;
+pub use time_factors::TimeFactors;
 use times::{Opening, Times};
 
 /// Events of chips.

@@ -7,9 +7,10 @@
 use wordline_kernel::{Column, state};
 
 use super::cell_queries::CellQueries;
-use super::changed::{Changed, TimeFactors};
+use super::changed::Changed;
 use super::die::Die;
 use super::partial::PartialPrograms;
+use super::time_factors::TimeFactors;
 use super::times::Times;
 use super::{Chips, Command, Operation};
 use crate::cell_mode::CellMode;

@@ -3,8 +3,8 @@
 use wordline_kernel::{Bytes, Duration, Factor, Instant};
 
 use super::bus::Bus;
-use super::changed::TimeFactors;
 use super::command::Command;
+use super::time_factors::TimeFactors;
 use super::{Operation, Step, Wiring, phase_of};
 use crate::chain::{self, BusPhase, BusTimes, Cycle, Shape};
 use crate::clock::Clocks;
@@ -178,6 +178,20 @@ impl Times {
             self.cache_partial(command);
         }
         &self.partial.2
+    }
+
+    /// The array time of a stage that takes `time` by the part.
+    #[inline]
+    pub(super) fn array_time(&self, stage: Stage, time: Duration) -> Duration {
+        match &self.factors {
+            None => time,
+            Some((factors, more)) => self.clocks.nand.whole(more.of(factors.of_array(stage).of(time))),
+        }
+    }
+
+    /// The time of a data burst, including the wait before it.
+    pub(super) fn burst_time(&self, time: Duration) -> Duration {
+        self.factors.as_ref().map_or(time, |(factors, more)| more.of(factors.bus.of(time)))
     }
 
     /// Drops the cached partial transfer.

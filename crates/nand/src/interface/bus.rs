@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
 
 use super::Interface;
-use super::parameter::{Parameter, Timings};
+use super::parameter::Parameter;
+use super::timings::Timings;
 
 /// The longest wait of a bus. Chosen: four times the longest wait of ONFI, the reset of EZ NAND.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);

@@ -26,13 +26,15 @@
 mod bus;
 mod parameter;
 mod tables;
+mod timings;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Energy, MegaTransfers};
 
 pub use bus::{BusFile, BusTiming, DataRate};
-pub use parameter::{Bound, Parameter, Timings};
+pub use parameter::{Bound, Parameter};
+pub use timings::Timings;
 
 /// A kind of interface, by its name in ONFI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -7,9 +7,10 @@ use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::List;
 use wordline_nand::geometry::Layout;
-use wordline_nand::latency::{LatencyModel, TimeRange};
+use wordline_nand::latency::LatencyModel;
 use wordline_nand::pairing::Pairing;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw, SlcTiming};
+use wordline_nand::time_range::TimeRange;
 use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part, PlaneGroupId};
 
 /// The kind of cells and their use.

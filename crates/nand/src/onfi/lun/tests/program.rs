@@ -1,6 +1,7 @@
 use super::*;
 use crate::PlaneBlock;
-use crate::latency::{Latency, LatencyModel, TimeRange};
+use crate::latency::{Latency, LatencyModel};
+use crate::time_range::TimeRange;
 
 #[test]
 fn a_program_takes_its_time_and_keeps_what_the_register_held() {
