@@ -10,11 +10,9 @@ use tar::{EntryType, Header};
 use tempfile::NamedTempFile;
 
 use super::Op;
-use super::format::PartReader;
-use super::input::{Input, Position, Progress, fill, stream_error};
+use super::format::{PartReader, processor};
+use super::input::{Input, PROGRESS_INTERVAL, Position, Progress, fill, stream_error};
 use super::options::Action;
-use super::prepare::PROGRESS_INTERVAL;
-use super::read::processor;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
 

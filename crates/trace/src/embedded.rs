@@ -1,8 +1,9 @@
 //! The trace that is embedded in the program: an excerpt of a recording of RocksDB on ext4.
 //! `data/traces/README.md` describes its source.
 
+use super::Trace;
 use super::options::Options;
-use super::read::{Trace, TraceInput, read_bytes};
+use super::read::{TraceInput, read_bytes};
 
 const NAME: &str = "rocksdb-ext4.csv.zst";
 const CONTENT: &[u8] = include_bytes!("../../../data/traces/rocksdb-ext4.csv.zst");

@@ -52,6 +52,9 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
+/// Requests between two progress reports. Chosen: a few milliseconds of work.
+pub(super) const PROGRESS_INTERVAL: u64 = 4_096;
+
 /// Read position of a file, shared by the reader and its observers.
 #[derive(Clone, Default)]
 pub(super) struct Position {

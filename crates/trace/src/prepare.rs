@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wordline_kernel::{Bytes, Instant};
 
 use super::embedded;
-use super::input::Progress;
+use super::generated::source;
+use super::input::{PROGRESS_INTERVAL, Progress};
 use super::options::{Format, Options};
-use super::read::{TraceInput, source};
+use super::read::TraceInput;
 use super::stream::{Stream, keep, relocate_all};
 use super::{Generated, Request};
 use crate::Source;
@@ -82,9 +83,6 @@ impl Prepared {
         source(&self.name, self.generated.as_ref())
     }
 }
-
-/// Requests between two progress reports. Chosen: a few milliseconds of work.
-pub(super) const PROGRESS_INTERVAL: u64 = 4_096;
 
 /// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Calls
 /// `told` at intervals with the read progress. With a limit, the last request may come long before the end of

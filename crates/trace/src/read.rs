@@ -3,46 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::archive;
-use super::format::{Content, Merged, PartReader, detect};
+use super::format::{Content, Merged, PartReader, detect, processor};
 use super::input::{Input, Position, Progress, is_rereadable};
 use super::options::{Format, Options};
 use super::row::Reader;
 use super::stream::Stream;
 use super::units::AssumedUnits;
-use super::{Generated, Request, format};
+use super::{Trace, format};
 use crate::{Error, error::Result};
-use crate::{Source, SourceKind};
-
-/// A whole trace in memory: recorded, or generated and written by this program.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    /// Name of the file without directory.
-    pub name: String,
-    /// Format, as detected or as given by the user.
-    pub format: Format,
-    /// The requests in the order of their arrival, the first at zero.
-    pub requests: Vec<Request>,
-    /// Notes for the user: requests dropped or sorted, gaps closed, values assumed.
-    pub notes: Vec<String>,
-    /// Origin of generated requests, if the file gives it. Only Wordline's CSV can.
-    pub generated: Option<Generated>,
-}
-
-impl Trace {
-    /// Returns the original source of the requests: the file, or the profile or workload from which they were
-    /// generated.
-    pub fn source(&self) -> Source {
-        source(&self.name, self.generated.as_ref())
-    }
-}
-
-/// Returns the original source of the requests of a trace.
-pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
-    match generated {
-        Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
-        None => Source { name: name.into(), kind: SourceKind::Trace },
-    }
-}
 
 /// Input from which a trace is read.
 #[derive(Clone)]
@@ -134,13 +102,6 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
         }
     };
     Ok(Stream::new(&path, format, reader, assumed, options)?.of(files))
-}
-
-/// Returns the processor if a name has the form of a per-CPU file, `sda.blktrace.3`, compressed or not.
-pub(super) fn processor(name: &str) -> Option<u32> {
-    let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
-    let (base, number) = plain.rsplit_once('.')?;
-    base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
 }
 
 /// Readers of the files to merge.

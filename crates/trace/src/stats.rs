@@ -9,8 +9,8 @@ use wordline_kernel::{Duration, Histogram, Instant};
 
 use super::footprint::Footprint;
 pub use super::footprint::GRANULE;
+use super::input::PROGRESS_INTERVAL;
 use super::input::Progress;
-use super::prepare::PROGRESS_INTERVAL;
 use super::{Op, Request, Stream};
 use crate::error::Result;
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Bytes, Duration, Instant, counted};
 
 use super::events::EventMatcher;
+use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
 use super::options::{Format, Options};
 use super::order::{OrderError, Sorter};
-use super::read::source;
 use super::row::{Reader, Row};
 use super::units::{AssumedUnits, UnitCheck};
 use super::{Generated, Op, Request, Trace};

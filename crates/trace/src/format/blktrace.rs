@@ -34,6 +34,13 @@ pub(super) fn is_blktrace(prefix: &[u8]) -> bool {
     prefix.first_chunk().is_some_and(|magic| order(*magic).is_some())
 }
 
+/// Returns the processor if a name has the form of a per-CPU file, `sda.blktrace.3`, compressed or not.
+pub(crate) fn processor(name: &str) -> Option<u32> {
+    let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
+    let (base, number) = plain.rsplit_once('.')?;
+    base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
+}
+
 fn order(magic: [u8; 4]) -> Option<Order> {
     if u32::from_le_bytes(magic) == MAGIC {
         Some(Order::Little)

@@ -16,7 +16,7 @@ mod spc;
 mod vscsi;
 mod wiscsee;
 
-pub(super) use blktrace::{Merged, PartReader};
+pub(super) use blktrace::{Merged, PartReader, processor};
 pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;

@@ -1,11 +1,10 @@
 //! Configuration of a generated workload: its raw form in TOML and its check.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_kernel::{Bytes, Complaints, Duration};
 
 use super::address::Pattern;
 use super::arrival::{Arrival, Bursts};
-use super::generator::Generator;
 
 /// A generated workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -138,19 +137,5 @@ impl Workload {
             c.require(think <= Duration::from_ms(3_600_000), "think_time", think, "at most 1h");
         }
         complaints.into_result(())
-    }
-
-    /// Returns the requests of this workload on a device of `capacity` logical bytes.
-    ///
-    /// # Errors
-    /// The complaints of [`check`](Self::check), or a region smaller than the largest request.
-    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Generator, Complaints> {
-        self.check()?;
-        let region = Bytes((capacity.0 as f64 * self.region) as u64);
-        let largest = self.sizes.iter().map(|share| share.size).max().unwrap_or_default();
-        let mut complaints = Complaints::default();
-        complaints.require(largest <= region, "region", region, format!("at least one request of {largest}"));
-        complaints.into_result(())?;
-        Ok(Generator::new(self, seed, region, largest))
     }
 }

@@ -1,6 +1,6 @@
 //! Requests of a workload, one by one.
 
-use wordline_kernel::{Bytes, Seed, Stream};
+use wordline_kernel::{Bytes, Complaints, Seed, Stream};
 
 use super::address::Addresses;
 use super::arrival::Clock;
@@ -31,8 +31,24 @@ pub struct Generator {
     time: Stream,
 }
 
+impl Workload {
+    /// Returns the requests of this workload on a device of `capacity` logical bytes.
+    ///
+    /// # Errors
+    /// The complaints of [`check`](Self::check), or a region smaller than the largest request.
+    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Generator, Complaints> {
+        self.check()?;
+        let region = Bytes((capacity.0 as f64 * self.region) as u64);
+        let largest = self.sizes.iter().map(|share| share.size).max().unwrap_or_default();
+        let mut complaints = Complaints::default();
+        complaints.require(largest <= region, "region", region, format!("at least one request of {largest}"));
+        complaints.into_result(())?;
+        Ok(Generator::new(self, seed, region, largest))
+    }
+}
+
 impl Generator {
-    pub(super) fn new(workload: &Workload, seed: Seed, region: Bytes, largest: Bytes) -> Self {
+    fn new(workload: &Workload, seed: Seed, region: Bytes, largest: Bytes) -> Self {
         let align = workload.alignment().0;
         let slots = (region.0 - largest.0) / align + 1;
         let mut sum = 0;
