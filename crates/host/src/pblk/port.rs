@@ -4,13 +4,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_kernel::{Schedule, state};
+use wordline_kernel::{Duration, Schedule, state};
 use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Command, Completion, LogicalBlock, Operation};
+use wordline_ssd::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
 
 use super::layout::{Layout, LineId, Ppa};
-use super::rejections::failed_completion;
 use crate::slab::Slab;
 
 /// Position that marks a padding block in a data write.
@@ -63,6 +62,21 @@ pub(super) struct Sent {
     pub(super) positions: Vec<u64>,
     /// For each location: the data tag to write, or the data tag that a read is expected to find.
     pub(super) stamps: Vec<DataTag>,
+}
+
+impl Sent {
+    /// The failed completion of this command, which the device rejected.
+    fn failed_completion(&self) -> Completion {
+        let operation = self.work.operation();
+        let (failure, found) = match operation {
+            Operation::Read => (Failure::Unread, vec![DataTag::UNREADABLE; self.places.len()]),
+            Operation::Write | Operation::Close | Operation::Copy => (Failure::EarlyClose, Vec::new()),
+            Operation::Reset => (Failure::Offline, Vec::new()),
+            Operation::Flush => (Failure::NotFlushed, Vec::new()),
+        };
+        let failed = u64::MAX;
+        Completion { operation, tag: 0, latency: Duration::ZERO, failure: Some(failure), failed, found }
+    }
 }
 
 /// The device, and the commands submitted to it.
@@ -156,7 +170,7 @@ impl<D: PhysicalDevice> Port<D> {
     /// The next rejected command, with a failed completion.
     pub(super) fn take_failed(&mut self) -> Option<(Completion, Sent)> {
         let sent = self.failed.pop_front()?;
-        Some((failed_completion(&sent), sent))
+        Some((sent.failed_completion(), sent))
     }
 
     /// Translates locations to logical blocks, into a reused list. Neighbouring locations of a strip are

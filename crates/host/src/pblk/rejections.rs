@@ -1,10 +1,9 @@
 //! Chunks that close early, and commands that the device rejects because of errors that the device detected
 //! in the background.
 
-use wordline_kernel::{Duration, Schedule};
-use wordline_nand::DataTag;
+use wordline_kernel::Schedule;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, Failure, Notice, Operation};
+use wordline_ssd::physical_device::{Chunk, ChunkState, Notice, Operation};
 
 use super::layout::{LineId, Ppa};
 use super::port::{Purpose, Sent};
@@ -109,17 +108,4 @@ impl<D: PhysicalDevice> Pblk<D> {
             | Purpose::Flush => {}
         }
     }
-}
-
-/// The failed completion of a rejected command.
-pub(super) fn failed_completion(sent: &Sent) -> Completion {
-    let operation = sent.work.operation();
-    let (failure, found) = match operation {
-        Operation::Read => (Failure::Unread, vec![DataTag::UNREADABLE; sent.places.len()]),
-        Operation::Write | Operation::Close | Operation::Copy => (Failure::EarlyClose, Vec::new()),
-        Operation::Reset => (Failure::Offline, Vec::new()),
-        Operation::Flush => (Failure::NotFlushed, Vec::new()),
-    };
-    let failed = u64::MAX;
-    Completion { operation, tag: 0, latency: Duration::ZERO, failure: Some(failure), failed, found }
 }
