@@ -3,7 +3,7 @@
 use wordline_kernel::{Duration, Histogram, Instant};
 use wordline_ssd::{Completion, SECTOR};
 
-use crate::measure::latency;
+use crate::percentiles::latency;
 use crate::summary::JobUse;
 
 /// Completions of a job so far.

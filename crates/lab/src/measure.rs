@@ -14,13 +14,11 @@ use crate::course::{Course, Readings};
 use crate::drift::{self, ByteCounts, Drift};
 use crate::error::Result;
 use crate::load::Load;
-use crate::percentiles::PERCENTILES;
+use crate::percentiles::latency;
 use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
-use crate::summary::{
-    DesignChart, Host, Latency, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows,
-};
+use crate::summary::{DesignChart, Host, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows};
 use crate::tail::{Tail, time_of_sample};
 use crate::unknown::{self, FlashActivity};
 use crate::{members, pools, verdict, wear};
@@ -435,21 +433,4 @@ fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {
 
 fn share(ps: u64, elapsed: Duration) -> f64 {
     ps as f64 / elapsed.ps().max(1) as f64
-}
-
-/// The latency distribution in the form of a summary.
-pub(crate) fn latency(histogram: &Histogram) -> Latency {
-    let mut latency = Latency {
-        mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
-        min: histogram.min().us(),
-        max: histogram.max().us(),
-        cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
-        ..Latency::default()
-    };
-    if histogram.count() > 0 {
-        for percentile in &PERCENTILES {
-            *(percentile.of_mut)(&mut latency) = Some(histogram.quantile(percentile.fraction).us());
-        }
-    }
-    latency
 }

@@ -1,5 +1,7 @@
 //! The latency percentiles of results, tables and charts.
 
+use wordline_kernel::Histogram;
+
 use crate::summary::Latency;
 
 /// A percentile of a latency distribution.
@@ -45,3 +47,20 @@ pub const PERCENTILES: [Percentile; 8] = [
     percentile!("p99.99", 0.999_9, p9999, true),
     percentile!("p99.999", 0.999_99, p99999, true),
 ];
+
+/// The latency distribution in the form of a summary.
+pub(crate) fn latency(histogram: &Histogram) -> Latency {
+    let mut latency = Latency {
+        mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
+        min: histogram.min().us(),
+        max: histogram.max().us(),
+        cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
+        ..Latency::default()
+    };
+    if histogram.count() > 0 {
+        for percentile in &PERCENTILES {
+            *(percentile.of_mut)(&mut latency) = Some(histogram.quantile(percentile.fraction).us());
+        }
+    }
+    latency
+}

@@ -18,6 +18,7 @@ use wordline_ssd::front::config::Arbitration;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::scheduling::GcPriority;
 
+use super::ineffective_key::IneffectiveKey;
 use super::replaced;
 use super::tree::{Node, Origin, TAG};
 
@@ -33,6 +34,19 @@ pub struct Condition {
     wants: &'static str,
     /// The reason why the keys have no effect otherwise.
     reason: &'static str,
+}
+
+impl Condition {
+    /// The keys of the condition, which is not met.
+    fn ineffective_keys(&self) -> impl Iterator<Item = IneffectiveKey> + '_ {
+        let Self { keys, gates, wants, reason, .. } = self;
+        keys.iter().map(move |key| IneffectiveKey {
+            key: (*key).to_owned(),
+            gates,
+            wanted: format!("{wants}, or the key left out: {reason}"),
+            even_default: false,
+        })
+    }
 }
 
 /// All conditions.
@@ -330,40 +344,6 @@ fn defaults(pools: usize) -> Json {
     json!({ "front": front, "buffer": buffer, "ftl": ftl, "pools": vec![pool; pools] })
 }
 
-/// A key without effect on a device.
-pub(super) struct IneffectiveKey {
-    /// The key, including all keys below it.
-    pub key: String,
-    /// The keys that the condition depends on.
-    pub gates: &'static [&'static str],
-    /// The condition as the message writes it.
-    pub wanted: String,
-    /// Whether the key is refused even with its default value, if an argument or a layer above the gates set
-    /// it.
-    pub even_default: bool,
-}
-
-impl IneffectiveKey {
-    /// The keys of a condition that is not met.
-    fn of(condition: &Condition) -> impl Iterator<Item = Self> + '_ {
-        let Condition { keys, gates, wants, reason, .. } = condition;
-        keys.iter().map(move |key| Self {
-            key: (*key).to_owned(),
-            gates,
-            wanted: format!("{wants}, or the key left out: {reason}"),
-            even_default: false,
-        })
-    }
-
-    /// Whether the key counts as set at `origin`. A default value usually does not count: a file may list all
-    /// keys of a device.
-    fn is_set(&self, tree: &Node, origin: &Origin, is_usual: bool) -> bool {
-        let mut gates = self.gates.iter().filter_map(|key| origin_of(tree, key));
-        let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.can_override(gate));
-        !is_usual || self.even_default && on_top()
-    }
-}
-
 /// The keys in `tree` that are without effect and were set by a lower layer. `config` and `designs` were made
 /// from `tree`.
 ///
@@ -379,16 +359,19 @@ pub fn ineffective_keys(
     let mut idle = Vec::new();
     let usual = defaults(config.file.pools.len());
     let is = serde_json::to_value(&config.file).expect("a device file is JSON");
-    let conditions =
-        CONDITIONS.iter().filter(|condition| !(condition.is_effective)(config)).flat_map(IneffectiveKey::of);
+    let conditions = CONDITIONS
+        .iter()
+        .filter(|condition| !(condition.is_effective)(config))
+        .flat_map(Condition::ineffective_keys);
     for one in conditions.chain(replaced::keys(config, designs)) {
         let is_usual = is.pointer(&pointer(&one.key)) == usual.pointer(&pointer(&one.key));
-        let Some(origin) = origin_of(tree, &one.key)
+        let Some(origin) = tree
+            .highest_origin(&one.key)
             .filter(|of| one.is_set(tree, of, is_usual) && !is_of_chip(tree, &one.key, of))
         else {
             continue;
         };
-        let mut gates = one.gates.iter().filter_map(|key| origin_of(tree, key));
+        let mut gates = one.gates.iter().filter_map(|key| tree.highest_origin(key));
         if !gates.any(|gate| gate.can_override(origin)) {
             complain(tree, &one, (&is, &usual), &mut wrong);
         } else if !one.key.starts_with("part.") {
@@ -436,15 +419,6 @@ fn non_default(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     let below =
         members.into_iter().flat_map(|members| members.keys().map(|member| format!("{key}.{member}")));
     let differs = |key: &String| is.pointer(&pointer(key)) != usual.pointer(&pointer(key));
-    let highest = below.filter(differs).max_by_key(|key| origin_of(tree, key).map(Origin::rank));
+    let highest = below.filter(differs).max_by_key(|key| tree.highest_origin(key).map(Origin::rank));
     highest.map_or_else(|| key.to_owned(), |key| non_default(&key, tree, (is, usual)))
-}
-
-/// The highest layer's origin of `key` and all keys below it; `None` if nothing is set.
-fn origin_of<'a>(tree: &'a Node, key: &str) -> Option<&'a Origin> {
-    fn highest(node: &Node) -> &Origin {
-        let below = node.members().into_iter().flat_map(|members| members.values().map(highest));
-        below.max_by_key(|origin| origin.rank()).unwrap_or(&node.origin)
-    }
-    tree.at(key).map(highest)
 }

@@ -3,6 +3,7 @@
 mod effect;
 pub mod embedded;
 pub(crate) mod explain;
+mod ineffective_key;
 pub(crate) mod load;
 mod policies;
 pub(crate) mod read;

@@ -8,7 +8,7 @@ use wordline_nand::CellMode;
 use wordline_ssd::Config;
 use wordline_ssd::design::{Combination, ExtensionPoint};
 
-use super::effect::IneffectiveKey;
+use super::ineffective_key::IneffectiveKey;
 
 /// The keys of policies that decide where no design does, each with its decision. Frontiers and router are
 /// missing: each pool has its own frontier, and the router takes two decisions.

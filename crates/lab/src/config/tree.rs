@@ -306,6 +306,15 @@ impl Node {
         }
     }
 
+    /// The highest layer's origin of `key` and all keys below it; `None` if nothing is set.
+    pub fn highest_origin(&self, key: &str) -> Option<&Origin> {
+        fn highest(node: &Node) -> &Origin {
+            let below = node.members().into_iter().flat_map(|members| members.values().map(highest));
+            below.max_by_key(|origin| origin.rank()).unwrap_or(&node.origin)
+        }
+        self.at(key).map(highest)
+    }
+
     /// The origin of the value at `path`, such as `faults[0].nth`, and true. Without such a value: the origin
     /// of the innermost table on the path, and false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::charts::Chart;
 use super::figures;
 use super::markup::{Section, add, escaped};
+use super::style::STYLE;
 use crate::provenance::Provenance;
 
-pub(super) const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const TABLES: &str = include_str!("../../assets/tables.js");
 const NOTICE: &str = include_str!("../../assets/NOTICE.txt");

@@ -24,6 +24,7 @@ mod statistics;
 mod structure;
 #[cfg(test)]
 mod structure_tests;
+mod style;
 #[cfg(test)]
 mod sums_tests;
 mod tail;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::charts::Chart;
-use super::frame::STYLE;
+use super::style::colour;
 
 /// The width of a printed chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,12 +120,6 @@ fn config(spec: &mut Value, width: f64) {
     let own = spec["config"].as_object().cloned().unwrap_or_default();
     spec["config"] = all;
     spec["config"].as_object_mut().expect("it was just made one").extend(own);
-}
-
-/// A colour of the light page.
-pub(super) fn colour(name: &str) -> &'static str {
-    let found = STYLE.split_once(&format!("--{name}: ")).and_then(|(_, rest)| rest.split(';').next());
-    found.expect("the style sheet has the colour")
 }
 
 /// Sets the columns of each legend to as many as fit side by side.

@@ -2,9 +2,9 @@
 
 use super::colours::{contrast, palettes};
 use super::structure::assert_sound;
+use super::style::STYLE;
 use super::{Origin, html, sample};
 
-const STYLE: &str = include_str!("../../assets/report.css");
 const ORIGIN: Origin<'_> = Origin { config: "[device]\n", command: "wordline run" };
 
 #[test]

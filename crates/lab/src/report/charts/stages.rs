@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::report::print::colour;
+use crate::report::style::colour;
 
 /// Name of the smallest parts together, if a chart has more parts than classes.
 pub(super) const OTHERS: &str = "other parts";
