@@ -39,20 +39,6 @@ pub trait Bench: Sync {
     fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
 }
 
-/// Maximum number of requests of a profile in a scaled-down experiment. Chosen: a run takes a second, and the
-/// rarest kind of request still has its mean size.
-const QUICK_REQUESTS: f64 = 1e6;
-
-/// Scale of a profile in a scaled-down experiment. It is 1 if the paper does not print the counts of the
-/// volume.
-pub(crate) fn quick_scale(profile: &Profile) -> f64 {
-    let count = |claim: Claim| claim.paper * claim.unit.size();
-    let counts =
-        profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
-    let requests: f64 = counts.map(count).sum();
-    if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
-}
-
 /// The bench that simulates. A run that several experiments need is executed once.
 #[derive(Debug, Default)]
 pub struct Lab {
@@ -113,7 +99,7 @@ impl Bench for Lab {
     /// Measures the recorded trace if the user's folder has it, otherwise the profile.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
         let profile = Profile::named(volume)?;
-        let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
+        let mut scale = options.scale(&profile);
         let (stats, origin, own_input) = match resolve(volume, options.traces.as_deref())? {
             RealOrProfile::Real(path) => {
                 scale = 1.0;

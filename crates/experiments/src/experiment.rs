@@ -1,23 +1,19 @@
 //! An experiment that was parsed and validated.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use wordline_kernel::Complaints;
 
-use crate::cells::CellsSweep;
+use crate::chart::ChartFile;
 use crate::judge::column;
 use crate::judge::expect::{Expect, place};
+use crate::kind::Kind;
 use crate::known::KnownOutside;
 use crate::map::MapFile;
-use crate::nand::{NandSummary, NandSweep};
 use crate::options::Options;
-use crate::show::chart::ChartFile;
-use crate::sweep::axes::{Axis, Points, matches_settings};
-use crate::sweep::{Point, Sweep};
-use crate::write_sizes::{Volumes, WriteSizes};
-use wordline_lab::cells::Evaluation;
+use crate::sweep::Point;
+use crate::sweep::axes::{Points, matches_settings};
 use wordline_lab::error::{Error, Result};
 
 /// A published figure or table as data.
@@ -51,70 +47,6 @@ pub struct Experiment {
     pub maps: Vec<MapFile>,
     /// Rows of the experiment that are known to be outside their bands.
     pub known: KnownOutside,
-}
-
-/// Runs of an experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// Statistics of the volumes in a paper's trace table. The published values are stored with the profiles.
-    TraceStatistics {
-        /// Paper whose profiles are measured.
-        paper: String,
-        /// ID of the claim in the validation ledger to which the rows belong.
-        claim: Option<String>,
-        /// Greatest deviation of a statistic from the published one, as a fraction.
-        within: f64,
-        /// Reason for that deviation.
-        derivation: String,
-    },
-    /// Write sizes of volumes. The names of the volumes are the values of the key `volume`.
-    WriteSizes(Volumes),
-    /// One run for each combination of varied keys.
-    Sweep(Box<Sweep>),
-    /// One run of a logical unit for each combination of varied keys.
-    Nand(Box<NandSweep>),
-    /// One query to a parameter set of flash cells for each combination of varied keys.
-    Cells(Box<CellsSweep>),
-}
-
-impl Kind {
-    /// Varied keys.
-    pub fn axes(&self) -> Cow<'_, [Axis]> {
-        match self {
-            Self::TraceStatistics { .. } => Cow::default(),
-            Self::WriteSizes(volumes) => vec![volumes.axis()].into(),
-            Self::Sweep(sweep) => sweep.vary.as_slice().into(),
-            Self::Nand(sweep) => sweep.vary.as_slice().into(),
-            Self::Cells(sweep) => sweep.vary.as_slice().into(),
-        }
-    }
-
-    /// Returns the valid names, if the results do not have `column` as a number (as a text if `is_text`).
-    /// Returns `None` if they have it.
-    pub(crate) fn unknown_column(&self, column: &str, is_text: bool) -> Option<String> {
-        match self {
-            Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
-            Self::Sweep(_) if is_text => {
-                Some("a number: the summary of a device is compared by numbers".to_owned())
-            }
-            Self::Sweep(sweep) => sweep.unknown_column(column),
-            Self::WriteSizes(_) => column::unknown_column(&WriteSizes::default(), column, is_text),
-            Self::Nand(_) => column::unknown_column(&NandSummary::default(), column, is_text),
-            Self::Cells(_) => column::unknown_column(&Evaluation::shape(), column, is_text),
-        }
-    }
-
-    /// Description of the scaled-down experiment. `None` if the experiment has no smaller size.
-    pub fn quick_description(&self) -> Option<&str> {
-        match self {
-            Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(
-                "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole",
-            ),
-            Self::Sweep(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
-            Self::Nand(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
-            Self::Cells(_) => None,
-        }
-    }
 }
 
 impl Experiment {

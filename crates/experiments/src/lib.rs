@@ -5,10 +5,12 @@
 
 mod bench;
 mod cells;
+mod chart;
 mod embedded;
 mod experiment;
 mod file;
 mod judge;
+mod kind;
 mod known;
 mod library;
 mod map;
@@ -26,7 +28,8 @@ mod tests;
 mod write_sizes;
 
 pub use bench::{Bench, Lab, simulate};
-pub use experiment::{Experiment, Kind};
+pub use chart::{ChartFile, Shape};
+pub use experiment::Experiment;
 pub use judge::class::Class;
 pub use judge::column::follow;
 pub use judge::counts::{Counts, VerdictCounts};
@@ -34,12 +37,13 @@ pub use judge::expect::{Band, Direction, Expect, ExpectedValue, Reason};
 pub use judge::map::Map;
 pub use judge::outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
 pub use judge::settings;
+pub use kind::Kind;
 pub use known::{KnownOutside, RowLists};
 pub use library::{Entry, Library};
 pub use map::MapFile;
 pub use options::Options;
 pub use run::{run, run_changed};
-pub use show::chart::{Chart, ChartFile, KeyAxis, Shape, charts, label};
+pub use show::chart::{Chart, KeyAxis, charts, label};
 pub use show::page::write_report;
 pub use show::record::SEEDS;
 pub use show::table::{grid, markdown, markdown_summary, summary, table};

@@ -2,7 +2,15 @@
 
 use std::path::PathBuf;
 
+use wordline_lab::trace::Unit;
+use wordline_lab::trace::workload::Profile;
+use wordline_lab::trace::workload::profile::Claim;
+
 use crate::show::record::{Key, SEEDS};
+
+/// Maximum number of requests of a profile in a scaled-down experiment. Chosen: a run takes a second, and the
+/// rarest kind of request still has its mean size.
+const QUICK_REQUESTS: f64 = 1e6;
 
 /// Options for running an experiment.
 #[derive(Clone, Debug)]
@@ -34,5 +42,14 @@ impl Options {
     pub(crate) fn key(&self) -> Key {
         let traces = self.traces.is_some();
         Key { quick: self.quick, seed: self.seed, seeds: self.seeds, traces, ..Key::default() }
+    }
+
+    /// Scale of a profile. It is 1 for the full scale, and if the paper does not print the counts of the volume.
+    pub(crate) fn scale(&self, profile: &Profile) -> f64 {
+        let count = |claim: Claim| claim.paper * claim.unit.size();
+        let counts =
+            profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
+        let requests: f64 = counts.map(count).sum();
+        if self.quick && requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
     }
 }

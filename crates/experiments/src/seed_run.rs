@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use crate::bench::Bench;
 use crate::cells::CellsPoint;
-use crate::experiment::{Experiment, Kind};
+use crate::experiment::Experiment;
 use crate::judge::judged::SeedRow;
 use crate::judge::map::Map;
 use crate::judge::outcome::{Measured, Trace};
 use crate::judge::{self, PointResult};
+use crate::kind::Kind;
 use crate::nand::{NandPoint, NandSummary};
 use crate::options::Options;
 use crate::statistics;
@@ -198,7 +199,8 @@ pub(crate) fn once(
             left_out
         }
         Kind::WriteSizes(volumes) => {
-            let results = write_sizes::run(volumes, options, bench, conduct)?;
+            let measure = |volume: &String| bench.write_sizes(volume, options);
+            let results = cores::run(&volumes.volumes, conduct, measure)?;
             let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
                 let settings =
                     toml::Table::from_iter([("volume".to_owned(), write_sizes::short(volume).into())]);

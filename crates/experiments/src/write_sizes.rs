@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Seed;
 
-use crate::bench::{Bench, quick_scale};
 use crate::options::Options;
 use crate::sweep::axes::Axis;
 use wordline_lab::error::Result;
@@ -95,21 +94,9 @@ pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
             WriteSizes::of(trace::read(&path, &trace::Options::default())?.requests.into_iter())
         }
         RealOrProfile::Profile(profile) => {
-            let scale = if options.quick { quick_scale(&profile) } else { 1.0 };
-            WriteSizes::of(profile.generator(Seed(options.seed), scale))
+            WriteSizes::of(profile.generator(Seed(options.seed), options.scale(&profile)))
         }
     })
-}
-
-/// Measures all volumes in parallel. Results are in order, with `None` for volumes that were skipped after a
-/// stop.
-pub(crate) fn run(
-    volumes: &Volumes,
-    options: &Options,
-    bench: &dyn Bench,
-    conduct: &wordline_lab::sweep::SweepOptions<'_>,
-) -> Result<Vec<Option<WriteSizes>>> {
-    wordline_lab::sweep::run(&volumes.volumes, conduct, |volume| bench.write_sizes(volume, options))
 }
 
 #[cfg(test)]

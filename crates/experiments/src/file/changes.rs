@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use crate::experiment::Experiment;
-use crate::experiment::Kind;
 use crate::file::errors::ErrorCollector;
 use crate::judge::class::Class;
 use crate::judge::expect::Expect;
+use crate::kind::Kind;
 use crate::options::Options;
 use crate::printed;
 use crate::sweep::axes::Points;

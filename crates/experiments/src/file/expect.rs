@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::experiment::Kind;
 use crate::file::errors::ErrorCollector;
 use crate::judge::expect::{Band, Direction, Expect, ExpectedValue, Mean, Reason};
+use crate::kind::Kind;
 use crate::models::Model;
 use crate::sweep::axes::{self, Axis, check_along};
 

@@ -12,13 +12,14 @@ use toml::Spanned;
 use wordline_kernel::Complaints;
 
 use crate::cells::CellsSweep;
+use crate::chart::ChartFile;
 use crate::embedded::text_of;
-use crate::experiment::{Experiment, Kind};
+use crate::experiment::Experiment;
 use crate::judge::expect::{Band, Expect};
+use crate::kind::Kind;
 use crate::known::KnownOutside;
 use crate::map::MapFile;
 use crate::nand::NandSweep;
-use crate::show::chart::ChartFile;
 use crate::sweep::Sweep;
 use crate::sweep::axes::Axis;
 use crate::write_sizes::Volumes;
