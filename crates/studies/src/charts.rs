@@ -11,7 +11,6 @@ use wordline_lab::report::{Chart, LATENCY_LABELS, SCHEMA, latency_channel};
 
 use crate::charts::labels::{ChartContext, Column, key_in_words};
 use crate::file::Study;
-use crate::show::shown;
 use crate::table::{Cell, Row, Table};
 
 mod labels;
@@ -172,7 +171,7 @@ fn data(row: &Row, cell: &Cell) -> Json {
     let state = state(row, cell);
     let end = |way: f64| cell.mean.zip(cell.half).map(|(mean, half)| mean + way * half);
     json!({ "value": cell.mean, "low": end(-1.0), "high": end(1.0), "half": cell.half, "state": state,
-        "sign": sign(state), "text": if state == KNOWN { shown(cell) } else { state.to_owned() } })
+        "sign": sign(state), "text": if state == KNOWN { cell.text() } else { state.to_owned() } })
 }
 
 /// Tooltip with the values of the keys, and with the value and its interval.

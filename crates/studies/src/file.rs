@@ -14,8 +14,7 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
 
 use crate::own::CallerDesigns;
-use crate::table::plain;
-use crate::values::Values;
+use crate::values::{Values, plain};
 
 /// Default columns of the table of a study.
 const COLUMNS: [&str; 4] =

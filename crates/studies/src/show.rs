@@ -11,33 +11,8 @@ use wordline_lab::report::{
 
 use crate::charts::charts;
 use crate::file::Study;
-use crate::table::{Cell, Row, Statement, Table, plain};
-
-/// Formats a number with as many digits as its interval justifies, or with four digits without an interval.
-fn digits(value: f64, half: Option<f64>) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let size = |value: f64| libm::log10(value.abs()).floor() as i32;
-    let last = match half.filter(|half| *half > 0.0) {
-        Some(half) => (size(half) - 1).max(size(value) - 5),
-        None => size(value) - 3,
-    };
-    let places = usize::try_from(-last).unwrap_or(0).min(12);
-    format!("{value:.places$}")
-}
-
-/// Formats a cell with its interval.
-pub(crate) fn shown(cell: &Cell) -> String {
-    match (cell.mean, cell.half) {
-        (None, _) if cell.is_unknown() => "unknown".to_owned(),
-        (None, _) => "-".to_owned(),
-        (Some(mean), Some(half)) if half > 0.0 => {
-            format!("{} ± {}", digits(mean, Some(half)), digits(half, Some(half)))
-        }
-        (Some(mean), _) => digits(mean, None),
-    }
-}
+use crate::table::{Cell, Row, Statement, Table};
+use crate::values::plain;
 
 /// Titles of the columns.
 fn heads(table: &Table) -> Vec<String> {
@@ -51,8 +26,8 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     let columns = table.columns.iter().flat_map(|column| {
         let less = table
             .difference_heading()
-            .map(|_| table.difference(row, column).map_or_else(String::new, |cell| shown(&cell)));
-        [Some(shown(&row.cell(column))), less]
+            .map(|_| table.difference(row, column).map_or_else(String::new, |cell| cell.text()));
+        [Some(row.cell(column).text()), less]
     });
     keys.chain(columns.flatten()).collect()
 }
@@ -177,7 +152,7 @@ fn extremes(table: &Table, column: &str) -> String {
     let (Some(least), Some(most)) = (least, most) else {
         return format!("{column}: no combination has a value{unknown}.");
     };
-    let shown = |row: &Row| shown(&row.cell(column));
+    let shown = |row: &Row| row.cell(column).text();
     if least.1 == most.1 {
         return match unknown.is_empty() {
             true => format!("{column}: {} everywhere.", shown(least.0)),
@@ -214,7 +189,7 @@ fn pretty(value: &Json) -> Vec<u8> {
 }
 
 fn sheet(table: &Table) -> Sheet {
-    let of_cell = |cell: &Cell| SheetCell { text: shown(cell), value: cell.mean, half: cell.half };
+    let of_cell = |cell: &Cell| SheetCell { text: cell.text(), value: cell.mean, half: cell.half };
     let row = |row: &Row| {
         let keys = table
             .axes
@@ -231,17 +206,4 @@ fn sheet(table: &Table) -> Sheet {
     };
     let rows = table.rows.iter().map(row).collect();
     Sheet { name: "All combinations".into(), heads: heads(table), rows }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_are_known() {
-        assert_eq!(digits(1234.5678, None), "1235");
-        assert_eq!(digits(0.0123456, None), "0.01235");
-        assert_eq!(digits(2.34567, Some(0.012)), "2.346");
-        assert_eq!(digits(0.0, None), "0");
-    }
 }

@@ -17,6 +17,7 @@ use wordline_lab::summary::Unknown;
 use crate::file::Study;
 use crate::flat::{number, numbers};
 use crate::store::{Record, State};
+use crate::values::plain;
 
 /// A column of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +47,32 @@ impl Cell {
     pub fn is_unknown(&self) -> bool {
         !self.unknown.is_empty()
     }
+
+    /// Formats the cell with its interval.
+    pub(crate) fn text(&self) -> String {
+        match (self.mean, self.half) {
+            (None, _) if self.is_unknown() => "unknown".to_owned(),
+            (None, _) => "-".to_owned(),
+            (Some(mean), Some(half)) if half > 0.0 => {
+                format!("{} ± {}", digits(mean, Some(half)), digits(half, Some(half)))
+            }
+            (Some(mean), _) => digits(mean, None),
+        }
+    }
+}
+
+/// Formats a number with as many digits as its interval justifies, or with four digits without an interval.
+fn digits(value: f64, half: Option<f64>) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let size = |value: f64| libm::log10(value.abs()).floor() as i32;
+    let last = match half.filter(|half| *half > 0.0) {
+        Some(half) => (size(half) - 1).max(size(value) - 5),
+        None => size(value) - 3,
+    };
+    let places = usize::try_from(-last).unwrap_or(0).min(12);
+    format!("{value:.places$}")
 }
 
 /// A run.
@@ -446,11 +473,6 @@ fn state(run: &Run) -> &'static str {
     }
 }
 
-/// Formats a value without the quotes of TOML.
-pub(crate) fn plain(value: &toml::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 fn amount(run: &Run, axis: &str) -> Option<f64> {
     let value = run.record.at.get(axis)?;
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
@@ -460,4 +482,17 @@ fn amount(run: &Run, axis: &str) -> Option<f64> {
 fn field(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
     name.chars().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_are_known() {
+        assert_eq!(digits(1234.5678, None), "1235");
+        assert_eq!(digits(0.0123456, None), "0.01235");
+        assert_eq!(digits(2.34567, Some(0.012)), "2.346");
+        assert_eq!(digits(0.0, None), "0");
+    }
 }

@@ -192,6 +192,11 @@ fn range_of(text: &str) -> Option<Range> {
         .then(|| Some(Range { from, to, steps: steps.trim().parse().ok()?, geometric }))?
 }
 
+/// Formats a value without the quotes of TOML.
+pub(crate) fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
