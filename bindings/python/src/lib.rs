@@ -10,6 +10,7 @@ mod errors;
 mod kind;
 mod log;
 mod policies;
+mod provenance;
 mod results;
 mod run;
 mod session;

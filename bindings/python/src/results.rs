@@ -12,7 +12,7 @@ use wordline_lab::workload::Generated;
 use wordline_lab::{Registry, config};
 
 use crate::errors::run_error;
-use crate::study::provenance_without_command;
+use crate::provenance;
 
 /// Result of a run.
 #[pyclass(frozen, module = "wordline._native")]
@@ -126,7 +126,7 @@ pub fn page(
     let sheet = reports::Sheet { name: name.into(), heads, rows: rows.into_iter().map(row).collect() };
     let (call, seed, configuration) = again;
     let sentences =
-        vec![reports::made_by(&provenance_without_command()), format!("Seed {seed} of the search.")];
+        vec![reports::made_by(&provenance::without_command()), format!("Seed {seed} of the search.")];
     let report = reports::Report {
         title,
         verdict: vec![verdict.to_owned()],

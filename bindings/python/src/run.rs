@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wordline_lab as lab;
-use wordline_lab::provenance::Provenance;
 use wordline_lab::{Error, Observer, PowerCutPoint, RunOptions, StepTarget, StopReason};
 
 use crate::design::with_design;
@@ -16,6 +15,7 @@ use crate::design_object::CallStats;
 use crate::device::Device;
 use crate::errors::run_error;
 use crate::log::{BATCH, Log, LogBuilder};
+use crate::provenance;
 use crate::results::Summary;
 use crate::settings::Settings;
 use crate::workload::Workload;
@@ -186,12 +186,6 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
         slowest: Some(settings.whole("slowest", 0)?.unwrap_or(lab::SLOWEST)),
         timeline: None,
         power_cut: after.or(at),
-        provenance: provenance(settings.0.py())?,
+        provenance: provenance::of_interpreter(settings.0.py())?,
     })
-}
-
-/// The program of the run: the arguments of the Python interpreter.
-fn provenance(py: Python<'_>) -> PyResult<Provenance> {
-    let command = py.import("sys")?.getattr("orig_argv")?.extract()?;
-    Ok(Provenance::of(option_env!("WORDLINE_COMMIT"), command))
 }

@@ -11,7 +11,6 @@ use serde_json::json;
 use wordline_experiments::Axis;
 use wordline_lab::Registry;
 use wordline_lab::error::{Error, Result as LabResult};
-use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::SweepOptions;
 use wordline_studies::{
     self as studies, CallerDesigns, CombinationResult, Files, Progress, RunExecutor, RunNames, RunOutcome,
@@ -20,6 +19,7 @@ use wordline_studies::{
 
 use crate::designs::PythonDesigns;
 use crate::errors::{device_error, run_error};
+use crate::provenance;
 use crate::run::Stop;
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
@@ -298,10 +298,5 @@ impl StudyTable {
 /// Version and commit of the program, as in the names of runs.
 #[pyfunction]
 pub fn program() -> String {
-    provenance_without_command().program()
-}
-
-/// The origin of results, without the command line.
-pub fn provenance_without_command() -> Provenance {
-    Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new())
+    provenance::without_command().program()
 }
