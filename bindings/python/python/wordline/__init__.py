@@ -14,12 +14,13 @@ step. `Study` executes many runs.
 
 from typing import TYPE_CHECKING, Any
 
-from ._compare import COLUMN, PAGE, Comparison, Figure, compare
+from ._compare import Comparison, compare
 from ._design import Arriving, Block, Counter, Design, Failure, Moved, Random, Resting, View, Wearing, Written, contract, counter
 from ._device import Described, Device, presets
-from ._errors import ConfigError, ContractError, DesignError, Error, Fault, Finding, Interrupted, TraceError
+from ._errors import ConfigError, ContractError, DesignError, Error, Fault, Finding, TraceError
+from ._figure import COLUMN, PAGE, Figure
 from ._log import Log
-from ._run import Result, Start, run, run_async
+from ._run import Interrupted, Result, Start, run, run_async
 from ._session import Session, Standing
 from ._study import Cell, Plan, Row, Study, StudyTable
 from ._table import Table, Tables, Value

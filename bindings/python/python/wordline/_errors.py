@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from ._run import Result
+from typing import NamedTuple
 
 
 class Finding(NamedTuple):
@@ -75,14 +72,3 @@ class ContractError(DesignError):
 
 class Fault(Error):
     """A self-check of the simulation failed: a bug in Wordline."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """The user stopped the run."""
-
-    result: Result | None
-    """Result of the requests that completed before the stop; `None` if none did."""
-
-    def __init__(self, result: Result | None = None) -> None:
-        super().__init__("the run was stopped")
-        self.result = result

@@ -7,19 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from . import _native
 from ._arguments import path, refuse, shown, whole
 from ._design import Design, checked
 from ._device import Described, Device
-from ._errors import Error, Interrupted
+from ._errors import Error
+from ._figure import Figure, charts_of, figure
 from ._log import Log
 from ._results import Summary
 from ._workload import Workload
-
-if TYPE_CHECKING:
-    from ._compare import Figure
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,7 @@ class Result(Summary):
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
         """Returns a chart of this result; see `Comparison.chart`."""
-        from ._compare import compare
-
-        return compare(self).chart(name, width=width, height=height)
+        return figure(charts_of([self.native]), name, width, height)
 
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""
@@ -101,6 +97,17 @@ class Result(Summary):
     def __repr__(self) -> str:
         outcome = f"{self.outcome}, seed {self.seed}, digest {self.digest}"
         return f"<wordline.Result of {self.workload.name} on {self.device}: {outcome}>"
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped the run."""
+
+    result: Result | None
+    """Result of the requests that completed before the stop; `None` if none did."""
+
+    def __init__(self, result: Result | None = None) -> None:
+        super().__init__("the run was stopped")
+        self.result = result
 
 
 class Start(TypedDict, total=False):

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from . import _native
 from ._arguments import path, refuse, texts, whole
-from ._compare import Figure, for_a_page
+from ._figure import Figure, for_a_page
 
 Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
 """Runs combinations of values and returns a dict for each: the means of the columns, or the reason why there are

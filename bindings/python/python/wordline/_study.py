@@ -16,8 +16,8 @@ from . import _arguments as arguments
 from . import _native
 from ._arguments import refuse, shown
 from ._design import Design, check_restored, described
-from ._errors import Interrupted
 from ._results import Unknown
+from ._run import Interrupted
 
 if TYPE_CHECKING:
     from ._search import Search

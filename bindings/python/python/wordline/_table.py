@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from ._arguments import text
 
-if TYPE_CHECKING:
-    from ._device import Device
-
 Value: TypeAlias = "str | int | float | bool | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
 """A value of a key."""
+
+
+class Keys(Protocol):
+    """The keys of a device, as its tables read and set them."""
+
+    def get(self, key: str) -> Any:
+        """Returns the value of a key, or its default. Returns ``None`` if the key has no value."""
+
+    def update(self, settings: Mapping[str, Any]) -> object:
+        """Sets several keys at once."""
 
 
 class Table:
     """A table of keys of a device. Attributes are keys. Setting a key checks all keys of the device together."""
 
     __slots__ = ("_device", "_path")
-    _device: Device
+    _device: Keys
     _path: str
 
-    def __init__(self, device: Device, path: str) -> None:
+    def __init__(self, device: Keys, path: str) -> None:
         object.__setattr__(self, "_device", device)
         object.__setattr__(self, "_path", path)
 
@@ -88,7 +95,7 @@ class Tables(Generic[T]):
 
     __slots__ = ("_device", "_kind", "_path")
 
-    def __init__(self, device: Device, path: str, kind: type[T]) -> None:
+    def __init__(self, device: Keys, path: str, kind: type[T]) -> None:
         self._device, self._path, self._kind = device, path, kind
 
     def __len__(self) -> int:
