@@ -87,6 +87,11 @@ class Keys:
         self.classes[name] = text
         return name
 
+    def same(self, forms: list[Json]) -> str:
+        """Name of the class of a table with exactly these keys; empty if there is none yet."""
+        own = [form.get("properties", {}) for form in forms]
+        return next((name for name, keys in self.tables.items() if keys == own and any(own)), "")
+
     def key(self, owner: str, key: str, schemas: list[tuple[Json, str]]) -> str:
         """Generates the property of a key, which may belong to several variants of its table."""
         got, taken, made = [], [], ""
@@ -165,7 +170,7 @@ class Keys:
             literal = f"Literal[{', '.join(json.dumps(name) for name in names)}]"
             found.append((literal, literal, ""))
         if tables:
-            class_name = camel(named) if named else f"{'' if owner == 'DeviceKeys' else owner}{camel(key)}"
+            class_name = camel(named) if named else self.same(tables) or f"{'' if owner == 'DeviceKeys' else owner}{camel(key)}"
             meaning = self.follow(schema)[0].get("description", "") or schema.get("description", "") or "Some keys."
             made = self.table(class_name, tables, meaning)
             found.append((made, "abc.Mapping[str, Any]", f'{made}(self._device, self._at("{key}"))'))

@@ -1394,111 +1394,6 @@ class Namespace(Table):
         self._set("size", value)
 
 
-class SsdDecides(Table):
-    """The design for each decision that several could take."""
-
-    __slots__ = ()
-
-    @property
-    def background(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `background`, where several could."""
-        return self._get("background")
-
-    @background.setter
-    def background(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("background", value)
-
-    @property
-    def balance(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `balance`, where several could."""
-        return self._get("balance")
-
-    @balance.setter
-    def balance(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("balance", value)
-
-    @property
-    def coalesce(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `coalesce`, where several could."""
-        return self._get("coalesce")
-
-    @coalesce.setter
-    def coalesce(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("coalesce", value)
-
-    @property
-    def fail(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `fail`, where several could."""
-        return self._get("fail")
-
-    @fail.setter
-    def fail(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("fail", value)
-
-    @property
-    def frontier(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `frontier`, where several could."""
-        return self._get("frontier")
-
-    @frontier.setter
-    def frontier(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("frontier", value)
-
-    @property
-    def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `place`, where several could."""
-        return self._get("place")
-
-    @place.setter
-    def place(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("place", value)
-
-    @property
-    def pool(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `pool`, where several could."""
-        return self._get("pool")
-
-    @pool.setter
-    def pool(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("pool", value)
-
-    @property
-    def relocate(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `relocate`, where several could."""
-        return self._get("relocate")
-
-    @relocate.setter
-    def relocate(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("relocate", value)
-
-    @property
-    def stream(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `stream`, where several could."""
-        return self._get("stream")
-
-    @stream.setter
-    def stream(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("stream", value)
-
-    @property
-    def tune(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `tune`, where several could."""
-        return self._get("tune")
-
-    @tune.setter
-    def tune(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("tune", value)
-
-    @property
-    def victim(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that takes the decision `victim`, where several could."""
-        return self._get("victim")
-
-    @victim.setter
-    def victim(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
-        self._set("victim", value)
-
-
 class Ssd(Table):
     """Configuration of a device."""
 
@@ -1514,9 +1409,9 @@ class Ssd(Table):
         self._set("buffer", value)
 
     @property
-    def decides(self) -> SsdDecides:
+    def decides(self) -> Decides:
         """The design for each decision that several could take."""
-        return SsdDecides(self._device, self._at("decides"))
+        return Decides(self._device, self._at("decides"))
 
     @decides.setter
     def decides(self, value: abc.Mapping[str, Any]) -> None:
