@@ -40,8 +40,8 @@ pub fn make(root: &Path, copy: &Path, mutants: &[Mutant]) -> Result<(), String> 
         by_file.entry(mutant.path().into()).or_default().push(mutant);
     }
     let files = files_of(root)?;
-    let heads: BTreeSet<PathBuf> =
-        mutants.iter().map(|mutant| format!("crates/{}/src/lib.rs", mutant.of).into()).collect();
+    let head_of = |path: &PathBuf| path.iter().take(2).collect::<PathBuf>().join("src/lib.rs");
+    let heads: BTreeSet<PathBuf> = by_file.keys().map(head_of).collect();
     for path in &files {
         let text = std::fs::read(root.join(path)).map_err(|error| format!("{}: {error}", path.display()))?;
         let text = match by_file.remove(path) {

@@ -21,7 +21,8 @@ struct Listed {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// The file, relative to the folder of the crate.
+    /// The file, relative to the folder of the crate. `../flash/src/queue.rs` is a file of another crate, which
+    /// the tests of this crate exercise.
     pub file: String,
     /// Text that occurs once in the file. The fault is made at the first `right` after this text. Left out:
     /// `right` occurs once in the file.
@@ -54,7 +55,10 @@ pub struct Mutant {
 impl Mutant {
     /// The path of its file, relative to the root of the repository.
     pub fn path(&self) -> String {
-        format!("crates/{}/{}", self.of, self.fault.file)
+        match self.fault.file.strip_prefix("../") {
+            Some(of_other) => format!("crates/{of_other}"),
+            None => format!("crates/{}/{}", self.of, self.fault.file),
+        }
     }
 
     /// Whether a name selects this mutant. A name is a crate, a mutant, or a range such as `ssd/40..72`,

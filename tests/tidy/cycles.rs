@@ -8,8 +8,14 @@ use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folders to check, with the least number of files in each.
-const ROOMS: [(&str, usize); 3] =
-    [("crates/ssd/src/", 150), ("crates/lab/src/", 80), ("crates/experiments/src/", 30)];
+const ROOMS: [(&str, usize); 6] = [
+    ("crates/ssd/src/", 150),
+    ("crates/flash/src/", 20),
+    ("crates/device/src/", 20),
+    ("crates/open-channel/src/", 30),
+    ("crates/lab/src/", 80),
+    ("crates/experiments/src/", 30),
+];
 /// Most files of a cycle.
 const MOST_FILES: usize = 3;
 

@@ -9,23 +9,25 @@ use serde::Deserialize;
 use crate::source::{Source, words};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// The folder to check.
-const ROOM: &str = "crates/ssd/src/";
-/// Files and folders below `ROOM` that may name every feature: device assembly, callers of policies and
-/// designs, preconditioning, and metrics. Files named `config.rs` are configuration.
-const WIRING: [&str; 12] = [
-    "base/new.rs",
-    "design/",
-    "device/",
-    "precondition/",
-    "config.rs",
-    "lib.rs",
-    "metrics",
-    "parts.rs",
-    "pools.rs",
-    "scheduling.rs",
-    "times.rs",
-    "totals.rs",
+/// The crates to check.
+const ROOMS: [&str; 4] = ["flash", "device", "open-channel", "ssd"];
+/// Files and folders that may name every feature: device assembly, callers of policies and designs,
+/// preconditioning, and metrics. Files named `config.rs` are configuration.
+const WIRING: [&str; 14] = [
+    "device/detail.rs",
+    "device/times.rs",
+    "flash/scheduling.rs",
+    "flash/times.rs",
+    "ssd/base/new.rs",
+    "ssd/design/",
+    "ssd/device/",
+    "ssd/precondition/",
+    "ssd/config.rs",
+    "ssd/lib.rs",
+    "ssd/metrics",
+    "ssd/parts.rs",
+    "ssd/pools.rs",
+    "ssd/totals.rs",
 ];
 
 /// A feature that a device may have.
@@ -34,10 +36,16 @@ const WIRING: [&str; 12] = [
 struct Feature {
     /// The words that name the feature in identifiers, in lower case and without separators.
     names: Vec<String>,
-    /// The files and folders of the feature, below `ROOM`.
+    /// The files and folders of the feature.
     own: Vec<String>,
     /// Other places that name the feature.
     elsewhere: BTreeSet<String>,
+}
+
+/// The name of a file here: its crate, and its path in the sources of the crate.
+fn place_of(path: &str) -> Option<String> {
+    let (of, rest) = path.strip_prefix(crate::CRATES)?.split_once("/src/")?;
+    ROOMS.contains(&of).then(|| format!("{of}/{rest}"))
 }
 
 /// Whether a file may name every feature.
@@ -53,36 +61,34 @@ fn names(file: &File) -> BTreeSet<String> {
 }
 
 /// The places that name a feature, except its own.
-fn places(feature: &Feature, named: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
+fn places(feature: &Feature, named: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
     let is_its_own = |place: &str| feature.own.iter().any(|own| place.starts_with(own.as_str()));
     let names_it = |names: &BTreeSet<String>| {
         names.iter().any(|name| feature.names.iter().any(|part| name.contains(part.as_str())))
     };
     let others =
         named.iter().filter(|(place, names)| !is_wiring(place) && !is_its_own(place) && names_it(names));
-    others.map(|(place, _)| (*place).to_owned()).collect()
+    others.map(|(place, _)| place.clone()).collect()
 }
 
 /// The offences in the recorded places of a feature.
 fn differences(name: &str, feature: &Feature, now: &BTreeSet<String>) -> Vec<Offence> {
     let new = now.difference(&feature.elsewhere);
-    let new =
-        new.map(|place| Offence::new(format!("{ROOM}{place}"), format!("names the optional feature {name}")));
+    let new = new.map(|place| Offence::new(place, format!("names the optional feature {name}")));
     let gone = feature.elsewhere.difference(now);
-    let gone = gone.map(|place| {
-        Offence::new(format!("{ROOM}{place}"), format!("names {name} no longer: remove it from the record"))
-    });
+    let gone =
+        gone.map(|place| Offence::new(place, format!("names {name} no longer: remove it from the record")));
     new.chain(gone).collect()
 }
 
-fn by_place<'a>(files: &[&'a File]) -> BTreeMap<&'a str, BTreeSet<String>> {
-    files.iter().map(|file| (file.path.strip_prefix(ROOM).unwrap_or(&file.path), names(file))).collect()
+fn by_place(files: &[&File]) -> BTreeMap<String, BTreeSet<String>> {
+    files.iter().filter_map(|file| Some((place_of(&file.path)?, names(file)))).collect()
 }
 
 #[test]
 fn an_optional_feature_is_named_in_its_own_place() {
     let files = files();
-    let subjects = subjects(&files, 150, |file| file.is_rust() && file.path.starts_with(ROOM));
+    let subjects = subjects(&files, 150, |file| file.is_rust() && place_of(&file.path).is_some());
     let named = by_place(&subjects);
     let text =
         std::fs::read_to_string(root().join("tests/tidy/features.toml")).expect("the record can be read");
@@ -100,10 +106,10 @@ fn an_optional_feature_is_named_in_its_own_place() {
 fn a_feature_that_is_named_elsewhere_is_caught() {
     let feature = Feature {
         names: vec!["superblock".into()],
-        own: vec!["blocks/super_blocks.rs".into()],
-        elsewhere: BTreeSet::from(["writer/plane_groups.rs".to_owned()]),
+        own: vec!["ssd/blocks/super_blocks.rs".into()],
+        elsewhere: BTreeSet::from(["ssd/writer/plane_groups.rs".to_owned()]),
     };
-    let file = |place: &str, text: &str| File { path: format!("{ROOM}{place}"), text: text.into() };
+    let file = |place: &str, text: &str| File { path: format!("crates/ssd/src/{place}"), text: text.into() };
     let all = [
         file("blocks/super_blocks.rs", "struct SuperBlocks;"),
         file("device/mod.rs", "fn form_super_blocks() {}"),
@@ -114,7 +120,10 @@ fn a_feature_that_is_named_elsewhere_is_caught() {
     ];
     let files: Vec<&File> = all.iter().collect();
     let found = places(&feature, &by_place(&files));
-    assert_eq!(found, BTreeSet::from(["cache/mod.rs".to_owned(), "writer/plane_groups.rs".to_owned()]));
+    assert_eq!(
+        found,
+        BTreeSet::from(["ssd/cache/mod.rs".to_owned(), "ssd/writer/plane_groups.rs".to_owned()])
+    );
     assert_eq!(differences("super blocks", &feature, &found).len(), 1, "one is recorded");
     assert_eq!(
         differences("super blocks", &feature, &BTreeSet::new()).len(),

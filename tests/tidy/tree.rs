@@ -3,13 +3,28 @@
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The layers, lowest first. A crate uses only crates of lower layers.
-const LAYERS: [&str; 10] =
-    ["kernel", "trace", "nand", "ssd", "host", "designs", "lab", "experiments", "studies", "cli"];
+const LAYERS: [&str; 13] = [
+    "kernel",
+    "trace",
+    "nand",
+    "flash",
+    "device",
+    "open-channel",
+    "ssd",
+    "host",
+    "designs",
+    "lab",
+    "experiments",
+    "studies",
+    "cli",
+];
 
-/// A crate beside the layers. Models may not use it, because a device has no traces.
-const BESIDE: &str = "trace";
-/// The crates that may use the crate `BESIDE`.
-const USE_BESIDE: [&str; 3] = ["lab", "experiments", "cli"];
+/// Crates that not every crate of a higher layer may use, each with the crates that may. A model has no traces.
+/// The conventional SSD and a device without an FTL know nothing of each other.
+const BESIDE: [(&str, &[&str]); 2] = [
+    ("trace", &["lab", "experiments", "cli"]),
+    ("open-channel", &["host", "designs", "lab", "experiments", "studies", "cli"]),
+];
 
 /// Crates outside the layers. They may use all layers.
 const OUTSIDE: [&str; 4] = ["tests", "bench", "fuzz", "bindings"];
@@ -18,7 +33,7 @@ const OUTSIDE: [&str; 4] = ["tests", "bench", "fuzz", "bindings"];
 const EXAMPLES: &str = "examples/";
 
 /// The folders of policies.
-const POLICIES: [&str; 2] = ["crates/ssd/src/policy/", "crates/nand/src/unit/"];
+const POLICIES: [&str; 3] = ["crates/ssd/src/policy/", "crates/flash/src/policy/", "crates/nand/src/unit/"];
 /// The folder of the pages of policies.
 const PAGES: &str = "docs/policies/";
 
@@ -35,7 +50,10 @@ fn wrong_arrows(manifest: &File) -> Vec<Offence> {
         Err(error) => return vec![Offence::new(&manifest.path, error.to_string())],
     };
     let upward = |used: &str| match (layer, LAYERS.iter().position(|layer| *layer == used)) {
-        (Some(own), Some(other)) => other >= own || used == BESIDE && !USE_BESIDE.contains(&name),
+        (Some(own), Some(other)) => {
+            let may_not = |(beside, users): &(&str, &[&str])| used == *beside && !users.contains(&name);
+            other >= own || BESIDE.iter().any(may_not)
+        }
         (_, known) => known.is_none(),
     };
     let used = ["dependencies", "dev-dependencies", "build-dependencies"]
@@ -97,6 +115,11 @@ fn an_arrow_to_the_right_is_caught() {
     assert_eq!(offences("crates/nand/Cargo.toml", "dependencies", "ssd"), 1);
     assert_eq!(offences("crates/nand/Cargo.toml", "dev-dependencies", "lab"), 1);
     assert_eq!(offences("crates/ssd/Cargo.toml", "dependencies", "nand"), 0);
+    assert_eq!(offences("crates/flash/Cargo.toml", "dependencies", "device"), 1);
+    assert_eq!(offences("crates/ssd/Cargo.toml", "dependencies", "flash"), 0);
+    assert_eq!(offences("crates/ssd/Cargo.toml", "dev-dependencies", "open-channel"), 1);
+    assert_eq!(offences("crates/open-channel/Cargo.toml", "dev-dependencies", "ssd"), 1);
+    assert_eq!(offences("crates/host/Cargo.toml", "dependencies", "open-channel"), 0);
     assert_eq!(offences("crates/trace/Cargo.toml", "dependencies", "kernel"), 0);
     assert_eq!(offences("crates/trace/Cargo.toml", "dependencies", "nand"), 1);
     assert_eq!(offences("crates/host/Cargo.toml", "dependencies", "trace"), 1);
@@ -109,7 +132,7 @@ fn an_arrow_to_the_right_is_caught() {
 #[test]
 fn every_policy_has_a_page() {
     let files = files();
-    for (folder, least) in POLICIES.into_iter().zip([40, 5]) {
+    for (folder, least) in POLICIES.into_iter().zip([40, 4, 5]) {
         subjects(&files, least, |file| file.path.starts_with(folder));
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();

@@ -3,10 +3,10 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use wordline_device::{Operation, SECTOR};
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_lab::CompletedRequest;
 use wordline_lab::trace::{Op, Request};
-use wordline_ssd::{Operation, SECTOR};
 
 use crate::errors::refused;
 

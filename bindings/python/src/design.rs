@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use wordline_flash::policy::failure;
+use wordline_flash::policy::failure::FailureAction;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Duration, Metric};
@@ -16,7 +18,6 @@ use wordline_ssd::config::{BufferMode, Scope};
 use wordline_ssd::contract::{self, Trial};
 use wordline_ssd::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
 use wordline_ssd::policy::background;
-use wordline_ssd::policy::failure::{self, FailureAction};
 use wordline_ssd::policy::name_of as name_of_setting;
 use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::HostPage;

@@ -12,8 +12,8 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use wordline_device::SECTOR;
 use wordline_lab::CompletedRequest;
-use wordline_ssd::SECTOR;
 
 use crate::columns::OPERATIONS;
 

@@ -3,10 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use wordline_flash::policy::failure;
+use wordline_flash::policy::failure::FailedOperation;
 use wordline_kernel::{Instant, Stream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background;
-use wordline_ssd::policy::failure::{self, FailedOperation};
 use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::wear::PlaneGroupBlocks;

@@ -10,10 +10,10 @@
 //!
 //! A request costs the difference of the two counts, divided by 20,000.
 
+use wordline_device::{BlockDevice, Command, Operation, SECTOR};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::devices::DeviceType;
 use wordline_lab::{Device as Described, Selection};
-use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 /// The allocator of the program.
 #[global_allocator]

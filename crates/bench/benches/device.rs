@@ -3,12 +3,13 @@
 //! benchmark device with few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use wordline_device::BlockDevice;
+use wordline_device::snapshot::Agenda;
 use wordline_kernel::{Instant, Seed};
 use wordline_lab::job::Job;
 use wordline_lab::run::run_job;
 use wordline_lab::{Device as Described, Precondition, RunOptions, Selection, Unobserved, WarmUp, Workload};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Device};
+use wordline_ssd::Device;
 
 /// The allocator of the program.
 #[global_allocator]

@@ -5,15 +5,17 @@ use proptest::prelude::*;
 use toml::Table;
 use wordline_designs::centaur::{CentaurFile, Dispatcher, Hybrid, HybridFile};
 use wordline_designs::{Designs, DesignsFile};
+use wordline_device::Operation;
+use wordline_device::lifetime::PoolWear;
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
-use wordline_nand::part::{PartFile, SlcTiming};
+use wordline_nand::part::SlcTiming;
+use wordline_ssd::HostWrite;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
-use wordline_ssd::lifetime::PoolWear;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::pools::{PoolFile, PoolState};
-use wordline_ssd::{Config, DeviceFile, HostWrite, Operation, contract};
+use wordline_ssd::{Config, DeviceFile, contract};
 
 use crate::rig::{Rig, named};
 

@@ -8,15 +8,15 @@ use toml::{Table, Value};
 use wordline_designs::Designs;
 use wordline_designs::cubeftl::wam::Choice;
 use wordline_designs::cubeftl::{CubeFile, Opm, Order, Ort, Programmer};
+use wordline_device::Operation;
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::cell::{AgedCellsFile, Factors, Surge, Tried};
-use wordline_nand::geometry::Layout;
-use wordline_nand::part::{ArrayTiming, PartFile};
+use wordline_nand::part::ArrayTiming;
 use wordline_nand::physics::MAX_PROGRAM_STATES;
 use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::policy::frontier::{OpenBlock, Reprogram, WordLines};
-use wordline_ssd::{DeviceFile, Operation, contract};
+use wordline_ssd::{DeviceFile, contract};
 
 use crate::rig::{Rig, named};
 

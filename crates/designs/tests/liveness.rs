@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use wordline_designs::Designs;
+use wordline_device::Operation;
 use wordline_kernel::Seed;
 use wordline_kernel::metrics::{Metrics, Value};
 use wordline_nand::{BlockSetId, CellMode};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::blocks::State;
-use wordline_ssd::{DeviceFile, Operation};
 
 use crate::rig::Rig;
 

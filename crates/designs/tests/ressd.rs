@@ -3,11 +3,12 @@
 
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
+use wordline_device::Operation;
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 use wordline_ssd::blocks::State;
 use wordline_ssd::config::{FtlFile, TwoBitFile};
-use wordline_ssd::{DeviceFile, Operation, contract};
+use wordline_ssd::{DeviceFile, contract};
 
 use crate::rig::{Rig, named};
 

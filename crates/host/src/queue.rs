@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 
+use wordline_device::Command;
 use wordline_kernel::{Duration, Instant};
-use wordline_ssd::Command;
 
 /// The rule that decides when requests are submitted.
 #[derive(Clone, Copy, Debug, PartialEq)]

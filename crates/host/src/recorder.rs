@@ -1,9 +1,9 @@
 //! Completed host commands, recorded for time lines.
 
+use wordline_device::Completion;
+use wordline_device::timeline::{OccupancySample, Recorded, TimelineRequest};
+use wordline_flash::RequestId;
 use wordline_kernel::Instant;
-use wordline_ssd::Completion;
-use wordline_ssd::command::RequestId;
-use wordline_ssd::timeline::{OccupancySample, Recorded, TimelineRequest};
 
 /// Records the completed commands of a host above a device, while recording is on.
 #[derive(Debug, Default)]

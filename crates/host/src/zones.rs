@@ -6,11 +6,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::block_device::Shape;
+use wordline_device::physical_device::Geometry;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::physical_device::Geometry;
-use wordline_ssd::zoned::{ZonesConfig, ZonesFile, check_device};
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
+use wordline_open_channel::zoned::{ZonesConfig, ZonesFile, check_device};
+use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
 
 use crate::pblk::{CollectorFile, Layout, OPEN_LINES, Pblk, Sizes, check_host, check_places, command_time};
 

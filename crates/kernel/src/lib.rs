@@ -16,6 +16,7 @@ pub mod complaint;
 mod counted;
 pub mod digest;
 mod divisor;
+pub mod ensure;
 mod factor;
 pub mod histogram;
 pub mod metrics;

@@ -1,9 +1,9 @@
 //! Converts requests to device commands and detects requests that the device cannot take.
 
+use wordline_device::block_device::Shape;
+use wordline_device::{Command, Operation, SECTOR};
 use wordline_host::{Arrival, Pace};
 use wordline_kernel::{Bytes, Instant};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{Command, Operation, SECTOR};
 
 use crate::trace::{Op, Request};
 

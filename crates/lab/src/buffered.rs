@@ -1,7 +1,7 @@
 //! Corrects the host's written bytes for a change in write-buffer occupancy during a run.
 
+use wordline_device::Gauges;
 use wordline_kernel::Bytes;
-use wordline_ssd::Gauges;
 
 use crate::report::Quantity;
 

@@ -1,7 +1,7 @@
 //! Measurements for each job of a job file.
 
+use wordline_device::{Completion, SECTOR};
 use wordline_kernel::{Duration, Histogram, Instant};
-use wordline_ssd::{Completion, SECTOR};
 
 use crate::percentiles::latency;
 use crate::summary::JobUse;

@@ -1,9 +1,9 @@
 //! A change of device times or host demand, applied between preparation and the first request. Preparation is
 //! equal with and without the change, so a difference between two runs is the effect of the change.
 
+use wordline_device::{BlockDevice, TimeFactors};
 use wordline_host::Pace;
 use wordline_kernel::Factor;
-use wordline_ssd::{BlockDevice, TimeFactors};
 
 use crate::error::{Error, Result};
 

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use wordline_device::{BlockDevice, Gauges};
 use wordline_kernel::{Duration, Instant};
-use wordline_ssd::{BlockDevice, Gauges};
 
 /// Readings of a device during a run: the first reading taken in each window.
 #[derive(Debug)]

@@ -4,9 +4,8 @@
 
 use std::path::Path;
 
+use wordline_device::{BlockDevice, InvalidDecision};
 use wordline_kernel::{Complaint, Complaints};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::design::InvalidDecision;
 
 wordline_trace::input_errors! {
     /// An input that cannot be used, or an output that cannot be written.

@@ -12,14 +12,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use wordline_device::{Completion, Operation, SECTOR};
 use wordline_kernel::Instant;
-use wordline_ssd::{Completion, Operation, SECTOR};
 
 use crate::error::{Error, Result};
 use crate::output::{Output, is_standard};
 
 /// The columns of docs/report.md. Times are picoseconds from the beginning of the run, sectors have 512
-/// bytes, operations are indices into [`Operation::ALL`](wordline_ssd::Operation::ALL).
+/// bytes, operations are indices into [`Operation::ALL`](wordline_device::Operation::ALL).
 const SCHEMA: &str = "message request {
     required int64 submitted_ps;
     required int64 latency_ps;

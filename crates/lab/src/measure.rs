@@ -1,12 +1,13 @@
 //! Measurements during a run, and the summary that they are condensed to.
 
+use wordline_device::block_device::Programmed;
+use wordline_device::detail::PoolDetail;
+use wordline_device::lifetime::write_amplification;
+use wordline_device::tail;
+use wordline_device::times::{Component, Times};
+use wordline_device::{BlockDevice, Completion, Gauges, Operation, SECTOR};
 use wordline_kernel::{Bytes, Duration, Histogram, Instant, Metrics, Series, counted};
 use wordline_nand::Stage;
-use wordline_ssd::block_device::Programmed;
-use wordline_ssd::device::{self, Component, Times};
-use wordline_ssd::lifetime::write_amplification;
-use wordline_ssd::metrics::PoolDetail;
-use wordline_ssd::{BlockDevice, Completion, Gauges, Operation, SECTOR};
 
 use crate::buffered::BufferBalance;
 use crate::by_job::JobMeasurements;
@@ -409,7 +410,7 @@ fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> S
 }
 
 /// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
-fn time(all: &Sums, times: Option<&Times>, tail: Option<&device::Tail>) -> Vec<TimeShare> {
+fn time(all: &Sums, times: Option<&Times>, tail: Option<&tail::Tail>) -> Vec<TimeShare> {
     let share =
         |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
     match (times, tail) {

@@ -1,7 +1,7 @@
 //! Measurements of the devices of an array, as in a summary.
 
-use wordline_ssd::lifetime;
-use wordline_ssd::metrics::{Detail, MemberDetail, PoolDetail};
+use wordline_device::detail::{Detail, MemberDetail, PoolDetail};
+use wordline_device::lifetime;
 
 use crate::summary::MemberUse;
 use crate::wear;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use wordline_device::detail::of_pool;
 use wordline_kernel::Metric;
 use wordline_kernel::metrics::Unit;
-use wordline_ssd::metrics::{all, of_pool};
+use wordline_ssd::metrics::all;
 
 /// The schema of the metrics of a device.
 pub(crate) struct MetricsSchema;

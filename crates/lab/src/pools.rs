@@ -1,7 +1,8 @@
 //! Results of the pools of a device for a summary.
 
-use wordline_ssd::device::{self, CommandTimes, Component};
-use wordline_ssd::metrics::PoolDetail;
+use wordline_device::detail::PoolDetail;
+use wordline_device::times;
+use wordline_device::times::{CommandTimes, Component};
 
 use crate::summary::{CommandTime, PoolUse, WriteBack};
 use crate::wear;
@@ -31,7 +32,7 @@ pub fn usage(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
 }
 
 /// The commands that destaged pages to a pool.
-pub fn write_back(times: &device::WriteBack) -> WriteBack {
+pub fn write_back(times: &times::WriteBack) -> WriteBack {
     WriteBack { fill: command_time(&times.fills), program: command_time(&times.programs) }
 }
 

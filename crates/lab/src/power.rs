@@ -1,8 +1,8 @@
 //! Power cuts during a run, and their results.
 
+use wordline_device::BlockDevice;
 use wordline_host::{HostQueue, Source};
 use wordline_kernel::{Calendar, Instant, Schedule, counted};
-use wordline_ssd::BlockDevice;
 
 use crate::event::Event;
 use crate::load::PowerCutPoint;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use wordline_device::BlockDevice;
+use wordline_device::block_device::Shape;
+use wordline_device::preconditioning::{FillProgress, Steady};
+use wordline_device::snapshot::Agenda;
 use wordline_kernel::{Instant, Seed};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::device::{FillProgress, Steady};
-use wordline_ssd::snapshot::Agenda;
 
 use crate::devices::DeviceType;
 use crate::error::{Error, Result};

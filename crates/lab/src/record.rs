@@ -1,7 +1,7 @@
 //! The record of completions: a log file, a list kept for a session, or both.
 
+use wordline_device::{Completion, Operation, SECTOR};
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_ssd::{Completion, Operation, SECTOR};
 
 use crate::error::Result;
 use crate::log::Log;

@@ -1,8 +1,8 @@
 //! Runs. A run sends the requests of a workload through a host queue to a device, and measures them. It is a
 //! [`Session`] that is advanced to its end in one step.
 
+use wordline_device::BlockDevice;
 use wordline_kernel::Duration;
-use wordline_ssd::BlockDevice;
 
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use wordline_device::BlockDevice;
 use wordline_kernel::{Instant, Metrics};
-use wordline_ssd::BlockDevice;
 
 use crate::device::Device;
 use crate::error::{Error, Result};

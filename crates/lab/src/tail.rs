@@ -2,8 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use wordline_ssd::device::{self, Component, DieWork, Interval, RequestBreakdown, UpperStage};
-use wordline_ssd::{Operation, SECTOR};
+use wordline_device::tail;
+use wordline_device::tail::{Interval, RequestBreakdown, UpperStage};
+use wordline_device::times::Component;
+use wordline_device::{Operation, SECTOR};
+use wordline_flash::DieWork;
 
 /// Default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
@@ -181,7 +184,7 @@ fn name_above(part: UpperStage) -> &'static str {
 }
 
 /// Mean microseconds of reads and writes in each stage, from the sample of a tail attribution.
-pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2])> {
+pub(crate) fn time_of_sample(tail: &tail::Tail) -> Vec<(&'static str, [f64; 2])> {
     let all = tail.sample().map(|sample| {
         let mut sums = Sums::default();
         sample.into_iter().for_each(|interval| sums.add(interval));
@@ -250,7 +253,7 @@ impl Sums {
 
 impl Tail {
     /// The tail attribution from the records of a device, for a run that began at `begin`.
-    pub fn of(tail: &device::Tail, begin: wordline_kernel::Instant) -> Self {
+    pub fn of(tail: &tail::Tail, begin: wordline_kernel::Instant) -> Self {
         let slowest = tail.slowest();
         let told = slowest.iter().take(LISTED).map(|slow| request(slow, begin)).collect();
         let ranges = ["read", "write"].into_iter().zip(tail.sample());

@@ -7,12 +7,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use wordline_device::timeline::{OccupancySample, Recorded, TimelineRequest};
+use wordline_device::{BlockDevice, SECTOR};
+use wordline_flash::{DieCommand, RequestId, Tracks};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::Span;
-use wordline_ssd::command::RequestId;
-use wordline_ssd::device::DieCommand;
-use wordline_ssd::timeline::{OccupancySample, Recorded, TimelineRequest, Tracks};
-use wordline_ssd::{BlockDevice, SECTOR};
 
 use crate::error::{Error, Result};
 use crate::output::Output;

@@ -14,8 +14,8 @@
 
 mod evidence;
 
+use wordline_device::detail::Detail;
 use wordline_host::Pace;
-use wordline_ssd::metrics::Detail;
 
 use crate::report::Quantity;
 use crate::summary::{Bound, Summary, Verdict};

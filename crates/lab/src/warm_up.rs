@@ -1,11 +1,11 @@
 //! Ageing of a device by the workload itself before a run, without flash times. It lasts a number of drive
 //! writes, or until write amplification is steady.
 
+use wordline_device::block_device::Programmed;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation, SECTOR};
 use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
-use wordline_ssd::block_device::Programmed;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 use crate::admission::Admission;
 use crate::arrivals::PassSource;

@@ -1,8 +1,8 @@
 //! Wear of the blocks in a run.
 
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::lifetime;
-use wordline_ssd::metrics::{DieDetail, PoolDetail};
+use wordline_device::block_device::Shape;
+use wordline_device::detail::{DieDetail, PoolDetail};
+use wordline_device::lifetime;
 
 use crate::summary::{DieWear, Wear};
 

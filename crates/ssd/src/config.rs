@@ -1,12 +1,16 @@
 //! Configuration of a device: raw structs as in the file, and the check that turns them into a [`Config`].
 
 mod chips;
-mod decoder;
 mod spare;
 mod streams;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_flash::Setup;
+use wordline_flash::policy::failure::FailureKind;
+use wordline_flash::policy::tuner::TunerKind;
+use wordline_flash::read_retry::ReadRetryFile;
+use wordline_flash::scheduling::SchedulingFile;
 use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, max_factory_bad};
 use wordline_nand::geometry::Layout;
@@ -25,19 +29,15 @@ pub use crate::map::config::MappingFile;
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::demands::Demands;
-use crate::policy::failure::FailureKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
-use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
-use crate::scheduling::SchedulingFile;
 
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
-pub use decoder::Decoder;
 
 /// Configuration of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,19 +117,6 @@ pub struct FtlFile {
     pub scheduling: SchedulingFile,
 }
 
-/// Read retry: sensing unreadable pages again with other read reference voltages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReadRetryFile {
-    /// Most retries of a page: the number of sets of read reference voltages besides the nominal set.
-    pub levels: u8,
-    /// Time to set the read levels before each retry. If fault rules or cells determine the levels of a page,
-    /// the time is spent before each sense at levels other than the nominal ones.
-    pub time: Duration,
-    /// The ECC decoders. Decoding takes the time that the part's cells require.
-    pub decoder: Decoder,
-}
-
 impl Default for FtlFile {
     fn default() -> Self {
         Self {
@@ -151,13 +138,6 @@ impl Default for FtlFile {
             wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }
-    }
-}
-
-impl Default for ReadRetryFile {
-    /// Set Features takes less than 1 us (cubeFTL, section 5.1). Chosen: seven non-nominal sets.
-    fn default() -> Self {
-        Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }
 }
 
@@ -477,6 +457,17 @@ impl Config {
     pub fn mapped_units(&self) -> Option<u32> {
         let units = || self.logical_pages.div_ceil(self.pages_per_sub_request());
         self.file.ftl.mapping.whole_units.then(units)
+    }
+
+    /// The part of the configuration that the flash uses.
+    pub fn flash(&self) -> Setup<'_> {
+        Setup {
+            pools: &self.pools,
+            faults: &self.faults,
+            read_retry: &self.file.ftl.read_retry,
+            scheduling: &self.file.ftl.scheduling,
+            backs_up_lower_pages: self.backs_up_lower_pages(),
+        }
     }
 
     /// Whether the lower pages of a word line survive a power cut while its upper pages are programmed.

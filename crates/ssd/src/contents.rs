@@ -16,9 +16,11 @@
 
 use std::collections::BTreeMap;
 
+use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::{Command, Operation};
+use wordline_flash::RequestId;
+
 use crate::base::Piece;
-use crate::command::{Command, Operation, RequestId};
-use crate::content::{Content, FILLED, NOTHING, ZEROES};
 use crate::map::LogicalPage;
 
 /// Deliberate faults, which tests of the verification must find. They require debug assertions.

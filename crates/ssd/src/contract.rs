@@ -18,16 +18,16 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wordline_device::content::{Content, ZEROES};
+use wordline_device::snapshot::Agenda;
+use wordline_device::watchdog::Watchdog;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::geometry::Layout;
-use wordline_nand::part::PartFile;
 
 use crate::config::{BufferFile, FrontFile, FtlFile};
 use crate::design::Combination;
-use crate::device::{Content, Watchdog, ZEROES};
-use crate::snapshot::Agenda;
-use crate::{BlockDevice, Command, Config, Design, Device, DeviceFile, Event, Operation, Parts};
+use crate::{Config, Design, Device, DeviceFile, Event, Parts};
 
 include!("../tests/common/small.rs");
 include!("../tests/common/two_modes.rs");
@@ -203,7 +203,7 @@ impl<'a> Host<'a> {
         if trial != Trial::Snapshots {
             device.follow_contents();
         }
-        let page = device.config().unit.0 / crate::SECTOR.0;
+        let page = device.config().unit.0 / wordline_device::SECTOR.0;
         let pages = device.config().logical_pages as usize;
         Self {
             device,
@@ -384,7 +384,7 @@ impl<'a> Host<'a> {
             }
         }
         self.device.clear_completions();
-        let saved = |device: &Device, agenda: &Agenda| {
+        let saved = |device: &Device, agenda: &Agenda<Event>| {
             let mut bytes = Vec::new();
             device.save(agenda, &mut bytes).expect("a list takes everything");
             bytes

@@ -1,9 +1,8 @@
 //! Events of a device.
 
 use serde::{Deserialize, Serialize};
-
-use crate::command::RequestId;
-use crate::flash;
+use wordline_flash as flash;
+use wordline_flash::RequestId;
 
 /// Events of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,21 +3,20 @@
 
 mod detail;
 
+use wordline_device::detail::bus_waits;
+use wordline_device::lifetime::{PoolWear, write_amplification};
+use wordline_device::times::WriteBack;
+use wordline_flash::Counts;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::{DieTimes, EnergyReport};
 
-pub(crate) use detail::bus_waits;
-pub use detail::{Detail, DieDetail, MemberDetail, PoolDetail};
-
 use crate::base::Base;
-use crate::device::{SubRequestCounts, Totals, WriteBack};
-use crate::faults::Faults;
-use crate::flash::Counts;
+use crate::device::{SubRequestCounts, Totals};
 use crate::front::Front;
-use crate::lifetime::{PoolWear, write_amplification};
 use crate::writer::Writer;
+pub(crate) use detail::detail_since;
 
 /// Counts of a device at a point in time.
 #[derive(Clone, Debug)]
@@ -336,15 +335,6 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 /// If there is none.
 pub fn of_name(name: &str) -> Metric {
     *all().find(|metric| metric.name == name).expect("a metric of this name")
-}
-
-/// The energy of a pool.
-pub(crate) const ENERGY_OF_POOL: Metric =
-    Metric::new("energy_joules", Unit::Joules, "Energy of its flash, operations and idle time.");
-
-/// The metrics of each pool that are not fields of [`PoolDetail`].
-pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
-    Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
 
 /// Metrics of a device with these engines, from `mark` to `now`.

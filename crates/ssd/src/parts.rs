@@ -1,27 +1,27 @@
 //! Parts of a device: its policies and designs.
 
+use wordline_flash::Flash;
+use wordline_flash::policy::failure::FailurePolicy;
+use wordline_flash::policy::tuner::Tuner;
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{CellMode, Layers, Pool};
 
 use crate::Config;
 use crate::design::{Combination, Demands, Designs, ExtensionPoint};
-use crate::flash::Flash;
 use crate::gc::config::Scope;
 use crate::map::block_map::LogicalBlockPlacement;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
-use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::{Frontier, WordLines};
-use crate::policy::mapper::{self, Mapper};
-use crate::policy::name_of;
+use crate::policy::mapper::Mapper;
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
-use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
+use crate::policy::{mapper, name_of};
 
 /// Policies and designs of a device. Custom policies replace those of the configuration: `Parts { victim:
 /// Box::new(MyVictim), ..base }`.

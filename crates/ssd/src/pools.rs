@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -10,7 +11,6 @@ use wordline_nand::{CellMode, Locations, Pool, Pools};
 use crate::blocks::mlc::TwoBitFile;
 use crate::blocks::slc_cache::SlcCacheFile;
 use crate::config::DeviceFile;
-use crate::lifetime::{PoolWear, Utilization};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;

@@ -1,8 +1,8 @@
 //! Sizes derived from a configuration, for hosts and for snapshots.
 
+use wordline_device::block_device::Shape;
 use wordline_kernel::Bytes;
 
-use crate::block_device::Shape;
 use crate::config::Config;
 
 impl Config {

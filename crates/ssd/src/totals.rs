@@ -1,10 +1,9 @@
 //! Counters of a device.
 
+use wordline_device::times::Times;
+use wordline_flash::faults::PoolFaults;
 use wordline_kernel::counters;
 use wordline_nand::CellMode;
-
-use crate::faults::PoolFaults;
-use crate::times::Times;
 
 counters! {
     /// Counters of a device since its creation.

@@ -1,8 +1,9 @@
 //! A device aged without flash times must equal one after a run of the same commands.
 
+use wordline_device::block_device::Programmed;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Duration, Instant, Seed, Stream};
-use wordline_ssd::block_device::{BlockDevice, Programmed};
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::DeviceFile;
 
 use crate::common::{Rig, small};
 

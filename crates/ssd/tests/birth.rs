@@ -1,7 +1,8 @@
 //! A device with the smallest over-provisioning that the configuration check accepts must accept writes.
 
 use proptest::prelude::*;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+use wordline_device::{BlockDevice, Operation};
+use wordline_ssd::DeviceFile;
 
 use crate::common::Rig;
 use crate::common::devices::{block_mapped, device, tight};

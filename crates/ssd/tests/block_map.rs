@@ -1,22 +1,23 @@
 //! Block-level mapping: its cost, compared with closed forms, and the configurations that it rejects.
 
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::RequestId;
+use wordline_flash::policy::failure::{FailureKind, MOST_FAILURES};
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::blocks::wear::Allocation;
-use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Scope, WearFile};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
-use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
+use wordline_ssd::{DeviceFile, Event};
 
 use crate::common::{Rig, small};
 

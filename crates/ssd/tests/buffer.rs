@@ -1,12 +1,13 @@
 //! The buffer must follow its settings: which pages are destaged and when, which reads it serves, and what is
 //! in the read cache.
 
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

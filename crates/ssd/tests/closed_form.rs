@@ -1,10 +1,11 @@
 //! Unloaded latencies and throughput limits must match their formulas, to the picosecond where nothing is
 //! random.
 
+use wordline_device::Operation;
+use wordline_device::times::Component;
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::BusPhase;
-use wordline_ssd::device::Component;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::DeviceFile;
 
 use crate::common::{Rig, small};
 

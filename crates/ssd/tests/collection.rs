@@ -1,12 +1,13 @@
 //! GC must follow its settings: copyback, idle GC, yielding to the host, and steps for each write.
 
+use wordline_device::Operation;
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{GcFile, Scope};
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

@@ -1,21 +1,23 @@
 //! Designs: which design is queried, which events it observes, and what happens after an invalid decision.
 
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::policy::failure::{Failure, FailureAction};
+use wordline_flash::policy::tuner::ProgrammedPage;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, Parameters, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::design::{
-    Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource,
-    ProgrammedPage, View, WriteStream,
+    Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource, View,
+    WriteStream,
 };
-use wordline_ssd::policy::failure::{Failure, FailureAction};
 use wordline_ssd::policy::frontier::OpenBlock;
 use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};
 use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
 
 use crate::common::{self, Rig, small};
 
@@ -308,7 +310,7 @@ fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
         let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
         overwrite_until_wrong(&mut rig);
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{seam} is asked"));
-        assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
+        assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam.name()));
         let text = wrong.to_string();
         assert!(
             text.starts_with(&format!("the design wrong made an invalid decision for `{seam}`: found ")),
@@ -470,7 +472,7 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
         n += 1;
     }
     let wrong = rig.device.invalid_decision().expect("it was just there");
-    assert_eq!((wrong.design, wrong.seam), (None, ExtensionPoint::Victim), "{wrong}");
+    assert_eq!((wrong.design, wrong.seam), (None, ExtensionPoint::Victim.name()), "{wrong}");
     assert!(
         wrong.to_string().starts_with("the policy of the device made an invalid decision for `victim`"),
         "{wrong}"

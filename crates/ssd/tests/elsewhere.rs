@@ -1,11 +1,12 @@
 //! Relocated pages that a design sends to another pool.
 
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Bytes, Calendar, Seed, state};
 use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::relocator::{MigrationTarget, RelocatedPage};
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
 
 use crate::common::{self, Rig};
 
@@ -143,7 +144,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
             rig.take_completions();
         }
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{found} is answered"));
-        assert_eq!((wrong.seam, wrong.decision.as_str()), (ExtensionPoint::Relocate, found));
+        assert_eq!((wrong.seam, wrong.decision.as_str()), (ExtensionPoint::Relocate.name(), found));
         assert!(wrong.allowed.contains("another pool, which is mapped by page"), "{wrong}");
         rig.audit();
     }

@@ -1,15 +1,16 @@
 //! Failing chips: each kind of failure, each way to time it, and which commands and policies are notified.
 
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::policy::failure::FailureKind;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::blocks::State;
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::device::Totals;
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation};
+use wordline_flash::policy::tuner::TunerKind;
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::{Interface, Scope, SlcCacheFile};
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::tuner::TunerKind;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation};
+use wordline_ssd::{Device, DeviceFile, Event};
 
 use crate::common::{Rig, small, two_pools, with_cells};
 
@@ -102,7 +103,7 @@ fn command(n: u64, sectors: u64) -> (Operation, u64) {
 
 /// Executes some hundred more commands. Completions are not checked, because the flipped bit may have changed
 /// data.
-fn go_on(device: Device, agenda: &Agenda) {
+fn go_on(device: Device, agenda: &Agenda<Event>) {
     let mut device = device;
     let mut calendar: Calendar<Event> = agenda.calendar(|event| event);
     let sectors = sectors_of(&device);

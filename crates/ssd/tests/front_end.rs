@@ -2,12 +2,14 @@
 //! every command must complete once, with any queues and arbitration.
 
 use proptest::prelude::*;
+use wordline_device::link::PcieFile;
+use wordline_device::times::Component;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{Interface, NamespaceFile};
-use wordline_ssd::device::Component;
-use wordline_ssd::front::config::{Arbitration, PcieFile};
+use wordline_ssd::front::config::Arbitration;
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

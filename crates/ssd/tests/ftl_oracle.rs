@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use wordline_device::tail::Tail;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Duration;
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::Protection;
-use wordline_ssd::device::Tail;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::Rig;
 use crate::common::devices::{block_mapped, device, suspending};

@@ -1,18 +1,19 @@
 //! All commands must complete, with any settings and any failures.
 
 use proptest::prelude::*;
+use wordline_device::watchdog::Watchdog;
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::scheduling::GcPriority;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferMode, Protection, Scope};
-use wordline_ssd::device::Watchdog;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::scheduling::GcPriority;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::devices::{device, tight};
 use crate::common::steps::{Start, Step, start, step};

@@ -1,12 +1,13 @@
 //! A device must survive wear: full, overwritten, with bad blocks, to the end of its life.
 
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::Scope;
 use wordline_ssd::device::Totals;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

@@ -1,5 +1,6 @@
 //! Host and GC streams that a design declares with a cell mode.
 
+use wordline_device::Operation;
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
 use wordline_ssd::config::{FreeSpace, SlcCacheFile, TwoBitFile};
@@ -9,7 +10,7 @@ use wordline_ssd::design::{
 use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{Config, Design, Device, DeviceFile, Parts, contract};
 
 use crate::common::Rig;
 

@@ -1,11 +1,12 @@
 //! Streams with several open blocks, of which a design selects the next one and its word line.
 
+use wordline_device::BlockDevice;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
 use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View};
 use wordline_ssd::policy::frontier::OpenBlock;
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{BlockDevice, Config, Design, DeviceFile, contract};
+use wordline_ssd::{Config, Design, DeviceFile, contract};
 
 use super::designs::rig;
 

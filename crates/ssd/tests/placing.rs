@@ -1,12 +1,13 @@
 //! Placement of host pages: outside their assigned plane group, and apart from pages of other streams.
 
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Duration, Instant, Seed};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

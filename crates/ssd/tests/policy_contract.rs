@@ -7,6 +7,7 @@ mod tuner;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use wordline_flash::policy::failure::{FailedOperation, Failure, FailureAction, FailureKind, MOST_FAILURES};
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Column, Duration, Id, Seed};
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
@@ -15,7 +16,6 @@ use wordline_ssd::blocks::{BlockManager, State, Streams};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, IdleGroup};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, WaitingUnits};
-use wordline_ssd::policy::failure::{FailedOperation, Failure, FailureAction, FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, Reprogram, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};

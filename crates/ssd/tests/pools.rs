@@ -1,6 +1,7 @@
 //! Two pools in one device: a coarsely mapped pool that programs whole units, and a page-mapped pool with one
 //! page in each program.
 
+use wordline_device::{BlockDevice, Operation, detail};
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
@@ -8,17 +9,17 @@ use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
 use wordline_ssd::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::metrics;
 use wordline_ssd::policy::balancer::BalancerKind;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::ChannelsFile;
-use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
 
+use crate::common;
+use crate::common::Rig;
 use crate::common::homes::{away, with_homes};
-use crate::common::{self, Rig};
 
 /// Device with a pool of TLC and a pool of SLC chips. TLC programs word lines of two planes, six pages of 4
 /// KiB, which are also the unit of coarse-grained mapping. The planes of SLC work independently. Host writes
@@ -408,7 +409,7 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     let now = rig.calendar.now();
     let device = rig.device.metrics(&mark, now);
     let pools = rig.device.detail(&mark, now).pools;
-    for metric in metrics::of_pool() {
+    for metric in detail::of_pool() {
         let sum: f64 = pools.iter().filter_map(|pool| pool.metrics.number(metric.name)).sum();
         let all = device.number(metric.name).expect(metric.name);
         assert!((sum - all).abs() <= 1e-12 * all, "{}: {sum} of {all}", metric.name);

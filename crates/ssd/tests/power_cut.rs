@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use wordline_device::{BlockDevice, Command, Operation};
+use wordline_flash::{ProgramsAtCut, RequestId};
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::CutLosses;
-use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::device::Contents;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::{BlockDevice, Command, DeviceFile, Event, Operation};
+use wordline_ssd::{DeviceFile, Event};
 
 use crate::common::devices::{block_mapped, device};
 use crate::common::failing::faults;

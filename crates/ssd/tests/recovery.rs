@@ -1,6 +1,7 @@
 //! Time of power-loss recovery, compared with closed forms, and single cases of faults together with power
 //! losses.
 
+use wordline_device::{BlockDevice, Operation, Recovered};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
@@ -9,7 +10,6 @@ use wordline_ssd::config::DeviceFile;
 use wordline_ssd::device::Contents;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
-use wordline_ssd::{BlockDevice, Operation, Recovered};
 
 use crate::common::{Rig, small};
 

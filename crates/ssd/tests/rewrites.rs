@@ -1,15 +1,16 @@
 //! Reprogrammed word lines in MLC mode: new pages of a stream replace invalid ones.
 
+use wordline_device::Operation;
+use wordline_flash::policy::failure::FailureKind;
 use wordline_kernel::{Seed, state};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_nand::{CellMode, PageId};
 use wordline_ssd::config::Scope;
 use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
 use wordline_ssd::map::checkpoint::LowerPages;
-use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::frontier::OpenBlock;
 use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design, Operation, Parts, contract};
+use wordline_ssd::{Config, Design, Parts, contract};
 
 use crate::common::Rig;
 use crate::mode_streams::rig;

@@ -1,9 +1,10 @@
 //! Reads that meet programs and erases must wait as long as the scheduler settings say.
 
+use wordline_device::Operation;
+use wordline_flash::scheduling::GcPriority;
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::BusPhase;
-use wordline_ssd::scheduling::GcPriority;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::DeviceFile;
 
 use crate::common::{Rig, small};
 

@@ -1,12 +1,13 @@
 //! The SLC cache must take the right writes, at the speed of SLC mode, and fold them.
 
+use wordline_device::Operation;
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::CellMode;
 use wordline_nand::part::SlcTiming;
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::SlcCacheFile;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

@@ -1,21 +1,22 @@
 //! A run that is saved, restored and continued must equal one uninterrupted run.
 
 use proptest::prelude::*;
+use wordline_device::content::Content;
+use wordline_device::snapshot::{Agenda, LAYOUT};
+use wordline_device::{BlockDevice, Command, Operation};
+use wordline_flash::policy::tuner::TunerKind;
 use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::{Interface, Scope};
-use wordline_ssd::device::{Content, Contents};
-use wordline_ssd::policy::tuner::TunerKind;
+use wordline_ssd::device::Contents;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::snapshot::{Agenda, LAYOUT};
-use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Operation};
+use wordline_ssd::{Device, DeviceFile};
 
 use crate::common::devices::{block_mapped, device, suspending};
-use crate::common::failing;
 use crate::common::steps::{Step, step};
-use crate::common::{Rig, small};
+use crate::common::{Rig, failing, small};
 
 fn play(rig: &mut Rig, steps: &[Step], depth: usize) {
     let sectors = u64::from(rig.device.config().logical_pages) * (rig.device.config().unit.0 / 512);

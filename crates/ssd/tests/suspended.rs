@@ -1,6 +1,7 @@
 //! Blocks that a design suspends before they are full must keep their data, and the device must never run out
 //! of blocks.
 
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -13,7 +14,7 @@ use wordline_ssd::policy::frontier::OpenBlock;
 use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, contract};
+use wordline_ssd::{Design, Device, DeviceFile, contract};
 
 use crate::common::sets_aside::Settings;
 use crate::common::{Rig, small};

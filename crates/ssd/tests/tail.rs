@@ -1,9 +1,12 @@
 //! Latency breakdown of requests.
 
+use wordline_device::tail::{RequestBreakdown, Tail};
+use wordline_device::times::Component;
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::DieWork;
 use wordline_kernel::Duration;
 use wordline_nand::chain::BusPhase;
-use wordline_ssd::device::{Component, DieWork, RequestBreakdown, Tail};
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+use wordline_ssd::DeviceFile;
 
 use crate::common::{Rig, small};
 

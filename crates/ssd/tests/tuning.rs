@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use wordline_device::Operation;
+use wordline_device::times::Component;
+use wordline_flash::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
+use wordline_flash::read_retry::Decoder;
 use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
 use wordline_nand::cell::{AgeShare, Draws, Effects, ProgramEffect};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
-use wordline_ssd::config::Decoder;
 use wordline_ssd::design::Combination;
-use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
-use wordline_ssd::times::Component;
-use wordline_ssd::{Device, DeviceFile, Event, Operation, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, Event, Parts, contract};
 
 use crate::common::{self, Rig, small};
 

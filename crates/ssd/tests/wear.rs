@@ -1,12 +1,13 @@
 //! Lifetime of a device, and what extends it.
 
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::blocks::wear::Allocation;
 use wordline_ssd::config::WearFile;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 

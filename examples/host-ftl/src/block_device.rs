@@ -1,14 +1,16 @@
 //! The host FTL as a block device. The device below supplies the other functions.
 
+use wordline_device::ageing::Ages;
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::Content;
+use wordline_device::detail::Detail;
+use wordline_device::lifetime::write_amplification;
+use wordline_device::preconditioning::{ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Completion, PhysicalDevice, PowerCut, Recovered, ageing};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_ssd::device::{Content, ProgressFn, Steady};
-use wordline_ssd::lifetime::write_amplification;
-use wordline_ssd::metrics::{Detail, of_name};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Completion, PhysicalDevice, PowerCut, Recovered};
+use wordline_ssd::metrics::of_name;
 
 use crate::ftl::Counts;
 use crate::{Event, HostFtl, Power, TrackedContents};

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
+use wordline_device::physical_device::Geometry;
 use wordline_kernel::{Bytes, Complaints, Duration, Metric, Seed};
 use wordline_lab::devices::{ChipsInfo, Designs, DeviceType, Embedded};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::physical_device::Geometry;
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR, open_channel};
+use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile, device as open_channel};
 
 use crate::HostFtl;
 use crate::ftl::{Counts, RESERVE};
@@ -126,7 +127,7 @@ impl DeviceType for HostFtlType {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        Counts::METRICS.iter().chain(open_channel::own_metrics()).collect()
+        Counts::METRICS.iter().chain(open_channel::metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

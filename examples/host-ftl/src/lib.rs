@@ -15,11 +15,12 @@ pub mod ftl;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use wordline_device::block_device::Programmed;
+use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
+use wordline_device::{Command, Completion, Operation, PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, Schedule, Seed, state};
-use wordline_ssd::block_device::Programmed;
-use wordline_ssd::device::{Content, FILLED, FillProgress, NOTHING, ProgressFn, Steady, ZEROES};
-use wordline_ssd::{Command, Completion, Operation, PhysicalDevice, Recovered, SECTOR};
 
 pub use configured::{HostFtlFile, HostFtlType};
 use ftl::{Ftl, NONE};

@@ -4,10 +4,10 @@ mod host;
 
 use host::{Host, device, preset};
 use proptest::prelude::*;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Instant, Schedule, Seed};
 use wordline_lab::devices::DeviceType;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Operation};
 
 /// A step of the host: kind, page, and count.
 type Step = (u8, u16, u8);
@@ -86,7 +86,7 @@ proptest! {
             let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
             let tag = 1_000_000 + u32::from(*page);
             for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again.device, &mut again.calendar)] {
-                let command = wordline_ssd::Command { operation, sector, sectors, tag, ..Default::default() };
+                let command = wordline_device::Command { operation, sector, sectors, tag, ..Default::default() };
                 device.submit(command, calendar);
                 while device.outstanding() > 4 {
                     let event = calendar.advance().expect("commands are under way");

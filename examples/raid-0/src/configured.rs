@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
 use wordline_lab::devices::{ChipsInfo, Designs, DeviceType, Embedded, Section, Ssd, SsdFile};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{Device, SECTOR};
+use wordline_ssd::Device;
 
 use crate::{Counts, Raid0, Striping};
 

@@ -14,15 +14,17 @@ mod pieces;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::ageing::Ages;
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::{Content, NOTHING};
+use wordline_device::detail::Detail;
+use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::{
+    BlockDevice, Command, Completion, Gauges, InvalidDecision, Operation, PowerCut, Recovered, ageing,
+};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
-use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_ssd::design::InvalidDecision;
-use wordline_ssd::device::{Content, FillProgress, NOTHING, ProgressFn, Steady};
-use wordline_ssd::metrics::Detail;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Completion, Gauges, Operation, PowerCut, Recovered};
 
 pub use configured::{Array, ArrayFile};
 pub use pieces::Striping;

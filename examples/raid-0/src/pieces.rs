@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
 use wordline_kernel::Bytes;
-use wordline_ssd::SECTOR;
-use wordline_ssd::block_device::Shape;
 
 /// Striping of sectors over members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! An array of devices is a device: it runs, loses power, is saved and is measured like its members.
 
 use raid_0::{Array, MemberEvent, Raid0};
+use wordline_device::content::{Content, ZEROES};
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, FixedLatency, Operation};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_lab::summary::Outcome;
 use wordline_lab::{
     Device, PowerCutPoint, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, WarmUp,
     Workload, run,
 };
-use wordline_ssd::device::{Content, ZEROES};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
 /// The result of a workload at queue depth 64 on an array of `members` small SSDs, with 10,000 requests for
 /// each SSD.

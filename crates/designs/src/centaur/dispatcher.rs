@@ -1,7 +1,7 @@
 //! The dispatcher between the two kinds of chips (Centaur, section 5.1 and algorithm 1).
 
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, state};
-use wordline_ssd::SECTOR;
 use wordline_ssd::policy::router::HostPage;
 
 use super::{CentaurFile, LARGE, SMALL, spent};

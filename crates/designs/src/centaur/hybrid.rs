@@ -11,10 +11,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, Complaints, state};
 use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
 use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design, SECTOR};
+use wordline_ssd::{Config, Design};
 
 use super::{LARGE, SMALL, SizeHistogram, check_device, spent};
 use crate::DesignType;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use wordline_ssd::device::{Content, FILLED, ZEROES};
-use wordline_ssd::{Command, Completion, Operation};
+use wordline_device::content::{Content, FILLED, ZEROES};
+use wordline_device::{Command, Completion, Operation};
 
 use crate::lost::UnderWay;
 

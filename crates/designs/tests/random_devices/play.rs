@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Completion, Operation};
+use wordline_flash::{ProgramsAtCut, RequestId};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
-use wordline_ssd::command::RequestId;
+use wordline_ssd::Sectors;
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::device::{Contents, InjectedFault};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
-use wordline_ssd::sectors::Sectors;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Completion, Config, Device, Event, Operation};
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ssd::{Config, Device, Event};
 
 use crate::configure::Configured;
 use crate::draw::{Case, Start, Step};

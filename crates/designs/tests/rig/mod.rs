@@ -2,9 +2,10 @@
 
 use toml::Table;
 use wordline_designs::{Designs, DesignsFile};
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::metrics::Metrics;
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation, Parts};
+use wordline_ssd::{Device, DeviceFile, Event, Parts};
 
 pub struct Rig {
     made: <Device as BlockDevice>::Mark,

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wordline_device::physical_device::CommandBreakdown;
+use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
+use wordline_device::times::Component;
+use wordline_device::{Completion, Operation, PhysicalDevice};
 use wordline_kernel::Instant;
-use wordline_ssd::device::{Component, RequestBreakdown, Tail, UpperStage};
-use wordline_ssd::physical_device::CommandBreakdown;
-use wordline_ssd::{Completion, Operation, PhysicalDevice};
 
 use super::{Direct, Purpose};
 

@@ -1,7 +1,7 @@
 //! Invariants of the direct host, and the check of a restored state.
 
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::snapshot::Agenda;
+use wordline_device::PhysicalDevice;
+use wordline_device::snapshot::Agenda;
 
 use super::l2p::Ppa;
 use super::{Direct, Event, Power, Purpose};
@@ -77,7 +77,7 @@ impl<D: PhysicalDevice> Direct<D> {
         }
         let of_device = self.device.recovery().unwrap_or_default();
         let time = now - since;
-        self.recovery = Some(wordline_ssd::device::Recovered { time, lost, ..of_device });
+        self.recovery = Some(wordline_device::Recovered { time, lost, ..of_device });
         self.power = Power::On;
     }
 }

@@ -1,23 +1,25 @@
 //! The host as a block device.
 
-use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_ssd::device::{Content, FillProgress, ProgressFn, Recovered, Steady, Tail};
-use wordline_ssd::metrics::Detail;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{
-    BlockDevice, Command, Completion, Gauges, Operation, PhysicalDevice, PowerCut, TimeFactors,
-    UnscalableReason,
+use wordline_device::ageing::Ages;
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::Content;
+use wordline_device::detail::Detail;
+use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::tail::Tail;
+use wordline_device::timeline::Recorded;
+use wordline_device::{
+    BlockDevice, Command, Completion, Gauges, Operation, PhysicalDevice, PowerCut, Recovered, TimeFactors,
+    UnscalableReason, ageing,
 };
+use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::attribution::Explainer;
 use super::metrics::Mark;
 use super::{Direct, Event, Power};
 
 /// Pages of each write during preconditioning. Chosen: the most pages that a command may have.
-const FILLED_AT_ONCE: u32 = wordline_ssd::physical_device::MOST_BLOCKS as u32;
+const FILLED_AT_ONCE: u32 = wordline_device::physical_device::MOST_BLOCKS as u32;
 
 impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     type Event = Event<D::Event>;

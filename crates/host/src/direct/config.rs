@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::block_device::Shape;
 use wordline_kernel::{Complaints, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
+use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::{Direct, Layout};
 

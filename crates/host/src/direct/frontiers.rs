@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::ChunkState;
 use wordline_nand::DataTag;
-use wordline_ssd::physical_device::ChunkState;
 
 use super::Layout;
 

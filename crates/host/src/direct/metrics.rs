@@ -1,9 +1,9 @@
 //! The counters of the host, and its metrics.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::lifetime::write_amplification;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::lifetime::write_amplification;
 
 use super::Direct;
 

@@ -18,12 +18,12 @@ mod requests;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::content::Content;
+use wordline_device::physical_device::{Chunk, Command, Completion, LogicalBlock};
+use wordline_device::{PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Instant, Schedule, state};
 use wordline_nand::DataTag;
-use wordline_ssd::device::{Content, Recovered};
-use wordline_ssd::physical_device::{Chunk, Command, Completion, LogicalBlock};
-use wordline_ssd::{PhysicalDevice, SECTOR};
 
 use attribution::Explainer;
 use frontiers::UnitFrontiers;

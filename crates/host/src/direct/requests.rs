@@ -1,11 +1,11 @@
 //! The requests of the host: their device commands and their completion.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
+use wordline_device::{Command, Completion, Operation, PhysicalDevice};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DataTag;
-use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
-use wordline_ssd::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS, PhysicalDevice};
-use wordline_ssd::{Command, Completion, Operation};
 
 use super::frontiers::Piece;
 use super::l2p::Ppa;

@@ -8,10 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use wordline_device::physical_device::CommandBreakdown;
+use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
+use wordline_device::times::Component;
+use wordline_device::{Completion, PhysicalDevice};
+use wordline_flash::WorkTimes;
 use wordline_kernel::{Duration, Instant};
-use wordline_ssd::device::{Component, RequestBreakdown, Tail, UpperStage, WorkTimes};
-use wordline_ssd::physical_device::CommandBreakdown;
-use wordline_ssd::{Completion, PhysicalDevice};
 
 use super::Pblk;
 use super::limiter::Pressure;

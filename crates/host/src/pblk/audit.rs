@@ -1,8 +1,8 @@
 //! Invariants of the FTL, the check of a restored state, and the report of pending work.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::snapshot::Agenda;
 use wordline_kernel::snapshot::State;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::snapshot::Agenda;
 
 use super::l2p::PageLocation;
 use super::layout::Ppa;

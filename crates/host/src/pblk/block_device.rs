@@ -1,15 +1,18 @@
 //! The FTL as a block device. The device below supplies the other functions.
 
-use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_ssd::device::{Content, ProgressFn, Recovered, Steady, Tail};
-use wordline_ssd::metrics::Detail;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{
-    BlockDevice, Command, Completion, Gauges, PhysicalDevice, PowerCut, TimeFactors, UnscalableReason,
+use wordline_device::ageing::Ages;
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::Content;
+use wordline_device::detail::Detail;
+use wordline_device::preconditioning::{ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::tail::Tail;
+use wordline_device::timeline::Recorded;
+use wordline_device::{
+    BlockDevice, Command, Completion, Gauges, PhysicalDevice, PowerCut, Recovered, TimeFactors,
+    UnscalableReason, ageing,
 };
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::attribution::Explainer;
 use super::metrics::Mark;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Completion, MOST_BLOCKS};
 use wordline_kernel::{Complaints, Instant, Schedule, state};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Completion, MOST_BLOCKS};
 
 use super::l2p::{L2pMap, PageLocation};
 use super::layout::{LineId, Page, Ppa};

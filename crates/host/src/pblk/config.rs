@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::block_device::Shape;
+use wordline_device::physical_device::{Geometry, MOST_BLOCKS};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::physical_device::{Geometry, MOST_BLOCKS};
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
+use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::layout::least_ring;
 use super::{CollectorFile, Layout, Pblk};

@@ -33,10 +33,10 @@
 
 use std::cmp::Reverse;
 
+use wordline_device::PhysicalDevice;
+use wordline_device::preconditioning::{FillProgress, ProgressFn};
 use wordline_kernel::{Calendar, Schedule, Stream};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::device::{FillProgress, ProgressFn};
 use wordline_ssd::policy::victim::Preference;
 use wordline_ssd::precondition::Share;
 use wordline_ssd::precondition::shape::Shape;

@@ -6,9 +6,9 @@
 //! cache completed writes are non-volatile at once, and no flush is sent.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::Completion;
 use wordline_kernel::{Schedule, state};
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::Completion;
 
 use super::port::Purpose;
 use super::{Event, Pblk};

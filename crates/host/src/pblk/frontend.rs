@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
+use wordline_device::{Command, Completion, Operation, PhysicalDevice};
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_ssd::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS, PhysicalDevice};
-use wordline_ssd::{Command, Completion, Operation};
 
 use super::l2p::PageLocation;
 use super::layout::{Page, Ppa};

@@ -1,7 +1,7 @@
 //! The layout of lines, and the sizes that follow from the geometry of a device.
 
+use wordline_device::physical_device::{Chunk, Geometry, LogicalBlock, MOST_BLOCKS};
 use wordline_kernel::id;
-use wordline_ssd::physical_device::{Chunk, Geometry, LogicalBlock, MOST_BLOCKS};
 
 id!(
     /// A line: the chunks with the same number in all parallel units.

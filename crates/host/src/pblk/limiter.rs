@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn limiter(ring: u32, high: u32, reserved: u32) -> Limiter {
-        let geometry = wordline_ssd::physical_device::Geometry {
+        let geometry = wordline_device::physical_device::Geometry {
             groups: 1,
             units_per_group: 1,
             chunks_per_unit: 100,

@@ -5,9 +5,9 @@ mod collected;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::{Chunk, ChunkState};
 use wordline_kernel::{Column, state};
 use wordline_nand::DataTag;
-use wordline_ssd::physical_device::{Chunk, ChunkState};
 
 use super::layout::{Layout, LineId, Ppa};
 

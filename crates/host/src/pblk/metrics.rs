@@ -1,9 +1,9 @@
 //! The counters of the FTL, and its metrics.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::lifetime::write_amplification;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Instant, Metric, Metrics, counters};
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::lifetime::write_amplification;
 
 use super::Pblk;
 use super::lines::LineState;

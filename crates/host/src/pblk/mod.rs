@@ -30,10 +30,10 @@ mod tracked;
 mod writer;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::Completion;
+use wordline_device::{PhysicalDevice, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Schedule, state};
-use wordline_ssd::physical_device::Completion;
-use wordline_ssd::{PhysicalDevice, SECTOR};
 
 pub use collector::CollectorFile;
 pub use config::{PblkConfig, PblkFile};

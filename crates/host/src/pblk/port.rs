@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Duration, Schedule, state};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
 
 use super::layout::{Layout, LineId, Ppa};
 use crate::slab::Slab;

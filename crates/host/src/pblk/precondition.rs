@@ -1,9 +1,9 @@
 //! Preconditioning before a run, with the clock of the device off.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::block_device::Programmed;
+use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_kernel::{Calendar, Schedule, Seed};
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::block_device::Programmed;
-use wordline_ssd::device::{FillProgress, ProgressFn, Steady};
 
 use super::layout::Page;
 use super::ring::Origin;

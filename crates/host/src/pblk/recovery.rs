@@ -10,11 +10,10 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
+use wordline_device::{PhysicalDevice, Recovered};
 use wordline_kernel::{Instant, Schedule, state};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::device::Recovered;
-use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 
 use super::l2p::{L2pMap, PageLocation};
 use super::layout::{LineId, Page, Ppa};

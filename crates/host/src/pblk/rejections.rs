@@ -1,9 +1,9 @@
 //! Chunks that close early, and commands that the device rejects because of errors that the device detected
 //! in the background.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Chunk, ChunkState, Notice, Operation};
 use wordline_kernel::Schedule;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Chunk, ChunkState, Notice, Operation};
 
 use super::layout::{LineId, Ppa};
 use super::port::{Purpose, Sent};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
-use wordline_ssd::physical_device::PhysicalDevice;
-use wordline_ssd::{Command, Operation};
+use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::{Command, Operation, PhysicalDevice};
 
 use super::l2p::PageLocation;
 use super::layout::Page;

@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{ChunkState, Completion};
 use wordline_kernel::{Schedule, state};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{ChunkState, Completion};
 
 use super::flush::FlushTracker;
 use super::l2p::PageLocation;

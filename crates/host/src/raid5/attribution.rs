@@ -5,9 +5,9 @@
 //! partial parity log. The remaining time is waiting time: for a stripe head, for the row, for other rows, or
 //! for deferred parity.
 
+use wordline_device::Completion;
+use wordline_device::tail::{RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 use wordline_kernel::{Duration, Instant};
-use wordline_ssd::Completion;
-use wordline_ssd::device::{RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 
 use super::members::{CompletedCommand, Purpose};
 use super::stripe_cache::HeadId;

@@ -1,15 +1,19 @@
 //! The array as a block device.
 
+use wordline_device::ageing::Ages;
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::Content;
+use wordline_device::detail::{Detail, MemberDetail};
+use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::tail::Tail;
+use wordline_device::timeline::Recorded;
+use wordline_device::{
+    BlockDevice, Command, Completion, Gauges, InvalidDecision, PowerCut, Recovered, SECTOR, TimeFactors,
+    UnscalableReason, ageing,
+};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{NextCommand, OldestCommand, PowerCut, Programmed, Shape};
-use wordline_ssd::design::InvalidDecision;
-use wordline_ssd::device::{Content, FillProgress, ProgressFn, Recovered, Steady, Tail};
-use wordline_ssd::metrics::{Detail, MemberDetail};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{BlockDevice, Command, Completion, Gauges, SECTOR, TimeFactors, UnscalableReason};
 
 use super::attribution::Explainer;
 use super::intervals::IntervalSum;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use wordline_device::{BlockDevice, Command, Completion, Gauges, Operation};
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::{BlockDevice, Command, Completion, Gauges, Operation};
 
 use super::members::{CompletedCommand, Purpose};
 use super::requests::{Discarding, Flush, Request, Requester, RowRequest};

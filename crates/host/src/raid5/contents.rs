@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use wordline_ssd::device::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
-use wordline_ssd::{Command, Operation};
+use wordline_device::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
+use wordline_device::{Command, Operation};
 
 use super::stripe_cache::HeadId;
 use super::write_method::{MemberSet, each};

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::members::{CompletedCommand, Purpose};
 use super::stripe_cache::{Step, StripeHead};

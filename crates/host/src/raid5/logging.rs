@@ -1,8 +1,8 @@
 //! Use of the partial parity log: it is written before a row, freed by flushes, and replayed after a power
 //! cut.
 
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::durability::log::HEADER;
 use super::members::{CompletedCommand, Purpose};

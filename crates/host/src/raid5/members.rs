@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::ageing::Ages;
+use wordline_device::content::Content;
+use wordline_device::tail::{RequestBreakdown, Tail};
+use wordline_device::{BlockDevice, Command, Gauges, Operation};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Content, RequestBreakdown, Tail};
-use wordline_ssd::{BlockDevice, Command, Gauges, Operation};
 
 use super::Event;
 use super::durability::member_state::MemberState;

@@ -38,10 +38,10 @@ mod upkeep;
 pub mod write_method;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::{BlockDevice, Completion};
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
-use wordline_ssd::{BlockDevice, Completion};
 
 use attribution::{Cause, Explainer};
 use contents::TrackedContents;

@@ -1,7 +1,7 @@
 //! Completion of the work on a row: host completions, deferred parity, and data loss.
 
+use wordline_device::{BlockDevice, Command};
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::{BlockDevice, Command};
 
 use super::plan::Row;
 use super::stripe_cache::{HeadId, Job, Step, sectors};

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::Command;
 use wordline_kernel::{Instant, state};
-use wordline_ssd::Command;
 
 use crate::slab::Slab;
 

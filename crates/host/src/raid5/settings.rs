@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
 use wordline_kernel::{Bytes, Complaints, Duration};
-use wordline_ssd::SECTOR;
-use wordline_ssd::block_device::Shape;
 
 use super::durability::log::HEADER;
 use super::layout::{Layout, Striping};

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use wordline_device::content::Content;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
-use wordline_ssd::device::Content;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::intervals::Of;
 use super::members::{CompletedCommand, Purpose};

@@ -1,7 +1,7 @@
 //! The work on a row: reads its blocks, computes unreadable ones, and applies host writes.
 
+use wordline_device::{BlockDevice, Command};
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::{BlockDevice, Command};
 
 use super::contents::ParityUpdate;
 use super::intervals::Of;

@@ -1,9 +1,8 @@
 //! Control of the whole array: order of activities, member failures, synchronisations, and power cuts.
 
+use wordline_device::content::Content;
+use wordline_device::{BlockDevice, Command, Operation, PowerCut};
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::block_device::PowerCut;
-use wordline_ssd::device::Content;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::contents::TrackedContents;
 use super::flush::OwnFlush;

@@ -1,10 +1,9 @@
 //! Small cases with hand-computed results.
 
+use wordline_device::{Operation, PhysicalDevice};
 use wordline_host::direct::Spread;
 use wordline_kernel::{Bytes, Duration, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::Operation;
-use wordline_ssd::physical_device::PhysicalDevice;
 
 use super::{build, file};
 use crate::pblk::rig::{Host, Kind};

@@ -5,7 +5,7 @@ mod random;
 
 use wordline_host::direct::{Direct, DirectFile, Spread};
 use wordline_kernel::Seed;
-use wordline_ssd::OpenChannel;
+use wordline_open_channel::OpenChannel;
 
 use crate::pblk::rig::{self, Chips, Kind};
 

@@ -1,11 +1,12 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::direct::{DirectFile, Spread};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation};
+use wordline_open_channel::OpenChannel;
 
 use super::{build, file};
 use crate::pblk::rig::{Host, Kind, SECTORS, play, steps};

@@ -1,7 +1,7 @@
 //! Write amplification of uniform writes, against the theory of greedy GC.
 
+use wordline_device::BlockDevice;
 use wordline_kernel::Seed;
-use wordline_ssd::BlockDevice;
 
 use super::rig::{Host, file};
 

@@ -3,10 +3,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wordline_device::physical_device::ChunkState;
+use wordline_device::{BlockDevice, Operation, PhysicalDevice};
 use wordline_kernel::Schedule;
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
-use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
-use wordline_ssd::{BlockDevice, Operation};
 
 use super::rig::{Host, Kind, medium, tiny, with};
 

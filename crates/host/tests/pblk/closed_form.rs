@@ -1,9 +1,9 @@
 //! Small cases with hand-computed results.
 
+use wordline_device::physical_device::ChunkState;
+use wordline_device::{Operation, PhysicalDevice};
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
-use wordline_ssd::Operation;
-use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
 
 use super::rig::{Host, medium, tiny, with};
 

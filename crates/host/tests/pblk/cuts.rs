@@ -1,8 +1,8 @@
 //! Power cuts after every event of small runs.
 
+use wordline_device::{BlockDevice, Operation};
+use wordline_flash::ProgramsAtCut;
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::map::checkpoint::ProgramsAtCut;
-use wordline_ssd::{BlockDevice, Operation};
 
 use super::rig::{Host, Kind, medium, tiny, with};
 

@@ -1,8 +1,8 @@
 //! The contents of sectors, as reported to layers above.
 
+use wordline_device::content::Content;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Calendar, Schedule};
-use wordline_ssd::device::Content;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::rig::{SECTORS, build, tiny};
 

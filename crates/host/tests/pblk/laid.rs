@@ -1,11 +1,11 @@
 //! Directly preconditioned devices, compared with devices after many writes.
 
+use wordline_device::block_device::Programmed;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::pblk::PblkFile;
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::block_device::Programmed;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::rig::{Host, Kind, SECTORS, build, file, medium, with};
 use crate::zones;

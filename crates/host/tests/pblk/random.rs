@@ -1,12 +1,12 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation};
+use wordline_flash::ProgramsAtCut;
 use wordline_host::pblk::PblkFile;
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::map::checkpoint::ProgramsAtCut;
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::rig::{Host, Kind, SECTORS, build, file, medium, play, steps, tiny, with};
 

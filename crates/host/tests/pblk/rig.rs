@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::preconditioning::Steady;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::pblk::{CollectorFile, Pblk, PblkFile};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Power, Schedule, Seed};
 use wordline_nand::faults::FaultFile;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
 use wordline_nand::{Interface, Pairing};
-use wordline_ssd::device::{Content, FILLED, NOTHING, Steady, ZEROES};
-use wordline_ssd::open_channel::FailuresFile;
-use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
-use wordline_ssd::open_channel::failures::EarlyClose;
-use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation};
+use wordline_open_channel::device::FailuresFile;
+use wordline_open_channel::device::buffer::{BufferFile, CompletionMode};
+use wordline_open_channel::device::failures::EarlyClose;
+use wordline_open_channel::{OpenChannel, OpenChannelFile};
 
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;

@@ -1,11 +1,11 @@
 //! Times and member commands of operations on an array of devices with a fixed latency. Times are exact to
 //! the picosecond.
 
+use wordline_device::Operation::{Discard, Flush, Read, Write};
+use wordline_device::content::{Content, ZEROES};
+use wordline_device::{BlockDevice, Command, FixedLatency};
 use wordline_host::raid5::{ArrayFile, Layout};
 use wordline_kernel::{Bytes, Duration, Schedule};
-use wordline_ssd::Operation::{Discard, Flush, Read, Write};
-use wordline_ssd::device::{Content, ZEROES};
-use wordline_ssd::{BlockDevice, Command, FixedLatency};
 
 use super::{Bench, LATENCY, PAGE, cached, md, null};
 

@@ -1,10 +1,12 @@
 //! Durability of an array: by device, after a covering flush, and never for data on a replaced device.
 
+use wordline_device::content::Content;
+use wordline_device::tail::Tail;
+use wordline_device::{BlockDevice, Command, FixedLatency, Operation};
 use wordline_host::raid5::members::{Members, Purpose};
 use wordline_host::raid5::{ArrayFile, Event, Parity};
 use wordline_kernel::{Bytes, Calendar, Duration, Seed};
-use wordline_ssd::device::{Content, Tail};
-use wordline_ssd::{BlockDevice, Command, Device, FixedLatency, Operation, contract};
+use wordline_ssd::{Device, contract};
 
 use super::{Bench, LATENCY, cached, explained, md, null};
 

@@ -1,9 +1,10 @@
 //! Latency breakdown of array commands: does it add up to the latency?
 
+use wordline_device::ageing::Ages;
+use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
+use wordline_device::{BlockDevice, Operation};
 use wordline_kernel::{Bytes, Duration, Seed};
-use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{RequestBreakdown, Tail, UpperStage};
-use wordline_ssd::{BlockDevice, Device, Operation, contract};
+use wordline_ssd::{Device, contract};
 
 use super::{Bench, PAGE, md, null};
 use wordline_host::raid5::ArrayFile;

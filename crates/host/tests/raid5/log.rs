@@ -1,8 +1,8 @@
 //! The partial parity log: the data that it preserves in a power cut while a member is missing.
 
+use wordline_device::{BlockDevice, FixedLatency, Operation};
 use wordline_host::raid5::ArrayFile;
 use wordline_kernel::Bytes;
-use wordline_ssd::{BlockDevice, FixedLatency, Operation};
 
 use super::oracle::Trouble;
 use super::trials::{files, over_null_with, over_ssds_with};

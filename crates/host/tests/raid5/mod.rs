@@ -9,11 +9,11 @@ mod reference;
 mod state;
 mod trials;
 
+use wordline_device::ageing::Ages;
+use wordline_device::content::Content;
+use wordline_device::{BlockDevice, Command, Completion, FixedLatency, Operation};
 use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
-use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::Content;
-use wordline_ssd::{BlockDevice, Command, Completion, FixedLatency, Operation};
 
 /// Latency of a device in these tests.
 pub const LATENCY: Duration = Duration::from_us(100);

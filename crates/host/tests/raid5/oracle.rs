@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wordline_device::ageing::Ages;
+use wordline_device::content::{Content, ZEROES};
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Bytes, Instant, Schedule, Seed, Stream};
-use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Content, ZEROES};
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Bench;
 

@@ -1,10 +1,10 @@
 //! Snapshots of arrays: a restored array continues, and invalid states are rejected.
 
+use wordline_device::Operation::{Flush, Read, Write};
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, FixedLatency};
 use wordline_host::raid5::{ArrayFile, Raid5};
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_ssd::Operation::{Flush, Read, Write};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, FixedLatency};
 
 use super::{Bench, LATENCY, cached, md, null};
 

@@ -1,9 +1,11 @@
 //! Random arrays compared with the [reference model](super::oracle), and data that they must not lose.
 
+use wordline_device::content::{Content, FILLED, ZEROES};
+use wordline_device::tail::Tail;
+use wordline_device::{BlockDevice, FixedLatency, Operation};
 use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Duration, Seed};
-use wordline_ssd::device::{Content, FILLED, Tail, ZEROES};
-use wordline_ssd::{BlockDevice, Device, FixedLatency, Operation, contract};
+use wordline_ssd::{Device, contract};
 
 use super::oracle::{Host, Trouble};
 use super::{Bench, LATENCY, cached, explained, md};

@@ -5,8 +5,8 @@ mod random;
 use wordline_host::pblk::Pblk;
 use wordline_host::zones::ZonedFile;
 use wordline_kernel::Seed;
-use wordline_ssd::zoned::ZonesFile;
-use wordline_ssd::{OpenChannel, Zoned};
+use wordline_open_channel::zoned::ZonesFile;
+use wordline_open_channel::{OpenChannel, Zoned};
 
 use crate::pblk::rig::{self, Chips, Host, Kind};
 

@@ -1,11 +1,11 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
+use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::zones::ZonedFile;
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::{build, file, host};
 use crate::pblk::rig::{Kind, SECTORS, play, steps};

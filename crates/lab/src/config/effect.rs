@@ -8,6 +8,7 @@
 
 use serde_json::{Value as Json, json};
 use wordline_designs::SelectedDesigns;
+use wordline_flash::scheduling::GcPriority;
 use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
 use wordline_nand::cell::Ecc;
@@ -16,7 +17,6 @@ use wordline_ssd::Config;
 use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
 use wordline_ssd::front::config::Arbitration;
 use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::scheduling::GcPriority;
 
 use super::ineffective_key::IneffectiveKey;
 use super::replaced;

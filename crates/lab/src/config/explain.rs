@@ -2,11 +2,12 @@
 //! throughput.
 
 use wordline_designs::SelectedDesigns;
+use wordline_device::link::Direction;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, BusPhase};
 use wordline_nand::{Geometry, Part, Pool};
 use wordline_ssd::Config;
-use wordline_ssd::front::{Direction, Link};
+use wordline_ssd::front::link_of;
 use wordline_ssd::pools::ChannelsFile;
 
 use crate::report::Quantity;
@@ -215,7 +216,7 @@ fn latency(config: &Config, n: usize) -> Rows {
     let bus = BusPhase::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
     let front = &config.file.front;
-    let link = Link::of(front).map_or(Duration::ZERO, |link| link.unloaded(Direction::ToHost, size.0));
+    let link = link_of(front).map_or(Duration::ZERO, |link| link.unloaded(Direction::ToHost, size.0));
     let reads: Vec<String> = sense.map(|time| micros(link + front.command_time + bus + *time)).collect();
     let load = BusPhase::Program.total(part, g.planes_per_row);
     let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
@@ -251,7 +252,7 @@ fn peak(config: &Config, n: usize) -> Rows {
         row("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
         row("", "buses: channels x size / bus time; arrays: plane groups x size / tR or tPROG (mean)"),
     ];
-    if let Some(link) = Link::of(&config.file.front) {
+    if let Some(link) = link_of(&config.file.front) {
         let rate = |way| Quantity::Throughput(link.peak(way));
         rows.push(row(
             "link",

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use wordline_device::block_device::Shape;
 use wordline_kernel::Complaints;
-use wordline_ssd::block_device::Shape;
 
 use super::device_type::{ChipsInfo, DeviceType};
 use super::ssd::Ssd;

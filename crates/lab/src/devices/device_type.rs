@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wordline_designs::Designs;
+use wordline_device::BlockDevice;
+use wordline_device::block_device::Shape;
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
 use wordline_nand::Pool;
-use wordline_ssd::BlockDevice;
-use wordline_ssd::block_device::Shape;
 
 use crate::config::embedded::Embedded;
 use crate::config::explain::{self, Section, geometry_in_words};
@@ -74,7 +74,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         Designs::default()
     }
 
-    /// Metrics of this type in addition to those of an SSD.
+    /// Metrics of this type. Lists leave out those that an SSD has too.
     fn metrics() -> Vec<&'static Metric> {
         Vec::new()
     }

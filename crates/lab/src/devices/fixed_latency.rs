@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::Designs;
+use wordline_device::block_device::Shape;
+use wordline_device::{BlockDevice, SECTOR};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{BlockDevice, SECTOR};
 
 use super::device_type::DeviceType;
 use crate::config::embedded::{Embedded, OTHER_PRESETS};
@@ -36,7 +36,7 @@ impl DeviceType for FixedLatency {
     const DESCRIPTION: &'static str = "Completes each command after the same time and stores no data: a lower bound on the wall time of runs.";
 
     type File = FixedLatencyFile;
-    type Device = wordline_ssd::FixedLatency;
+    type Device = wordline_device::FixedLatency;
 
     fn check(file: FixedLatencyFile, _: &Designs) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
@@ -58,7 +58,7 @@ impl DeviceType for FixedLatency {
     }
 
     fn build(&self, _seed: Seed) -> Self::Device {
-        wordline_ssd::FixedLatency::new(self.0.capacity, self.0.latency)
+        wordline_device::FixedLatency::new(self.0.capacity, self.0.latency)
     }
 
     fn presets() -> &'static [Embedded] {

@@ -1,10 +1,10 @@
 //! The device type of an open-channel SSD, used by a host without an FTL.
 
 use wordline_designs::Designs;
+use wordline_device::block_device::Shape;
 use wordline_host::direct::{self, DirectConfig, DirectFile};
 use wordline_kernel::{Complaints, Metric, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{OpenChannel, open_channel};
+use wordline_open_channel::{OpenChannel, device as open_channel};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
@@ -62,7 +62,7 @@ impl DeviceType for OpenChannelSsd {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        direct::metrics().chain(open_channel::own_metrics()).collect()
+        direct::metrics().chain(open_channel::metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

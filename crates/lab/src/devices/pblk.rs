@@ -1,10 +1,10 @@
 //! The device type of a host FTL modelled on pblk.
 
 use wordline_designs::Designs;
+use wordline_device::block_device::Shape;
 use wordline_host::pblk::{self, PblkConfig, PblkFile};
 use wordline_kernel::{Complaints, Metric, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{OpenChannel, open_channel};
+use wordline_open_channel::{OpenChannel, device as open_channel};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PBLK_PRESETS};
@@ -82,7 +82,7 @@ impl DeviceType for Pblk {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        pblk::metrics().chain(open_channel::own_metrics()).collect()
+        pblk::metrics().chain(open_channel::metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::Designs;
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
 use wordline_host::raid5::{self, ArrayFile, Settings, check_members};
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{Device, SECTOR};
+use wordline_ssd::Device;
 
 use super::device_type::{ChipsInfo, DeviceType};
 use super::ssd::{Ssd, SsdFile};

@@ -257,7 +257,11 @@ impl<T: DeviceType> Entry for TypeEntry<T> {
     }
 
     fn metrics(&self) -> Vec<&'static Metric> {
-        T::metrics()
+        let mut all = T::metrics();
+        if T::NAME != Ssd::NAME {
+            all.retain(|metric| wordline_ssd::metrics::all().all(|of_ssd| of_ssd.name != metric.name));
+        }
+        all
     }
 
     fn presets(&self) -> &'static [Embedded] {

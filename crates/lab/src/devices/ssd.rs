@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
+use wordline_device::block_device::Shape;
 use wordline_kernel::{Complaints, Metric, Seed};
 use wordline_nand::CellMode;
-use wordline_ssd::block_device::Shape;
 use wordline_ssd::config::Interface;
 use wordline_ssd::{Config, Device, DeviceFile, Parts};
 

@@ -1,11 +1,11 @@
 //! The device type of zoned namespaces with an FTL in the host.
 
 use wordline_designs::Designs;
+use wordline_device::block_device::Shape;
 use wordline_host::pblk::{self, Pblk};
 use wordline_host::zones::{ZonedConfig, ZonedFile};
 use wordline_kernel::{Complaints, Metric, Seed};
-use wordline_ssd::block_device::Shape;
-use wordline_ssd::{OpenChannel, open_channel, zoned};
+use wordline_open_channel::{OpenChannel, device as open_channel, zoned};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, ZONED_PRESETS};
@@ -78,7 +78,7 @@ impl DeviceType for Zoned {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        pblk::metrics().chain(zoned::own_metrics()).chain(open_channel::own_metrics()).collect()
+        pblk::metrics().chain(zoned::own_metrics()).chain(open_channel::metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

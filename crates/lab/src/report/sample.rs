@@ -1,9 +1,10 @@
 //! Invented runs for tests of reports: plausible ones, and extreme ones.
 
+use wordline_device::detail::of_pool;
+use wordline_flash::faults::Faults;
 use wordline_kernel::Metrics;
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_ssd::faults::Faults;
-use wordline_ssd::metrics::{all, of_pool};
+use wordline_ssd::metrics::all;
 
 use crate::course::{Course, DieMap};
 use crate::provenance::Provenance;

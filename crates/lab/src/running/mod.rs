@@ -9,10 +9,10 @@ mod warm_up;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use wordline_device::BlockDevice;
+use wordline_device::watchdog::Watchdog;
 use wordline_host::{HostQueue, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::device::Watchdog;
 
 use crate::admission::Admission;
 use crate::arrivals::{Arrivals, RequestSource};

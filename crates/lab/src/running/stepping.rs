@@ -1,8 +1,8 @@
 //! The interface through which a session drives a run.
 
+use wordline_device::BlockDevice;
+use wordline_device::snapshot::Agenda;
 use wordline_kernel::{Instant, Metrics, Schedule};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::snapshot::Agenda;
 
 use super::{HostEvents, Running, StopCondition};
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! The warm-up: the beginning of a run, which is not measured.
 
+use wordline_device::BlockDevice;
+use wordline_device::tail::Tail;
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::device::Tail;
 
 use super::{Running, StopCondition};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Snapshots: the state of a device in a file, saved once and used for many runs.
 //!
 //! A file begins with a magic text, the version of its format, and the version of the state's layout. Two
-//! sections of blocks with checksums follow: the head in JSON, and the state ([`wordline_ssd::snapshot`]),
+//! sections of blocks with checksums follow: the head in JSON, and the state ([`wordline_device::snapshot`]),
 //! compressed with zstd. The file is written under a temporary name and renamed when it is complete. See
 //! docs/snapshots.md.
 
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
+use wordline_device::BlockDevice;
+use wordline_device::snapshot::{Agenda, LAYOUT};
 use wordline_kernel::snapshot::{Sink, SnapshotError, Source};
 use wordline_kernel::{Instant, Seed};
-use wordline_ssd::BlockDevice;
-use wordline_ssd::snapshot::{Agenda, LAYOUT};
 
 use crate::devices::{DEVICE, DeviceType, Ssd, of_document};
 use crate::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! Evidence of a run for its bottleneck: utilisation of the parts of the device, and the latency breakdown.
 
+use wordline_device::detail::Detail;
 use wordline_host::Pace;
 use wordline_kernel::Duration;
 use wordline_nand::DieTimes;
-use wordline_ssd::metrics::Detail;
 
 use crate::summary::{Bound, Summary};
 

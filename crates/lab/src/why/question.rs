@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::TimeFactors;
 use wordline_kernel::Factor;
-use wordline_ssd::TimeFactors;
 
 use crate::change::Change;
 

@@ -1,6 +1,6 @@
 //! The sample of one run: its completions, divided into batches.
 
-use wordline_ssd::Operation;
+use wordline_device::Operation;
 
 use crate::error::Result;
 use crate::job::Job;

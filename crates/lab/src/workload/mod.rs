@@ -9,10 +9,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wordline_device::SECTOR;
+use wordline_device::block_device::Shape;
 use wordline_host::{Pace, QueueMapping};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
-use wordline_ssd::SECTOR;
-use wordline_ssd::block_device::Shape;
 
 use crate::arrivals::PassSource;
 use crate::change::Change;

@@ -1,15 +1,16 @@
 //! Queries and notifications to designs that only need `Base`.
 
+use wordline_device::Command;
+use wordline_flash::policy::failure::{Failure, FailureAction};
+use wordline_flash::{Flash, Task, Ticket};
 use wordline_nand::{BlockSetId, CommandCompletion, Location, Operation, PlaneGroupId};
 
 use super::{Base, Piece};
+use crate::HostWrite;
 use crate::blocks::{BlockManager, StreamId, SuspendedBlocks, WordLineSelector};
-use crate::command::{Command, HostWrite};
 use crate::config::BufferMode;
 use crate::design::{BufferOccupancy, DesignContext, DeviceEvent, EventMask, ExtensionPoint, ProgramSource};
-use crate::flash::{Flash, Task, Ticket};
 use crate::parts::Policies;
-use crate::policy::failure::{Failure, FailureAction};
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
 

@@ -8,25 +8,23 @@ mod page;
 mod progress;
 mod read;
 
+use wordline_device::lifetime::{PoolWear, Utilization};
+use wordline_device::snapshot::Agenda;
+use wordline_device::times::WriteBack;
+use wordline_device::{Command, Gauges, TimeFactors};
+use wordline_flash::Flash;
+use wordline_flash::faults::Faults;
 use wordline_kernel::{Digest, Duration, Instant, state};
 use wordline_nand::{BlockSetId, CellMode, PageId, PlaneGroupId, Pool};
 
+use crate::Sectors;
 use crate::blocks::{BlockManager, State};
-use crate::command::Command;
 use crate::config::{Config, Protection};
 use crate::contents::{Contents, InjectedFault};
 use crate::event::Event;
-use crate::factors::TimeFactors;
-use crate::faults::Faults;
-use crate::flash::Flash;
-use crate::gauges::Gauges;
-use crate::lifetime::{PoolWear, Utilization};
 use crate::map::LogicalPage;
 use crate::parts::Policies;
 use crate::pools::PoolState;
-use crate::sectors::Sectors;
-use crate::snapshot::Agenda;
-use crate::times::WriteBack;
 use crate::totals::Totals;
 
 pub(crate) use life::DeviceHealth;
@@ -112,7 +110,7 @@ impl Base {
     }
 
     /// Checks the loaded state at time `now`.
-    pub(crate) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
+    pub(crate) fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.blocks.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded(agenda.now)?;
         self.blocks.check_programs(self.flash.programs())?;
@@ -121,7 +119,7 @@ impl Base {
 
     /// Checks the loaded state of the policies that the device queries itself. Also checks that the pending
     /// events match those for which the dies wait.
-    fn check_pending(&self, agenda: &Agenda) -> Result<(), String> {
+    fn check_pending(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.policies.placement.check_loaded()?;
         self.flash.check_pending(agenda.events.iter().filter_map(|(_, event)| match *event {
             Event::Flash(event) => Some(event),
@@ -147,7 +145,7 @@ impl Base {
 
     /// Scales the times of flash and firmware by these factors, from the next commands on.
     pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
-        self.flash.change_times(factors);
+        self.flash.change_times(&factors.of_chips(), factors.controller);
         let file = &mut self.config.file;
         file.front.command_time = factors.controller.of(file.front.command_time);
         file.buffer.access_time = factors.controller.of(file.buffer.access_time);

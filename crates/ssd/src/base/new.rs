@@ -1,16 +1,16 @@
 //! Flash and block table of a new device, from its configuration and policies.
 
+use wordline_device::times::WriteBack;
+use wordline_flash::Flash;
 use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
 
 use super::{Base, DeviceHealth, PageSize};
 use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
-use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::times::WriteBack;
 use crate::totals::Totals;
 
 impl Base {
@@ -18,7 +18,7 @@ impl Base {
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
         let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
-        let mut flash = Flash::new(&config, seed);
+        let mut flash = Flash::new(&config.flash(), seed);
         let mut blocks = new_blocks(&config, streams, &shares, &mut flash, seed);
         keep_indexes_for(policies.indexes(needs), &config, &mut blocks);
         order_word_lines(&policies, &config, &mut flash, &mut blocks);

@@ -1,9 +1,10 @@
 //! Size of logical pages, and pieces of commands within them.
 
-use crate::command::SECTOR;
+use wordline_device::SECTOR;
+
+use crate::Sectors;
 use crate::config::Config;
 use crate::map::LogicalPage;
-use crate::sectors::Sectors;
 
 /// Part of a command within one logical page.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,14 @@
 //! Reads of locations. Any engine that needs sectors of a logical page queues them here.
 
+use wordline_device::SECTOR;
+use wordline_flash::{Class, FlashTime, Task, Ticket};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId};
 
+use crate::Sectors;
 use crate::base::{Base, Piece};
-use crate::command::SECTOR;
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
-use crate::sectors::Sectors;
-use crate::times::FlashTime;
 
 /// Sectors of a location to read. Most reads have a range, which becomes a set only when a set is needed.
 #[derive(Clone, Copy, Debug)]

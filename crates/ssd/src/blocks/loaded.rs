@@ -1,10 +1,10 @@
 //! Consistency check of a block table in a loaded snapshot.
 
 use wordline_kernel::Id;
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use super::{Block, BlockManager, State, StreamId, all_groups};
-use crate::ensure::ensure;
 
 impl BlockManager {
     /// Lengths of the lists that follow from the configuration.

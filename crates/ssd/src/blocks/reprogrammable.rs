@@ -1,11 +1,11 @@
 //! Reprogrammable word lines in the block table: which of their pages can be replaced, and in which cell
 //! mode.
 
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId, Pool};
 
 use super::reprogram::{ReclaimTarget, Reprogram, WordLineInfo, WordLinePage};
 use super::{Block, BlockManager, State, StreamId};
-use crate::ensure::ensure;
 use crate::policy::frontier::{self, OpenBlock};
 
 impl BlockManager {

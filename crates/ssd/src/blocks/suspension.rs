@@ -1,10 +1,10 @@
 //! Suspended blocks in the block table: which of them can become victims, and checks of their lists.
 
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::suspended::SuspendedBlock;
 use super::{BlockManager, State, all_groups};
-use crate::ensure::ensure;
 
 impl BlockManager {
     /// Suspended blocks of a plane group that can become victims, because no program is in progress in them.

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, Complaints, Duration, Energy};
 use wordline_nand::Pools;
 
 use super::buffer::MIN_OCCUPANCY;
 use super::protection::{self, Protection};
-use crate::command::SECTOR;
 use crate::policy::destage::DestageKind;
 use crate::policy::eviction::EvictionKind;
 

@@ -1,10 +1,11 @@
 //! Contents of sectors that a read would find, for data verification.
 
+use wordline_device::content::{Content, NOTHING, ZEROES};
+
+use crate::Sectors;
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::content::{Content, NOTHING, ZEROES};
 use crate::map::{LogicalPage, Map};
-use crate::sectors::Sectors;
 
 impl Cache {
     /// Contents of a page that a read would find, one for each sector, unless one is lost.

@@ -3,12 +3,12 @@
 //! time, spread over the interval, so that the host is not delayed by all of them at once.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
 use wordline_kernel::{Duration, Instant, state};
 
 use crate::base::Base;
 use crate::cache::Cache;
 use crate::cache::buffer::Buffer;
-use crate::command::SECTOR;
 use crate::config::{BufferMode, Config};
 use crate::map::LogicalPage;
 use crate::policy::destage::Destage;

@@ -1,14 +1,14 @@
 //! Entries of the write buffer, and their progress towards flash, which the writer reports.
 
+use wordline_flash::RequestId;
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
 
 use super::buffer::{Entry, EntryId, EntryState};
 use super::{Cache, Round};
+use crate::Sectors;
 use crate::base::Base;
-use crate::command::RequestId;
 use crate::map::LogicalPage;
-use crate::sectors::Sectors;
 
 /// A complete page that waits for its program unit.
 #[derive(Clone, Copy, Debug)]

@@ -15,25 +15,24 @@ mod writes;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::{Command, Operation, SECTOR};
+use wordline_flash::{Class, RequestId, Task, Ticket};
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, Schedule, state};
 use wordline_nand::{DataTag, Location, PageId};
 
+use crate::Sectors;
 use crate::base::Base;
 use crate::cache::buffer::{Buffer, EntryId, EntryState};
 use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
-use crate::command::SECTOR;
-use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
 use crate::contents::InjectedFault;
-use crate::ensure::ensure;
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::event::BufferOccupancy;
 use crate::policy::eviction::Eviction;
-use crate::sectors::Sectors;
 use destage::Destaging;
 use watermarks::Watermarks;
 
@@ -356,7 +355,7 @@ impl Cache {
         calendar: &mut impl Schedule<Event>,
     ) {
         if base.flash.has_background() {
-            let fill = Ticket::Rmw(id);
+            let fill = Ticket::Rmw(id.0);
             let table = map.ticket_of_table(self.buffer.get(id).logical);
             base.promote(&[fill, table.unwrap_or(fill)], calendar);
         }

@@ -1,13 +1,14 @@
 //! Read cache: copies of flash pages that were read, programmed, or read ahead.
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::RequestId;
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{LookupTable, state};
 
 use super::buffer::list::{EntryId, EntryList};
 use super::buffer::waiters::{NOBODY, Waiters};
 use crate::Sectors;
-use crate::command::RequestId;
-use crate::ensure::{self, ensure};
 use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 

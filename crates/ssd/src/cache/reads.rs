@@ -1,17 +1,17 @@
 //! Operation of the read cache: hits, pages that are kept, and read-ahead.
 
+use wordline_device::{Command, SECTOR};
+use wordline_flash::{Class, RequestId, Task, Ticket};
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
 use super::read_cache;
+use crate::Sectors;
 use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
-use crate::command::{Command, RequestId, SECTOR};
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
-use crate::sectors::Sectors;
 
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
@@ -148,7 +148,7 @@ impl Cache {
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };
         base.totals.read_ahead_pages += 1;
-        let (ticket, class) = (Ticket::Prefetch(id), Class::Read);
+        let (ticket, class) = (Ticket::Prefetch(id.0), Class::Read);
         let (sectors, waited) = (WantedSectors::Set(sectors), Duration::ZERO);
         let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
         let (die, reads) = base.queue_read(read, calendar);

@@ -1,13 +1,14 @@
 //! Writes into the write buffer; and discards, which make pages read as zeroes.
 
+use wordline_device::Command;
+
 use crate::base::{Base, Piece};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
-use crate::command::{Command, HostWrite};
 use crate::config::BufferMode;
 use crate::design::{DeviceEvent, EventMask};
 use crate::map::{LogicalPage, Map};
-use crate::sectors::Sectors;
+use crate::{HostWrite, Sectors};
 
 impl Cache {
     /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.

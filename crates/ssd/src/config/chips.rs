@@ -1,12 +1,12 @@
 //! Requirements on the chips of a device: which planes are read together, and how pages divide into mapping
 //! units.
 
+use wordline_device::SECTOR;
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations};
 
 use super::DeviceFile;
-use crate::command::SECTOR;
-use crate::sectors::Sectors;
+use crate::Sectors;
 
 impl DeviceFile {
     /// Rejects independent plane reads, because no controller here uses them.

@@ -10,13 +10,14 @@
 
 mod coalesced_unit;
 mod extension_point;
-mod invalid_decision;
 mod query;
 mod suspension;
 mod table;
 mod tuning;
 mod view;
 
+use wordline_flash::policy::failure::{Failure, FailureAction};
+use wordline_flash::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage};
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
@@ -25,21 +26,17 @@ use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, PlaneGroupId};
 
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
-use crate::policy::failure::{Failure, FailureAction};
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
 use crate::policy::relocator::{MigrationTarget, RelocatedPage};
 use crate::policy::router::HostPage;
-use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
 use crate::policy::victim::{Candidates, Indexes};
 
 pub use crate::blocks::{SuspendedBlocks, WordLineInfo};
 pub use crate::policy::demands::Demands;
 pub use crate::policy::event::{BufferOccupancy, DeviceEvent, EventMask, ProgramSource};
-pub use crate::policy::tuner::ProgrammedPage;
 pub use coalesced_unit::CoalescedUnit;
 pub use extension_point::{ExtensionPoint, ExtensionPoints};
-pub use invalid_decision::InvalidDecision;
 pub use table::Combination;
 pub(crate) use table::{Designs, PausedDecisions};
 pub(crate) use view::DesignContext;

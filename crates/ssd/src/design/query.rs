@@ -1,5 +1,7 @@
 //! Queries to designs and policies, checks of their decisions, and delivery of events to designs.
 
+use wordline_device::InvalidDecision;
+use wordline_flash::policy::failure::{Failure, FailureAction};
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
@@ -7,14 +9,13 @@ use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 
 use super::table::{Designs, STREAM_DECISIONS};
 use super::{
-    BufferOccupancy, CoalescedUnit, Design, DesignContext, DeviceEvent, EventMask, ExtensionPoint,
-    InvalidDecision, View, WaitingPages, WriteStream,
+    BufferOccupancy, CoalescedUnit, Design, DesignContext, DeviceEvent, EventMask, ExtensionPoint, View,
+    WaitingPages, WriteStream,
 };
 use crate::blocks::ModeStreams;
 use crate::parts::Policies;
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
-use crate::policy::failure::{Failure, FailureAction};
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
 use crate::policy::relocator::RelocatedPage;
@@ -111,9 +112,9 @@ impl Designs {
         allowed: impl FnOnce() -> String,
     ) {
         let design = self.owner(seam, pool).map(|owner| self.all[owner].design.name());
-        let _ = self
-            .wrong
-            .get_or_init(|| Box::new(InvalidDecision { design, seam, decision, allowed: allowed() }));
+        let _ = self.wrong.get_or_init(|| {
+            Box::new(InvalidDecision { design, seam: seam.name(), decision, allowed: allowed() })
+        });
     }
 
     #[inline]

@@ -3,13 +3,13 @@
 
 use std::cell::OnceCell;
 
+use wordline_device::InvalidDecision;
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
 use wordline_nand::CellMode;
 
 use super::{
-    BufferOccupancy, Demands, Design, EventMask, ExtensionPoint, ExtensionPoints, InvalidDecision, Needs,
-    WriteStream,
+    BufferOccupancy, Demands, Design, EventMask, ExtensionPoint, ExtensionPoints, Needs, WriteStream,
 };
 use crate::Config;
 use crate::policy::relocator::Relocator;

@@ -1,10 +1,10 @@
 //! Queries for read and program parameters, and the check of read parameters.
 
+use wordline_flash::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 use wordline_nand::{BlockSetId, Outcome, Parameters};
 
 use super::ExtensionPoint;
 use crate::parts::Policies;
-use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 
 /// Tuner of the device: queries the design of the pool, or the policy.
 impl Tuner for Policies {

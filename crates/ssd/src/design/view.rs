@@ -1,11 +1,11 @@
 //! View of the device for a design that makes a decision or observes an event.
 
+use wordline_device::lifetime::{PoolWear, Utilization};
+use wordline_flash::Flash;
 use wordline_kernel::{Instant, Stream};
 use wordline_nand::{BlockSetId, CellMode, DieId, PlaneGroupId, Pools};
 
 use crate::blocks::{BlockManager, State, WordLineInfo};
-use crate::flash::Flash;
-use crate::lifetime::{PoolWear, Utilization};
 use crate::policy::event::BufferOccupancy;
 use crate::pools::{FALLBACK_POOL, PoolState};
 

@@ -1,23 +1,26 @@
 //! `BlockDevice` for the SSD.
 
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::content::Content;
+use wordline_device::detail::Detail;
+use wordline_device::preconditioning::{ProgressFn, Steady};
+use wordline_device::snapshot::Agenda;
+use wordline_device::tail::Tail;
+use wordline_device::timeline::Recorded;
+use wordline_device::{
+    BlockDevice, Command, Completion, Gauges, InvalidDecision, PowerCut, Recovered, TimeFactors,
+    UnscalableReason, ageing,
+};
+use wordline_flash as flash;
+use wordline_flash::RequestId;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
-use super::{Content, Contents, Device, Event, PowerCut, ProgressFn, Recovered, Steady};
-use crate::ageing;
+use super::{Contents, Device, Event};
 use crate::base::Base;
-use crate::block_device::{BlockDevice, NextCommand, OldestCommand, Programmed, Shape};
-use crate::command::{Command, Completion, RequestId};
-use crate::design::InvalidDecision;
 use crate::engines::Core;
-use crate::factors::{TimeFactors, UnscalableReason};
-use crate::flash;
-use crate::front::Tail;
-use crate::gauges::Gauges;
-use crate::metrics::{self, Detail, Mark};
-use crate::snapshot::Agenda;
-use crate::timeline::Recorded;
-use crate::watchdog;
+use crate::metrics::Mark;
+use crate::{metrics, watchdog};
 
 impl BlockDevice for Device {
     type Event = Event;
@@ -94,7 +97,7 @@ impl BlockDevice for Device {
 
     fn take_recorded(&mut self) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
-        Recorded { requests, levels, ..self.core.base.flash.take_recorded() }
+        Recorded { requests, levels, ..self.core.base.flash.take_recorded().into() }
     }
 
     #[inline]
@@ -168,7 +171,7 @@ impl BlockDevice for Device {
         }
     }
 
-    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -216,7 +219,7 @@ impl BlockDevice for Device {
     }
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
-        Detail::of(&self.core.base, &self.front, mark, now)
+        metrics::detail_since(&self.core.base, &self.front, mark, now)
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
@@ -234,7 +237,7 @@ impl BlockDevice for Device {
         self.config().max_field_bytes()
     }
 
-    fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
+    fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         let Core { base, map, cache, gc } = &self.core;
         let in_use = self.front.check_loaded(agenda.now)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);

@@ -6,12 +6,13 @@
 mod block_device;
 mod service;
 
+use wordline_device::Completion;
+use wordline_device::content::Content;
 use wordline_kernel::{Schedule, Seed, state};
 use wordline_nand::{Chips, DieId};
 
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::command::Completion;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
@@ -21,17 +22,9 @@ use crate::parts::Parts;
 use crate::recovery::Recovery;
 use crate::writer::Writer;
 
-pub use crate::block_device::PowerCut;
-pub use crate::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
 pub use crate::contents::{Contents, InjectedFault};
 pub use crate::event::Event;
-pub use crate::flash::{Behind, DieCommand, DieWork, WorkTimes};
-pub use crate::front::{Interval, RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
-pub use crate::precondition::{FillProgress, ProgressFn, Steady};
-pub use crate::recovery::Recovered;
-pub use crate::times::{CommandTimes, Component, FlashTime, Times, WriteBack};
 pub use crate::totals::Totals;
-pub use crate::watchdog::Watchdog;
 pub use crate::writer::queue::units::Counts as SubRequestCounts;
 
 /// An SSD.

@@ -1,12 +1,14 @@
 //! Passes each finished task to the engine that its ticket names.
 
+use wordline_flash::policy::failure::FailedOperation;
+use wordline_flash::{Outcome, Task, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::CommandCompletion;
 
 use super::Device;
+use crate::cache::buffer::EntryId;
 use crate::event::Event;
-use crate::flash::{Outcome, Task, Ticket};
-use crate::policy::failure::FailedOperation;
+use crate::writer::unblocks_writes;
 
 impl Device {
     /// Handles a command that a die has finished.
@@ -22,7 +24,7 @@ impl Device {
         while let Some(id) = next {
             let task = self.core.base.flash.release(done.die, id);
             next = task.next_in_chain();
-            makes_room |= task.unblocks_writes();
+            makes_room |= unblocks_writes(&task);
             self.finish_task(&task, done, calendar);
             if let Ticket::Gc(row, _) = task.ticket {
                 self.writer.update_group(row, &self.core);
@@ -65,9 +67,10 @@ impl Device {
             }
             Ticket::Prefetch(entry) => {
                 core.base.check_read(task);
-                front.finish_read_ahead(entry, task, core, writer, calendar);
+                front.finish_read_ahead(EntryId(entry), task, core, writer, calendar);
             }
             Ticket::Rmw(entry) => {
+                let entry = EntryId(entry);
                 core.cache.check_fill(entry, task, &mut core.base);
                 core.base.note_rmw_time(task, done, calendar.now());
                 writer.rmw_read_done(task, entry, core, calendar);

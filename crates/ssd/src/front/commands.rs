@@ -3,20 +3,21 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
 
+use wordline_device::tail::Tail;
+use wordline_device::timeline::{OccupancySample, TimelineRequest};
+use wordline_device::{Command, Completion, times};
+use wordline_flash::RequestId;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
 use super::completion::complete_soon;
 use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
-use super::tail::Tail;
 use crate::base::Base;
-use crate::command::{Command, Completion, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
-use crate::ensure::ensure;
 use crate::event::Event;
-use crate::timeline::{OccupancySample, TimelineRequest};
 
 /// Waiting and started commands, and completions.
 #[derive(Clone, Debug)]
@@ -233,7 +234,7 @@ impl Commands {
         let outside = [request.queued, on_link, controller, latency - known];
         // Reads and writes are the first two operations.
         if let Some(sums) = core.base.totals.times.spent.get_mut(request.command.operation as usize) {
-            request.spent.add_to(sums, outside);
+            times::add_to(sums, &request.spent, outside);
         }
         core.base.digest(now.ps());
         core.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
@@ -245,8 +246,8 @@ impl Commands {
         }
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
-            let parts = || request.spent.with(outside);
-            tail.completed(id, (&completion, request.submitted), parts, &core.base);
+            let parts = || times::with_outside(&request.spent, outside);
+            tail.completed(id, (&completion, request.submitted), parts, &core.base.flash);
         }
         if core.base.contents.is_some() {
             self.note_completion(id, core);

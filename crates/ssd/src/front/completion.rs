@@ -1,9 +1,10 @@
 //! Completion of commands: after a buffer access, or when the data are in flash.
 
+use wordline_device::Command;
+use wordline_flash::RequestId;
 use wordline_kernel::Schedule;
 
 use crate::base::Base;
-use crate::command::{Command, RequestId};
 use crate::config::BufferMode;
 use crate::contents::InjectedFault;
 use crate::event::Event;

@@ -1,13 +1,12 @@
 //! Handles host reads and programs that are done or have failed: requests that waited for them continue.
 
+use wordline_flash::{RequestId, Task, TaskWait, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
-use crate::command::RequestId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Task, TaskWait, Ticket};
 use crate::front::Front;
 use crate::map::translation::Continuation;
 use crate::writer::Writer;
@@ -110,10 +109,11 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         match task.ticket {
-            Ticket::Rmw(entry) => writer.rmw_read_done(task, entry, core, calendar),
+            Ticket::Rmw(entry) => writer.rmw_read_done(task, EntryId(entry), core, calendar),
             Ticket::UnitRmw(sub) => writer.unit_rmw_read_done(task, sub, core, calendar),
             Ticket::Table(table) => self.table_read(table, task, core, writer, calendar),
             Ticket::Prefetch(entry) => {
+                let entry = EntryId(entry);
                 core.cache
                     .each_waiter_for_prefetch(entry, |id| self.commands.requests.note_lost(id, task, core));
                 self.finish_read_ahead(entry, task, core, writer, calendar);

@@ -1,12 +1,14 @@
 //! Steps of commands and data on the link, for interfaces with a link.
 
+use wordline_device::Command;
+use wordline_device::link::Direction;
+use wordline_flash::RequestId;
 use wordline_kernel::Schedule;
 
-use crate::command::{Command, RequestId};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::commands::Commands;
-use crate::front::{Direction, Port, Stage};
+use crate::front::{Port, Stage};
 
 /// Port of the device. A command on the link must have come through it.
 fn port_of(commands: &mut Commands) -> &mut Port {

@@ -12,7 +12,6 @@ mod commands;
 mod completion;
 pub mod config;
 mod done;
-pub mod link;
 mod link_steps;
 pub mod namespaces;
 pub mod port;
@@ -20,31 +19,31 @@ mod pump;
 pub mod queues;
 mod read;
 pub mod requests;
-mod tail;
 mod timer;
 mod write;
 
 use std::fmt;
 
+use wordline_device::factors::{NO_LINK, none_of};
+use wordline_device::link::Link;
+use wordline_device::tail::Tail;
+use wordline_device::timeline::{OccupancySample, TimelineRequest};
+use wordline_device::{Command, Completion, Operation, UnscalableReason};
+use wordline_flash::RequestId;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Factor, Instant, Schedule, state};
 
 use crate::base::Base;
-use crate::command::{Command, Completion, Operation, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
-use crate::ensure::ensure;
 use crate::event::Event;
-use crate::factors::{NO_LINK, UnscalableReason, none_of};
-use crate::timeline::{OccupancySample, TimelineRequest};
 use crate::writer::Writer;
 use commands::Commands;
 use timer::Timer;
 
-pub use link::{Direction, Link};
 pub use namespaces::Namespace;
-pub use port::{Port, Stage};
+pub use port::{Port, Stage, link_of};
 pub use requests::{Request, Requests};
-pub use tail::{Interval, RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 
 /// The front end: commands, and the flush timer of the write buffer.
 #[derive(Clone, Debug)]
@@ -120,7 +119,7 @@ impl Front {
     #[inline]
     fn note_buffer_wait(&mut self, id: RequestId, now: Instant, core: &Core) {
         if let Some(tail) = &mut self.commands.tail {
-            tail.note_buffer_wait(id, now, &core.base);
+            tail.note_buffer_wait(id, now, &core.base.flash);
         }
     }
 

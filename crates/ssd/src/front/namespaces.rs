@@ -1,9 +1,9 @@
 //! Namespaces: parts of the logical capacity, each with its own addresses.
 
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, Complaints};
 
 use super::config::NamespaceFile;
-use crate::command::SECTOR;
 
 /// Alignment of namespaces. Chosen: a multiple of every mapping unit whose size is a power of two. A unit of
 /// another size may contain the end of one namespace and the beginning of the next. Each namespace then

@@ -2,12 +2,13 @@
 //! back to the host.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::link::{Direction, Link};
+use wordline_device::{Command, Operation, SECTOR};
+use wordline_flash::RequestId;
 use wordline_kernel::{Duration, Factor, Id, Instant, state};
 
 use super::config::{Arbitration, FrontFile, Interface};
-use super::link::{Direction, Link};
 use super::queues::SubmissionQueues;
-use crate::command::{Command, Operation, RequestId, SECTOR};
 
 /// Tags of native command queuing (Serial ATA specification).
 const SATA_TAGS: u32 = 32;
@@ -64,10 +65,19 @@ state!(Port {
     fixed { entries, is_sata }
 });
 
+/// Link of a device; `None` if its interface has no link.
+pub fn link_of(front: &FrontFile) -> Option<Link> {
+    match front.interface {
+        Interface::Direct => None,
+        Interface::Nvme => Some(Link::pcie(&front.nvme.link)),
+        Interface::Sata => Some(Link::sata(&front.sata)),
+    }
+}
+
 impl Port {
     /// Port of a device; `None` if its interface has no link.
     pub fn of(front: &FrontFile) -> Option<Self> {
-        let link = Link::of(front)?;
+        let link = link_of(front)?;
         let is_sata = front.interface == Interface::Sata;
         let queues = if is_sata {
             SubmissionQueues::new(1, &Arbitration::RoundRobin { burst: 1 })

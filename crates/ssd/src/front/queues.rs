@@ -8,11 +8,11 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::RequestId;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 
 use super::config::Arbitration;
-use crate::command::RequestId;
-use crate::ensure::ensure;
 
 /// Priority levels: urgent, high, medium, low.
 const LEVELS: usize = 4;

@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
+use wordline_device::Command;
+use wordline_device::content::Content;
+use wordline_flash::{Class, RequestId, Task, Ticket};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DieId;
 
 use super::completion::complete_soon;
 use crate::base::{LocationRead, Piece, WantedSectors};
 use crate::cache::Cached;
-use crate::command::{Command, RequestId};
-use crate::content::Content;
 use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
 use crate::front::Requests;
 use crate::map::LogicalPage;
 use crate::map::translation::Continuation;

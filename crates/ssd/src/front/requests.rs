@@ -1,11 +1,10 @@
 //! Requests: the outstanding commands of a device.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::Command;
+use wordline_flash::{FlashTime, RequestId};
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Id, Instant};
-
-use crate::command::{Command, RequestId};
-use crate::ensure::ensure;
-use crate::times::FlashTime;
 
 /// An outstanding command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

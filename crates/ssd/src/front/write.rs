@@ -1,9 +1,10 @@
 //! Commands that change pages: writes, discards and flushes.
 
+use wordline_device::Operation;
+use wordline_flash::RequestId;
 use wordline_kernel::Schedule;
 
 use super::completion::{complete_soon, is_durable};
-use crate::command::{Operation, RequestId};
 use crate::contents::InjectedFault;
 use crate::engines::Core;
 use crate::event::Event;

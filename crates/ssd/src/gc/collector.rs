@@ -16,6 +16,7 @@ mod whole_units;
 use std::collections::VecDeque;
 
 use whole_units::passed;
+use wordline_flash::{Class, Flash, Purpose};
 use wordline_kernel::{Column, Stream, state};
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
@@ -29,7 +30,6 @@ use super::sources::view::View;
 use super::sources::{Source, Sources};
 use super::victims::Victims;
 use crate::blocks::{BlockManager, State, StreamId};
-use crate::flash::{Class, Flash, Purpose};
 use crate::map::Relocation;
 use crate::parts::QueryContext;
 use crate::policy::victim::{Preference, VictimPolicy};

@@ -1,14 +1,14 @@
 //! Handling of failed commands: the failure policy decides what happens to the block, and the failed part of
 //! a step is repeated.
 
+use wordline_flash::Task;
+use wordline_flash::policy::failure::{FailedOperation, Failure, FailureAction, MOST_FAILURES};
 use wordline_nand::{BlockSetId, Location, Operation, PageId, PlaneGroupId};
 
 use super::Gc;
 use crate::base::Base;
 use crate::blocks::State;
-use crate::flash::Task;
 use crate::map::Map;
-use crate::policy::failure::{FailedOperation, Failure, FailureAction, MOST_FAILURES};
 
 impl Gc {
     /// Queries the failure policy about a block in which an operation failed, and acts on the decision.

@@ -2,10 +2,10 @@
 //! erased, or relocates a list of pages in order. The destination is selected page by page.
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::{Class, Purpose};
 use wordline_nand::{BlockSetId, Location, Pool};
 
 use crate::blocks::BlockManager;
-use crate::flash::{Class, Purpose};
 
 /// Kind of work.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! GC steps as die commands, and what happens when they complete.
 
+use wordline_flash::{Class, Task, Ticket};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, CellMode, DataTag, DieId, Location, PageId, PlaneGroupId, Pool};
 
@@ -7,7 +8,6 @@ use crate::base::Base;
 use crate::blocks::BlockManager;
 use crate::design::{DesignContext, ExtensionPoint};
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
 use crate::gc::collector::{GcLimits, Step};
 use crate::gc::sources::Fold;
 use crate::gc::{Gc, StepLimit};

@@ -1,9 +1,10 @@
 //! Invariants of the L2P map between events, and the consistency check of a loaded map.
 
+use wordline_flash::RequestId;
+use wordline_kernel::ensure::ensure;
+
 use super::{LogicalPage, Map};
 use crate::base::Base;
-use crate::command::RequestId;
-use crate::ensure::ensure;
 
 impl Map {
     /// Checks the map against the block table; panics if they are inconsistent.

@@ -2,13 +2,13 @@
 //! the handling of completed or failed commands. Without block-level mapping there are no steps, and these
 //! functions do nothing.
 
+use wordline_flash::{Class, Purpose, Task, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Location, PageId, PlaneGroupId};
 
 use crate::base::Base;
 use crate::blocks::StreamId;
 use crate::event::Event;
-use crate::flash::{Class, Purpose, Task, Ticket};
 use crate::map::block_map::Step;
 use crate::map::{LogicalPage, Map, Relocation};
 

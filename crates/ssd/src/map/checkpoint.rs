@@ -2,23 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_flash::ProgramsAtCut;
 use wordline_kernel::{Bytes, state};
-use wordline_nand::{BlockSetId, InFlightFate};
+use wordline_nand::BlockSetId;
 
 use crate::Config;
-
-/// Fate of programs and erases in progress at a power cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProgramsAtCut {
-    /// They are interrupted. Their pages, and pages programmed earlier into the same cells, become
-    /// unreadable.
-    #[default]
-    Torn,
-    /// They are finished: capacitors power the chips until then, so that data in flash are safe. Data in the
-    /// buffer are lost nonetheless.
-    Finished,
-}
 
 /// Fate of discards, and of pages of zeroes, at a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -135,14 +123,5 @@ impl Checkpoints {
     /// State of a block at the last checkpoint; `None` without a checkpoint.
     pub fn known(&self, block: BlockSetId) -> Option<Known> {
         self.done.as_ref().map(|known| known[block.0 as usize])
-    }
-}
-
-impl From<ProgramsAtCut> for InFlightFate {
-    fn from(at_cut: ProgramsAtCut) -> Self {
-        match at_cut {
-            ProgramsAtCut::Torn => Self::Interrupted,
-            ProgramsAtCut::Finished => Self::Completed,
-        }
     }
 }

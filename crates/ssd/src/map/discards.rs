@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::RequestId;
 use wordline_kernel::{Bytes, Column, id, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::mapping::LogicalPage;
 use super::table_page_counts::TablePageCounts;
 use crate::Config;
-use crate::command::RequestId;
 use crate::config::DeviceFile;
 
 /// Bytes of an entry. It has a version, as in the data tag of a page. If checkpoints contain the whole map,

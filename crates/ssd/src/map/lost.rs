@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::mapping::LogicalPage;
-use crate::sectors::Sectors;
+use crate::Sectors;
 
 /// Sectors of a page that are lost from a version on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

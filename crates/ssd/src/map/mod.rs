@@ -23,13 +23,14 @@ pub mod unit_writes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::Task;
 use wordline_kernel::{Instant, state};
 use wordline_nand::{BlockSetId, DataTag, DieId, Location, PageId, PlaneGroupId};
 
+use crate::Sectors;
 use crate::base::{Base, Piece};
 use crate::blocks::BlockManager;
 use crate::config::{Config, Protection};
-use crate::flash::Task;
 use crate::map::block_map::BlockMap;
 use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::map::discards::Discards;
@@ -42,7 +43,6 @@ use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
 use crate::policy::placement::Placement;
 use crate::pools::FALLBACK_POOL;
-use crate::sectors::Sectors;
 
 pub use mapping::LogicalPage;
 pub(crate) use tables::Tables;

@@ -2,15 +2,14 @@
 //! that is not in memory waits for the read of a translation page. The other table in flash is the discard
 //! table.
 
+use wordline_flash::{Class, RequestId, Ticket};
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Duration, Schedule};
 use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
 
 use crate::base::{Base, LocationRead, WantedSectors};
-use crate::command::RequestId;
 use crate::contents::InjectedFault;
-use crate::ensure::ensure;
 use crate::event::Event;
-use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Known;
 use crate::map::discards::{DiscardPage, Discards};
 use crate::map::translation::{Continuation, Translation, Waiter};

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::RequestId;
 use wordline_kernel::{Column, Instant, state};
 use wordline_nand::{PlaneGroupId, Pool};
 
@@ -17,7 +18,6 @@ use super::mapping::LogicalPage;
 use super::table_page_counts::TablePageCounts;
 use crate::Config;
 use crate::cache::buffer::EntryId;
-use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
 use checkpoint_debt::CheckpointDebt;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{BlockSetId, Location, Outcome, PlaneGroupId};
 
-use crate::command::HostWrite;
+use crate::HostWrite;
 use crate::map::LogicalPage;
 
 /// Occupancy of the write buffer.

@@ -7,13 +7,11 @@ pub mod demands;
 pub mod destage;
 pub mod event;
 pub mod eviction;
-pub mod failure;
 pub mod frontier;
 pub mod mapper;
 pub mod placement;
 pub mod relocator;
 pub mod router;
-pub mod tuner;
 pub mod victim;
 pub mod wear;
 
@@ -22,7 +20,7 @@ use std::fmt::Debug;
 /// Name of a configuration enum's variant, in kebab case as serde writes it.
 ///
 /// ```
-/// # use wordline_ssd::policy::{frontier::FrontierKind, name_of};
+/// # use crate::policy::{frontier::FrontierKind, name_of};
 /// assert_eq!(name_of(&FrontierKind::Mixed { layers: None }), "mixed");
 /// assert_eq!(name_of(&FrontierKind::InOrder {}), "in-order");
 /// ```

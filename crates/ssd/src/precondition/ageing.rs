@@ -1,9 +1,9 @@
 //! Ageing of an SSD. In a closed loop the host always has a next write, and GC runs one step for each
 //! completed command. In an open loop GC reaches its goals before the next command.
 
+use wordline_device::ageing::{Ages, UntimedCalendar, advance, rest};
 use wordline_kernel::{Duration, Schedule};
 
-use crate::ageing::{Ages, UntimedCalendar, advance, rest};
 use crate::device::Device;
 use crate::event::Event;
 

@@ -13,13 +13,14 @@ mod progress;
 pub mod shape;
 mod uniform;
 
+use wordline_device::preconditioning::ProgressFn;
+
 use crate::device::Device;
 use crate::map::LogicalPage;
 
 use placing::Layer;
 pub use placing::Share;
 use progress::ProgressReporter;
-pub use progress::{FillProgress, ProgressFn, Steady};
 
 impl Device {
     /// Writes the first `fraction` of the logical pages of a new device once, in ascending order.

@@ -4,16 +4,17 @@
 //! amplification is stable. The overwriting is short if theory covers the victim policy. Otherwise it takes
 //! as long as necessary.
 
+use wordline_device::ageing::{Ages, UntimedCalendar, carry_out};
+use wordline_device::block_device::Programmed;
+use wordline_device::preconditioning::{ProgressFn, Steady};
+use wordline_device::{BlockDevice, Command, Operation, SECTOR};
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::{DataTag, PlaneGroupId};
 
 use super::in_place::MigrationPolicies;
 use super::placing::{Layer, Share};
-use super::progress::{ProgressFn, ProgressReporter, Steady};
+use super::progress::ProgressReporter;
 use super::shape::{Shape, ValidBitmap};
-use crate::ageing::{Ages, UntimedCalendar, carry_out};
-use crate::block_device::{BlockDevice, Programmed};
-use crate::command::{Command, Operation, SECTOR};
 use crate::config::Config;
 use crate::design::ExtensionPoint;
 use crate::device::Device;

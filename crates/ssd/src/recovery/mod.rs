@@ -9,32 +9,19 @@ mod scan;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, state};
+use wordline_device::Recovered;
+use wordline_flash::Ticket;
+use wordline_kernel::{Instant, state};
 use wordline_nand::{BlockSetId, CellMode, CutLosses, DataTag, InFlightFate, Location, Operation, Pool};
 
 use crate::base::Base;
 use crate::contents::InjectedFault;
 use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
-use crate::flash::Ticket;
 use crate::map::{LogicalPage, Map};
 use crate::writer::{PageCounts, Writer};
 
 pub(crate) use scan::Scan;
-
-/// Duration and results of a power-loss recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recovered {
-    /// Time from power on until the device accepts commands.
-    pub time: Duration,
-    /// Pages whose data tag was read.
-    pub pages_read: u64,
-    /// Logical pages that lost their last write. Reads return their earlier data, or none.
-    pub lost: u64,
-    /// Discarded logical pages that have data again.
-    pub returned: u64,
-}
 
 /// Power-loss recovery of a device.
 #[derive(Default)]

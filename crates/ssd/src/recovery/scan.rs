@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::Recovered;
+use wordline_flash::{Class, Ticket};
 use wordline_kernel::{Column, Instant, Schedule};
 use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
 
 use crate::blocks::State;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Checkpoints;
-use crate::recovery::{Recovered, Recovery};
+use crate::recovery::Recovery;
 
 /// Scan progress of a die.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 //! Program units: built from complete host pages, sub-requests or table pages, and queued in plane groups
 //! that accept them.
 
+use wordline_flash::{Class, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::{CellMode, Location, PlaneGroupId, Pool};
 
 use crate::blocks::StreamId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Class, Ticket};
 use crate::map::Tables;
 use crate::pools::FALLBACK_POOL;
 use crate::writer::{PageCounts, Writer};

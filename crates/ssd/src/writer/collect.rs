@@ -1,12 +1,12 @@
 //! Triggers of GC: after a change of its state, a plane group gets its next GC step, and the writer updates
 //! which programs it accepts.
 
+use wordline_flash::Task;
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, CommandCompletion, DieId, Operation, PageId, PlaneGroupId};
 
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Task;
 use crate::writer::Writer;
 
 impl Writer {

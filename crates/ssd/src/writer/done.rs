@@ -1,15 +1,15 @@
 //! Completions: how the writer handles the end of its reads and programs, and their failures.
 
+use wordline_flash::policy::failure::FailedOperation;
+use wordline_flash::{Task, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Task, Ticket};
 use crate::map::LogicalPage;
 use crate::map::translation::{Continuation, Waiter};
-use crate::policy::failure::FailedOperation;
 use crate::writer::{ProgramUnit, Writer};
 
 impl Writer {

@@ -12,14 +12,16 @@ pub mod queue;
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+use wordline_device::Command;
+use wordline_flash::{Task, Ticket};
 use wordline_kernel::{Schedule, state};
+use wordline_nand::Operation;
 use wordline_nand::{CellMode, PlaneGroupId};
 
 use crate::base::Base;
 use crate::blocks::{BlockManager, ModeShare, Streams};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
-use crate::command::Command;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
@@ -42,6 +44,20 @@ pub struct Writer {
 }
 
 state!(Writer { parts { queue, rows, balance } });
+
+/// Whether the end of a task may let pages of the buffer be programmed.
+#[inline]
+pub(crate) fn unblocks_writes(task: &Task) -> bool {
+    match task.ticket {
+        Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
+        Ticket::Gc(..) => task.operation == Operation::Erase,
+        Ticket::Rmw(_)
+        | Ticket::UnitRmw(_)
+        | Ticket::Table(_)
+        | Ticket::HostUnit(_)
+        | Ticket::TableUnit(_) => true,
+    }
+}
 
 impl Writer {
     /// Writer without pages.

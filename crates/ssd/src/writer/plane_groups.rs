@@ -1,6 +1,7 @@
 //! Acceptance of host streams by plane groups, and the program unit in progress of each plane group.
 //! Acceptance is computed when the state of a plane group changes, and cached.
 
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
 use wordline_nand::{CellMode, PlaneGroupId};
 
@@ -9,7 +10,6 @@ use crate::blocks::{ModeShare, StreamId};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::config::Config;
-use crate::ensure::ensure;
 use crate::gc::Gc;
 use crate::policy::placement::PlaneGroupSet;
 use crate::writer::ProgramUnit;

@@ -1,6 +1,9 @@
 //! Small random devices with different features.
 
 use proptest::prelude::*;
+use wordline_flash::ProgramsAtCut;
+use wordline_flash::policy::tuner::TunerKind;
+use wordline_flash::scheduling::{GcPriority, SchedulingFile};
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
@@ -10,7 +13,7 @@ use wordline_ssd::config::{
     BufferFile, BufferMode, BufferSpace, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
 };
 use wordline_ssd::map::block_map::config::BlockMapFile;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::destage::DestageKind;
@@ -19,11 +22,9 @@ use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::tuner::TunerKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 
 use super::{sets_aside, small};
 

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
+use wordline_flash::policy::failure::FailureKind;
+use wordline_flash::read_retry::ReadRetryFile;
 use wordline_kernel::Duration;
 use wordline_nand::faults::{Fails, FaultFile, NumberRange, WearFile};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::ReadRetryFile;
-use wordline_ssd::policy::failure::FailureKind;
 
 /// When a rule causes a failure: rarely, often, once, at intervals, or with wear.
 fn when() -> impl Strategy<Value = FaultFile> {

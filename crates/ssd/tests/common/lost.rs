@@ -1,10 +1,10 @@
 //! Rules for failed reads, for all oracles. A read may fail if some of its data are lost, if another command
 //! changed its data at the same time, or if the device rejects all commands.
 
+use wordline_device::{Command, Completion, Operation};
+use wordline_ssd::Sectors;
 use wordline_ssd::device::Device;
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::sectors::Sectors;
-use wordline_ssd::{Command, Completion, Operation};
 
 /// Outstanding command. `first` is its first sector, counted within the device.
 #[derive(Clone, Debug)]

@@ -9,17 +9,16 @@ pub mod lost;
 pub mod sets_aside;
 pub mod steps;
 
+use wordline_device::watchdog::Watchdog;
+use wordline_device::{BlockDevice, Command, Completion, Operation, PowerCut};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::cell::AgedCellsFile;
-use wordline_nand::geometry::Layout;
-use wordline_nand::part::{ArrayTiming, PartFile};
-use wordline_ssd::BlockDevice;
+use wordline_nand::part::ArrayTiming;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use wordline_ssd::design::Combination;
-use wordline_ssd::device::Watchdog;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Command, Completion, Design, Device, Event, Operation, Parts, PowerCut};
+use wordline_ssd::{Design, Device, Event, Parts};
 
 include!("small.rs");
 

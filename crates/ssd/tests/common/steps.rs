@@ -1,9 +1,9 @@
 //! Random initial contents of a device, and random commands of a host.
 
 use proptest::prelude::*;
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Rig;
 

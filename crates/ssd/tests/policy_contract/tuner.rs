@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use wordline_flash::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_nand::{CellMode, LayerId, Layers, PageId};
 use wordline_ssd::Config;
-use wordline_ssd::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 
 use super::restored;
 

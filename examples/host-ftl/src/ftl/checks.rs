@@ -1,6 +1,6 @@
 //! Invariants of the FTL, the check of a restored state, and the report of waiting commands.
 
-use wordline_ssd::PhysicalDevice;
+use wordline_device::PhysicalDevice;
 
 use super::{Ftl, NONE};
 

@@ -16,11 +16,11 @@ mod recovery;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Chunk, ChunkState, Command, Completion, LogicalBlock, MOST_BLOCKS};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, counters, state};
 use wordline_nand::DataTag;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Completion, LogicalBlock, MOST_BLOCKS};
 
 /// No location, or no page.
 pub(crate) const NONE: u32 = u32::MAX;

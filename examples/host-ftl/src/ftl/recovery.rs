@@ -1,8 +1,8 @@
 //! Power loss, and the recovery scan.
 
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 use wordline_kernel::Schedule;
-use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 
 use super::{Ftl, InFlightCommand, NONE, Purpose};
 

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use host_ftl::{Event, HostFtl, HostFtlType};
+use wordline_device::content::{Content, FILLED, ZEROES};
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::devices::{DeviceType, Registry};
 use wordline_lab::{Device, Selection};
-use wordline_ssd::device::{Content, FILLED, ZEROES};
-use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, open_channel};
+use wordline_open_channel::{OpenChannel, device as open_channel};
 
 pub const SECTORS: u64 = 8;
 

@@ -58,8 +58,8 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use wordline_device::physical_device::{ChunkState, Geometry};
     use wordline_kernel::Bytes;
-    use wordline_ssd::physical_device::{ChunkState, Geometry};
 
     use super::*;
     use crate::pblk::layout::{Layout, Ppa};

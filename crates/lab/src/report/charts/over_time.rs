@@ -1,7 +1,7 @@
 //! Charts of the run over simulated time.
 
 use serde_json::{Value, json};
-use wordline_ssd::lifetime::write_amplification;
+use wordline_device::lifetime::write_amplification;
 
 use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use super::sums::{Counter, Sum, Weights};

@@ -31,7 +31,7 @@ fn forge(like: &Path, state: impl Read, path: &Path) {
     encoder.finish().expect("a file").finish().expect("a file");
 }
 
-fn restored(path: &Path) -> Result<(wordline_ssd::Device, Agenda)> {
+fn restored(path: &Path) -> Result<(wordline_ssd::Device, Agenda<wordline_ssd::Event>)> {
     Snapshot::open(path)?.restore(device(&[]).ssd().expect("an SSD"))
 }
 

@@ -1,10 +1,11 @@
 //! Consistency check of closed blocks in a loaded snapshot.
 
 use wordline_kernel::Id;
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::{Buckets, ByClosing, ByInvalidation, Closed, Link, NONE, Numbered};
-use crate::ensure::{self, ensure};
 
 impl Closed {
     /// Checks the loaded state. It must have the shape of `new`, which is empty. It must have exactly the

@@ -1,11 +1,12 @@
 //! Consistency checks of superblocks against the block table, between events and after a snapshot is loaded.
 
 use wordline_kernel::Id;
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, PlaneGroupId, Pool};
 
 use super::{MAX_COLLECTING, MAX_FORMING, ROW, SuperBlock, SuperBlocks, is_kept};
 use crate::blocks::{BlockManager, State};
-use crate::ensure::{self, ensure};
 
 /// Counts of a superblock, found in the block table.
 #[derive(Clone, Copy, Default)]

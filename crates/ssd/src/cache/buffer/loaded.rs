@@ -1,8 +1,9 @@
 //! Checks of a loaded write buffer.
 
+use wordline_flash::RequestId;
+use wordline_kernel::ensure::ensure;
+
 use super::{Buffer, Entry, EntryId, EntryState};
-use crate::command::RequestId;
-use crate::ensure::ensure;
 
 impl Buffer {
     /// Lengths of the lists that follow from the configuration.

@@ -9,20 +9,19 @@
 //!
 //! When its program is done, an entry is freed, unless the host has overwritten the page meanwhile.
 
-pub(crate) mod epochs;
 pub(super) mod list;
 mod loaded;
 pub(super) mod waiters;
 
-use epochs::Epochs;
 use serde::{Deserialize, Serialize};
 use waiters::{NOBODY, Waiters};
+use wordline_device::epochs::Epochs;
+use wordline_flash::RequestId;
 use wordline_kernel::{LookupTable, prefetch, state};
 
-use crate::Sectors;
-use crate::command::{HostWrite, RequestId};
 use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
+use crate::{HostWrite, Sectors};
 
 pub use list::{EntryId, EntryList, NONE};
 

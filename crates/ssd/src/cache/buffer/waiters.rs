@@ -1,9 +1,8 @@
 //! Requests that wait for entries. They form lists, and each entry has the head of its list.
 
 use serde::{Deserialize, Serialize};
-
-use crate::command::RequestId;
-use crate::ensure;
+use wordline_flash::RequestId;
+use wordline_kernel::ensure;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waiter {

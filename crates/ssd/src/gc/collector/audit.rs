@@ -1,10 +1,10 @@
 //! Pending GC work as text, and the consistency check of a loaded state.
 
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use super::{Collector, Job};
 use crate::blocks::{BlockManager, State};
-use crate::ensure::ensure;
 
 impl Collector {
     /// State of the collector in a plane group, as text.

@@ -1,3 +1,4 @@
+use wordline_flash::Flash;
 use wordline_kernel::Seed;
 
 use wordline_nand::{DataTag, Pool};
@@ -6,7 +7,6 @@ use super::*;
 use crate::Config;
 use crate::blocks::Streams;
 use crate::config::tests::small;
-use crate::flash::Flash;
 use crate::parts::Parts;
 use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
@@ -24,7 +24,8 @@ pub(super) fn next_in(
     leave: GcLimits,
 ) -> Option<Step> {
     let config = small().check().expect("the device is sound");
-    let (flash, mut policies) = (Flash::new(&config, Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
+    let (flash, mut policies) =
+        (Flash::new(&config.flash(), Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
     collector.next(row, blocks, leave, (&flash, &mut policies))
 }
 

@@ -10,11 +10,11 @@ mod super_block;
 pub(super) mod view;
 mod wear;
 
+use wordline_flash::{Flash, Purpose};
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
-use crate::flash::{Flash, Purpose};
 use crate::gc::job::Job;
 use crate::policy::wear::WearLeveller;
 use free_blocks::FreeBlocks;

@@ -1,9 +1,9 @@
 //! View of a plane group for a source of jobs.
 
+use wordline_flash::Flash;
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
-use crate::flash::Flash;
 use crate::gc::group_state::PlaneGroupState;
 use crate::gc::job::Job;
 use crate::gc::victims::Victims;

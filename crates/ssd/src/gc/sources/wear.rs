@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use wordline_flash::Flash;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Stream, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::view::{Source, View};
 use crate::blocks::BlockManager;
-use crate::ensure::ensure;
-use crate::flash::Flash;
 use crate::gc::job::Job;
 use crate::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearLeveller};
 

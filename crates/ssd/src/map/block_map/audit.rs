@@ -1,11 +1,11 @@
 //! Checks of the rules of block-level mapping against the contents of the blocks.
 
 use wordline_kernel::Id;
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, Chips};
 
 use super::{BlockMap, LogicalBlock, Pair};
 use crate::blocks::BlockManager;
-use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 impl BlockMap {

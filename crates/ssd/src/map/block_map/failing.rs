@@ -1,10 +1,10 @@
 //! Handling of failed blocks and commands under block-level mapping.
 
+use wordline_flash::policy::failure::MOST_FAILURES;
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::{BlockMap, LogicalBlock, NONE, NOWHERE, PlaneGroupState, block};
 use crate::blocks::BlockManager;
-use crate::policy::failure::MOST_FAILURES;
 
 impl PlaneGroupState {
     /// Whether the plane group has given up after repeated program failures.

@@ -1,11 +1,12 @@
 //! Consistency check of translation pages in a loaded snapshot.
 
+use wordline_flash::RequestId;
 use wordline_kernel::Id;
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
 
 use super::{Continuation, NONE, Stage, Translation};
 use crate::base::Base;
-use crate::command::RequestId;
-use crate::ensure::{self, ensure};
 use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 

@@ -1,9 +1,9 @@
 //! Clock, also called second chance.
 
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 /// Moves a hand round the pages. A page that was used since the hand last passed it stays for another round.

@@ -1,9 +1,9 @@
 //! Least recently used.
 
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 /// Evicts the page that was not read or written for the longest time.

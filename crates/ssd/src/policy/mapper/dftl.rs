@@ -2,10 +2,11 @@
 //! Kim and Urgaonkar, ASPLOS 2009).
 
 use serde::{Deserialize, Serialize};
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, LookupTable, state};
 
 use super::{CacheSize, Mapper, TranslationPage};
-use crate::ensure::{self, ensure};
 use crate::map::LogicalPage;
 
 const NONE: u32 = u32::MAX;

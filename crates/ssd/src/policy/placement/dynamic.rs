@@ -1,10 +1,10 @@
 //! Dynamic: round-robin over the plane groups that are free.
 
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 use wordline_nand::{Geometry, PlaneGroupId, Pools};
 
 use super::{Placement, PlaneGroupSet};
-use crate::ensure::ensure;
 
 /// Goes round the plane groups: over the channels first, then the dies of a channel, then the plane groups of
 /// a die. Selects the next plane group that accepts a program unit. Each pool has its own round.

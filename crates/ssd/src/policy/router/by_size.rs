@@ -1,10 +1,10 @@
 //! By size: large writes to a unit go to the first pool, small ones to the second. This is Centaur with a
 //! fixed dispatch condition (section 6.2.6). If `sectors` is the size of a unit, it is Centaur's cache mode.
 
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, state};
 
 use super::{HostPage, Router};
-use crate::command::SECTOR;
 
 /// Selects one of two pools by the number of sectors written in a unit.
 pub struct BySize {

@@ -8,11 +8,12 @@ mod slc_cache;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
 use wordline_kernel::Bytes;
 use wordline_kernel::snapshot::State;
 use wordline_nand::Location;
 
-use crate::command::{HostWrite, SECTOR};
+use crate::HostWrite;
 use crate::pools::PoolState;
 
 pub use by_size::BySize;

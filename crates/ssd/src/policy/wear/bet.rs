@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Stream, state};
 use wordline_nand::PlaneGroupId;
 
 use super::{PlaneGroupBlocks, WearLeveller};
-use crate::ensure::ensure;
 
 /// Block erasing table of a plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,14 +1,11 @@
+use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::{Bytes, Instant, Seed, Stream};
 
 use super::*;
-use crate::block_device::BlockDevice;
 use crate::blocks::State;
-use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use crate::policy::victim::VictimKind;
 use wordline_nand::PlaneGroupId;
-use wordline_nand::geometry::Layout;
-use wordline_nand::part::PartFile;
 
 include!("../../../tests/common/small.rs");
 

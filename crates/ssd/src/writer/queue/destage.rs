@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
+use wordline_device::Command;
+use wordline_flash::Ticket;
 use wordline_kernel::Schedule;
 
 use crate::base::Base;
 use crate::cache::buffer::EntryId;
-use crate::command::Command;
 use crate::config::BufferMode;
 use crate::design::{CoalescedUnit, DesignContext, ExtensionPoint};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::writer::queue::WriteQueue;
 
@@ -148,7 +148,7 @@ impl WriteQueue {
         let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitRmw(sub));
-        tickets.extend(entries.into_iter().map(Ticket::Rmw));
+        tickets.extend(entries.into_iter().map(|entry| Ticket::Rmw(entry.0)));
         core.base.promote(&tickets, calendar);
     }
 

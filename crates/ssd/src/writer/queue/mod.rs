@@ -8,6 +8,8 @@ pub mod units;
 
 use std::fmt::{self, Write};
 
+use wordline_flash::Ticket;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Schedule, state};
 use wordline_nand::PlaneGroupId;
 
@@ -18,9 +20,7 @@ use crate::cache::{BegunProgram, Cache, Ready};
 use crate::contents::InjectedFault;
 use crate::design::DesignContext;
 use crate::engines::Core;
-use crate::ensure::ensure;
 use crate::event::Event;
-use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Continuation;
 use crate::policy::router::HostPage;
@@ -139,7 +139,7 @@ impl WriteQueue {
         let location = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
         let fill = LocationRead {
-            ticket: Ticket::Rmw(id),
+            ticket: Ticket::Rmw(id.0),
             class: core.cache.class_of_reads_for(id),
             location,
             sectors: WantedSectors::Set(missing),

@@ -10,8 +10,8 @@ use super::*;
 use crate::PowerCutPoint;
 use crate::arrivals::RequestSource;
 use crate::trace::{Op, Request};
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, Stream};
-use wordline_ssd::SECTOR;
 
 /// A kind of device, as in `tests/golden/devices.toml`: name, preset, and settings.
 struct Kind {

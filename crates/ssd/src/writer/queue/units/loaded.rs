@@ -1,10 +1,12 @@
 //! Checks of loaded sub-requests.
 
+use wordline_kernel::ensure;
+use wordline_kernel::ensure::ensure;
+
 use super::{NO_SUB, SubRequest, SubRequests};
 use crate::blocks::BlockManager;
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
-use crate::ensure::{self, ensure};
 use crate::pools::FALLBACK_POOL;
 
 impl SubRequests {

@@ -22,6 +22,7 @@ mod whole;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::Class;
 use wordline_kernel::state;
 use wordline_nand::{DataTag, PlaneGroupId};
 
@@ -31,7 +32,6 @@ use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
 use crate::design::WaitingPages;
 use crate::engines::Core;
-use crate::flash::Class;
 use crate::map::LogicalPage;
 use crate::pools::FALLBACK_POOL;
 

@@ -1,5 +1,6 @@
 //! Life of a sub-request, from destaging to its end.
 
+use wordline_flash::Ticket;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
@@ -11,7 +12,6 @@ use crate::contents::InjectedFault;
 use crate::design::{DesignContext, ExtensionPoint};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Continuation;
 use crate::policy::router::HostPage;
@@ -166,7 +166,7 @@ impl WriteQueue {
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != FALLBACK_POOL);
         subs.counts.sent[second] += 1;
-        subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * crate::SECTOR.0;
+        subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * wordline_device::SECTOR.0;
         if !subs.has_room(pool, pages, core) {
             subs.counts.redirected += 1;
             return subs.first_stream();

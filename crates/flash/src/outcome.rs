@@ -1,0 +1,163 @@
+//! Outcome of a task. A failed read is retried as often as allowed.
+
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{CommandCompletion, DataTag, DieId, Location, Operation, PageId};
+
+use super::task::{Task, TaskId};
+use super::{Event, Flash};
+use crate::policy::tuner::Tuner;
+use crate::times::{FlashComponent, FlashTime};
+
+/// The outcome of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The task is done.
+    Done,
+    /// The read is retried. Its issuer continues to wait.
+    Retried,
+    /// The read has ended, but some of its pages could not be read: one bit for each page, the lowest for the
+    /// first.
+    Unreadable(u32),
+    /// The program or erase failed.
+    Failed,
+    /// The program has ended, but a design rejected its outcome. Its pages are unreadable.
+    Rejected,
+}
+
+/// Pages of a read that its last command could not read: one bit for each page, the lowest for the first.
+pub(super) fn unreadable_in(read: &Task, done: &CommandCompletion) -> u32 {
+    u32::from(done.failed_planes) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
+}
+
+impl Flash {
+    /// Outcome of a task whose command has ended.
+    #[inline(always)]
+    pub fn outcome(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        tuner: &mut dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Outcome {
+        if self.levels.is_some() && done.command.operation == Operation::Read {
+            self.notify_read(task, done, tuner);
+        }
+        if done.failed {
+            return self.failure(task, done, tuner, calendar);
+        }
+        if self.tunes_programs
+            && done.command.operation == Operation::Program
+            && self.is_rejected(done, tuner)
+        {
+            let written = task.location.0..task.location.0 + task.locations;
+            written.for_each(|location| self.chips.corrupt(Location(location)));
+            return Outcome::Rejected;
+        }
+        Outcome::Done
+    }
+
+    /// Whether the design or policy that set the parameters of a program rejects its outcome.
+    #[inline(never)]
+    fn is_rejected(&self, done: &CommandCompletion, tuner: &dyn Tuner) -> bool {
+        let outcome = self.chips.outcome(done);
+        outcome.is_some_and(|outcome| !tuner.accepts(&self.programmed_page(done.command.page), outcome))
+    }
+
+    #[cold]
+    fn failure(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        tuner: &mut dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Outcome {
+        if task.operation != Operation::Read {
+            return Outcome::Failed;
+        }
+        let now = unreadable_in(task, done);
+        let unread = if task.tries == 0 { now } else { now & u32::from(task.unread) };
+        if unread == 0 || !task.retried {
+            return Outcome::Done;
+        }
+        if task.tries < self.retry.levels && !self.chips.has_failed(done.die) {
+            self.retry_read(task, unread, done, tuner, calendar);
+            return Outcome::Retried;
+        }
+        self.notify_tuner(task, done.level, (unread, false), tuner);
+        Outcome::Unreadable(unread)
+    }
+
+    fn retry_read(
+        &mut self,
+        task: &Task,
+        unread: u32,
+        done: &CommandCompletion,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let die = done.die;
+        self.counts.read_retries += 1;
+        self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
+        // With read levels, the die itself spends the time to set them.
+        let pause = if self.levels.is_none() { self.retry.time } else { Duration::ZERO };
+        let tried = task.tried + done.bus + done.bus_wait + done.array + pause;
+        let mut again = Task { tries: task.tries + 1, unread: unread as u16, tried, ..*task };
+        if let Some(levels) = &self.levels {
+            let page = PageId(task.page.0 + unread.trailing_zeros());
+            again.level = levels.retry_level(page, u32::from(again.tries), done.level, &self.chips, tuner);
+        }
+        let id = self.queues.keep(die, again);
+        if pause > Duration::ZERO {
+            calendar.after(pause, Event::Retry(id));
+        } else {
+            self.queues.queue_kept(die, id);
+        }
+    }
+
+    /// Queues the retry of a read after the pause, and starts its die.
+    #[cold]
+    pub fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        let pools = self.chips.pools();
+        let die = pools.die_of_block(pools.block_of_page(self.queues.get(id).page));
+        self.queues.queue_kept(die, id);
+        self.start(die, tuner, calendar);
+    }
+
+    /// Queues an unreadable read again, at another location. The page was relocated or written there
+    /// meanwhile.
+    pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
+        let pools = self.chips.pools();
+        let die = pools.die_of(location);
+        let wanted = DataTag { version: self.chips.stamp(location).version, ..task.wanted };
+        let gc_before = self.queues.gc_time(die, now);
+        let again = Task { page, location, wanted, tries: 0, unread: 0, gc_before, ..*task };
+        let id = self.queues.keep(die, again);
+        self.queues.queue_kept(die, id);
+        die
+    }
+
+    /// Latency breakdown of a task since it was queued.
+    #[inline]
+    pub fn spent(&self, task: &Task, done: &CommandCompletion, now: Instant) -> FlashTime {
+        let mut spent = FlashTime::default();
+        let elapsed = now - task.queued - task.decoding;
+        let on_bus = done.bus + done.bus_wait;
+        // While a suspend takes effect the array still works. This time counts only once.
+        let array = done.array.min(elapsed.saturating_sub(on_bus));
+        let mut waited = elapsed.saturating_sub(on_bus + array);
+        if task.tries > 0 {
+            let tried = task.tried.min(waited);
+            waited = waited.saturating_sub(tried);
+            spent.set(FlashComponent::Retries, tried);
+        }
+        let gc = self.queues.gc_time(done.die, now) - task.gc_before;
+        let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(FlashComponent::Mapping, task.looked_up);
+        spent.set(FlashComponent::GcWait, gc);
+        spent.set(FlashComponent::DieWait, waited - gc);
+        spent.set(FlashComponent::Bus, on_bus);
+        spent.set(FlashComponent::Array, array);
+        spent.set(FlashComponent::Decoding, task.decoding);
+        spent
+    }
+}

@@ -1,0 +1,113 @@
+//! Tasks of a die.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, id};
+use wordline_nand::{DataTag, Location, Operation, PageId};
+
+use super::ticket::{Class, Ticket};
+
+id!(
+    /// Number of a task that waits for its die or is in progress.
+    TaskId
+);
+
+/// No task.
+pub(super) const NO_TASK: TaskId = TaskId(u32::MAX);
+
+/// A read, program or erase of a die, for an engine. One command may execute several reads of one page, or of
+/// adjacent pages in several planes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Engine that issued the task.
+    pub ticket: Ticket,
+    /// Urgency class.
+    pub class: Class,
+    /// Operation.
+    pub operation: Operation,
+    /// First page.
+    pub page: PageId,
+    /// First location that the task reads or writes.
+    pub location: Location,
+    /// Number of locations that the task reads or writes.
+    pub locations: u32,
+    /// Number of planes that take part.
+    pub planes: u32,
+    /// Bytes that a read transfers out of the chip.
+    pub bytes: u32,
+    /// The data tag that a read must find.
+    pub wanted: DataTag,
+    /// Time for which the request waited for the map entry of the page, before the task was queued.
+    pub looked_up: Duration,
+    /// For a reprogram of a word line: its number, counted from 1. Otherwise 0.
+    pub again: u8,
+    /// Whether a failed read is retried.
+    pub retried: bool,
+    /// Number of read retries so far.
+    pub tries: u8,
+    /// Set of read levels of the next retry.
+    pub(super) level: u8,
+    /// Pages that could not be read so far: one bit for each page, the lowest for the first.
+    pub(super) unread: u16,
+    /// Time when the task was queued.
+    pub(super) queued: Instant,
+    /// GC time of the die when the task was queued, in picoseconds.
+    pub(super) gc_before: u64,
+    /// Time that the data of all commands of the task spent in decoders, with the waits for them.
+    pub(super) decoding: Duration,
+    /// Time of earlier tries and of the waits between them.
+    pub(super) tried: Duration,
+    /// Slot with the data tags of a program.
+    pub(super) payload: u32,
+    pub(super) next: TaskId,
+}
+
+impl Task {
+    /// Defaults for fields that the issuer does not set: a read of one page, without an issuer.
+    pub(super) const NONE: Self = Self {
+        ticket: Ticket::Table(u32::MAX),
+        class: Class::Read,
+        operation: Operation::Read,
+        page: PageId(0),
+        location: Location(0),
+        locations: 1,
+        planes: 1,
+        bytes: 0,
+        wanted: DataTag::PADDING,
+        looked_up: Duration::ZERO,
+        again: 0,
+        retried: true,
+        tries: 0,
+        level: 0,
+        unread: 0,
+        queued: Instant::ZERO,
+        gc_before: 0,
+        decoding: Duration::ZERO,
+        tried: Duration::ZERO,
+        payload: u32::MAX,
+        next: NO_TASK,
+    };
+
+    /// Next task of the chain that one command executes.
+    #[inline]
+    pub fn next_in_chain(&self) -> Option<TaskId> {
+        (self.next != NO_TASK).then_some(self.next)
+    }
+
+    /// Whether the task is a GC step.
+    #[inline]
+    pub fn is_gc(&self) -> bool {
+        self.class == Class::Gc
+    }
+
+    /// Whether the task and other reads can be merged into one command.
+    #[inline]
+    pub(super) fn can_merge(&self) -> bool {
+        self.operation == Operation::Read && !self.is_gc()
+    }
+
+    /// Time when the task was queued.
+    #[inline]
+    pub fn queued(&self) -> Instant {
+        self.queued
+    }
+}

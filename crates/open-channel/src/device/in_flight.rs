@@ -1,0 +1,212 @@
+//! Outstanding commands: accepted and not completed.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_device::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
+use wordline_kernel::Instant;
+use wordline_nand::{DataTag, DieId, Location};
+
+use super::latency::LatencyStats;
+use super::time_recorder::TimeRecorder;
+
+/// Progress of a command on the link and in the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// The submission is on the link.
+    Submitting,
+    /// The device is fetching the command.
+    Fetching,
+    /// The device is executing the command.
+    Executing,
+    /// The completion is on the link.
+    Completing,
+}
+
+/// Outstanding command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct InFlight {
+    pub(super) operation: Operation,
+    pub(super) tag: u32,
+    pub(super) submitted: Instant,
+    pub(super) stage: Stage,
+    pub(super) blocks: Vec<LogicalBlock>,
+    /// Destination of a copy.
+    pub(super) to: Vec<LogicalBlock>,
+    /// Flash location of each logical block to be read, by its index in the command. For a reset, of the
+    /// blocks being erased.
+    pub(super) locations: Vec<Location>,
+    /// Data tags to be written, or data tags read.
+    pub(super) stamps: Vec<DataTag>,
+    failed: u64,
+    failure: Option<Failure>,
+    /// Parts that have not ended: flash reads, erases, units, and waiting resets.
+    pub(super) parts: u32,
+    /// Flash reads among the parts.
+    pub(super) reads: u32,
+}
+
+/// Mark of a logical block that is read from the buffer.
+pub(super) const NO_LOCATION: Location = Location(u32::MAX);
+
+impl InFlight {
+    /// Command without parts.
+    pub(super) fn new(command: &Command<'_>, submitted: Instant) -> Self {
+        let Command { operation, tag, blocks, to, stamps } = *command;
+        let (locations, stamps) = match operation {
+            Operation::Read | Operation::Copy => {
+                (vec![NO_LOCATION; blocks.len()], vec![DataTag::UNREADABLE; blocks.len()])
+            }
+            Operation::Reset => (vec![NO_LOCATION; blocks.len()], Vec::new()),
+            Operation::Write | Operation::Flush | Operation::Close => (Vec::new(), stamps.to_vec()),
+        };
+        Self {
+            operation,
+            tag,
+            submitted,
+            stage: Stage::Submitting,
+            blocks: blocks.to_vec(),
+            to: to.to_vec(),
+            locations,
+            stamps,
+            failed: 0,
+            failure: None,
+            parts: 0,
+            reads: 0,
+        }
+    }
+
+    /// Logical blocks that the command writes.
+    pub(super) fn written(&self) -> &[LogicalBlock] {
+        match self.operation {
+            Operation::Write => &self.blocks,
+            _ => &self.to,
+        }
+    }
+
+    /// Records the failure of `count` logical blocks of the command, from index `at` on.
+    pub(super) fn record_failure(&mut self, at: usize, count: u32, failure: Failure) {
+        self.failure = Some(failure);
+        for n in 0..count {
+            self.failed |= 1 << (at + n as usize);
+        }
+    }
+
+    /// Whether any of the command's blocks has failed so far.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Number of logical blocks whose data are returned to the host.
+    pub(super) fn found(&self) -> usize {
+        if self.operation == Operation::Read { self.blocks.len() } else { 0 }
+    }
+
+    /// Completion of the command.
+    pub(super) fn completion(self, now: Instant) -> Completion {
+        let Self { operation, tag, submitted, stamps, failed, failure, .. } = self;
+        let found = if operation == Operation::Read { stamps } else { Vec::new() };
+        Completion { operation, tag, latency: now - submitted, failure, failed, found }
+    }
+}
+
+/// All outstanding commands, by ascending number.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Commands {
+    /// Commands from the oldest outstanding one on; `None` for a completed command.
+    window: VecDeque<Option<InFlight>>,
+    /// Number of the next command.
+    next: u32,
+    /// Latencies of writes, for commands that take time.
+    pub(super) write_answers: LatencyStats,
+    /// Dies on which reads of a command are being started. Empty between events.
+    #[serde(skip)]
+    pub(super) dies: Vec<DieId>,
+    /// `None` if latency breakdowns are not recorded.
+    #[serde(skip)]
+    pub(super) teller: Option<Box<TimeRecorder>>,
+}
+
+impl Commands {
+    /// Adds a command. Returns its number.
+    pub(super) fn add(&mut self, command: InFlight) -> u32 {
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        self.window.push_back(Some(command));
+        number
+    }
+
+    /// Index of a command in the window. May be beyond its end.
+    #[inline]
+    fn locate(&self, number: u32) -> usize {
+        number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> &InFlight {
+        self.find(number).expect("a part of it is in flight")
+    }
+
+    #[inline]
+    pub(super) fn find(&self, number: u32) -> Option<&InFlight> {
+        self.window.get(self.locate(number))?.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut InFlight {
+        let place = self.locate(number);
+        let command = self.window.get_mut(place).and_then(Option::as_mut);
+        command.expect("a part of it is in flight")
+    }
+
+    /// Ends a part of a command. Returns whether it was the last part.
+    pub(super) fn finish_part(&mut self, number: u32) -> bool {
+        let command = self.get_mut(number);
+        command.parts -= 1;
+        command.parts == 0
+    }
+
+    /// Removes a command that has ended. Returns its completion.
+    pub(super) fn completion(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
+        let place = self.locate(number);
+        let command = self.window.get_mut(place).and_then(Option::take);
+        while let Some(None) = self.window.front() {
+            self.window.pop_front();
+        }
+        let completion = command.expect("it is answered once").completion(now);
+        if completion.operation == Operation::Write && takes_time {
+            self.write_answers.add(completion.latency);
+        }
+        completion
+    }
+
+    /// Number of outstanding commands.
+    pub(super) fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether no commands are outstanding.
+    pub(super) fn is_empty(&self) -> bool {
+        self.window.is_empty()
+    }
+
+    /// All outstanding commands, in order of submission.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &InFlight> {
+        self.window.iter().flatten()
+    }
+
+    /// Outstanding command that was submitted first.
+    pub(super) fn oldest(&self) -> Option<&InFlight> {
+        self.iter().min_by_key(|command| command.submitted)
+    }
+
+    /// Drops all commands. Returns their tags.
+    pub(super) fn forget(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.window).into_iter().flatten().map(|command| command.tag).collect()
+    }
+
+    /// Whether the window of a loaded state begins with an outstanding command.
+    pub(super) fn is_sound(&self) -> bool {
+        !matches!(self.window.front(), Some(None))
+    }
+}

@@ -1,0 +1,103 @@
+//! Power loss and recovery.
+//!
+//! The zone table survives a power loss, except for the write pointers. The write pointer of an active zone
+//! is found from its chunks: the first missing block of any chunk ends the zone. Blocks of other chunks
+//! beyond it are skipped, and all chunks are padded to the same position. The zone becomes full if it has too
+//! little space for that, or if one of its chunks accepts no more writes.
+
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
+use wordline_kernel::{Instant, Schedule};
+
+use super::Zoned;
+use super::table::{ZoneId, ZoneState};
+use super::zone_data::Job;
+
+impl<D: PhysicalDevice> Zoned<D> {
+    pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
+        let torn = self.device.power_cut(now).torn;
+        self.device.clear_completions();
+        self.outbox.teller.iter_mut().for_each(|teller| **teller = Default::default());
+        self.digest.add(now.ps());
+        for zone in self.table.ids() {
+            let lost = self.bodies[zone].forget(self.config.is_protected);
+            self.counts.blocks_lost += lost as u64;
+        }
+        drop(self.sent.forget());
+        drop(self.pieces.forget());
+        self.losses.forget();
+        self.is_recovering = true;
+        PowerCut { incomplete: self.commands.forget().map(|command| command.tag).collect(), torn }
+    }
+
+    /// Continues the recovery when the device below has recovered.
+    pub(super) fn continue_recovery(&mut self, calendar: &mut impl Schedule<D::Event>) {
+        if !self.is_recovering || !self.device.is_ready() {
+            return;
+        }
+        self.is_recovering = false;
+        // Notifications of the device below are dropped, because `settle` reads the chunk reports.
+        self.device.clear_notifications();
+        for zone in self.table.ids() {
+            let state = self.table.get(zone).state;
+            if self.bodies[zone].has_pending_reset() {
+                if state.is_active() || state == ZoneState::Full {
+                    self.table.settle(zone, 0);
+                }
+                self.run_jobs(zone, calendar);
+            } else if state.is_active() {
+                self.settle(zone, calendar);
+            } else if matches!(state, ZoneState::Full | ZoneState::ReadOnly) {
+                self.bodies[zone].jobs.push_back(Job::Close(None));
+                self.run_jobs(zone, calendar);
+            }
+        }
+        // Notifications about zones are dropped, because the host reads the zone reports.
+        self.outbox.notifications.clear();
+        self.process_below(calendar);
+    }
+
+    /// Finds the write pointer of an active zone.
+    fn settle(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        let layout = self.config.layout;
+        let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| self.device.report(chunk)).collect();
+        let written = || (0..).zip(&reports).map(|(member, report)| (member, report.readable));
+        let missing = written().filter(|(_, end)| *end < layout.blocks_per_chunk);
+        let missing = missing.map(|(member, end)| layout.position(member, end)).min();
+        let missing = missing.unwrap_or(layout.positions());
+        let last = written().filter(|(_, end)| *end > 0);
+        let last = last.map(|(member, end)| layout.position(member, end - 1) + 1).max().unwrap_or(0);
+
+        let body = &mut self.bodies[zone];
+        let handed = body.blocks_sent();
+        let is_whole = missing == body.runs.position(handed) && last <= missing;
+        if !is_whole {
+            let lost = body.roll_back(body.runs.blocks_below(missing, handed));
+            self.counts.blocks_lost += lost as u64;
+        }
+        body.on_way.clear();
+        body.completed = body.taken;
+        let taken = body.taken;
+        self.table.settle(zone, taken);
+        if taken == 0 {
+            body.clear();
+            body.jobs.push_back(Job::Reset(None));
+            return self.run_jobs(zone, calendar);
+        }
+        if !is_whole {
+            body.runs.add_run(body.blocks_sent(), last);
+        }
+        let fits = body.fits(&layout);
+        let ends = |(report, member): (&Descriptor, u32)| {
+            report.state == ChunkState::Closed
+                && report.write_pointer < layout.below(member, layout.positions())
+        };
+        if reports.iter().any(|report| report.state == ChunkState::Offline) {
+            self.retire(zone, calendar);
+        } else if !fits || reports.iter().zip(0..).any(ends) {
+            self.end(zone, calendar);
+        } else {
+            self.pad_to(zone, last, calendar);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Latency breakdown of zone commands: the time in the last command to the device below, and the wait before
+//! it.
+
+use wordline_device::physical_device::{CommandBreakdown, Operation};
+use wordline_device::times::Component;
+use wordline_kernel::Instant;
+
+use super::in_flight::{InFlight, Interface};
+
+/// Recorder of latency breakdowns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TimeRecorder {
+    /// Last completed command of the device below, and when it completed.
+    below: Option<(CommandBreakdown, Instant)>,
+    /// Breakdowns of completed commands that were not taken yet, by tag.
+    told: Vec<(u32, CommandBreakdown)>,
+}
+
+impl TimeRecorder {
+    /// Records the completion of a command of the device below, with its breakdown.
+    pub fn note_below(&mut self, told: Option<CommandBreakdown>, now: Instant) {
+        self.below = told.map(|told| (told, now));
+    }
+
+    /// Records the completion of a zone command.
+    pub fn note_completed(&mut self, command: &InFlight, now: Instant) {
+        let (submitted, latency) = (command.submitted, now - command.submitted);
+        // A write waits until its blocks fill a program, and for earlier writes in its zone.
+        let waits = match command.face {
+            Interface::Chunks(Operation::Write | Operation::Flush) => Component::Buffer,
+            _ => Component::Queue,
+        };
+        let below = self.below.clone().filter(|(told, at)| *at == now && told.submitted >= submitted);
+        let told = match below {
+            Some((told, _)) => told.with_wait_above(submitted, latency, waits),
+            None => CommandBreakdown::waited(submitted, latency, waits),
+        };
+        self.told.retain(|(tag, _)| *tag != command.tag);
+        self.told.push((command.tag, told));
+    }
+
+    /// Takes the breakdown of the completed command with this tag.
+    pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
+        let place = self.told.iter().position(|(of, _)| *of == tag)?;
+        Some(self.told.swap_remove(place).1)
+    }
+}
