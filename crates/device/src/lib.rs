@@ -1,6 +1,6 @@
-//! What a device is to those above it: the interfaces [`BlockDevice`] and [`PhysicalDevice`], commands and
-//! completions, contents of sectors, metrics, gauges, latency breakdowns, snapshots, ageing, and the parts that
-//! controllers share: the [host link](link) and [flush epochs](epochs). [`FixedLatency`] is the smallest device.
+//! Devices as those above see them: the interfaces [`BlockDevice`] and [`PhysicalDevice`], commands and
+//! completions, contents of sectors, metrics, gauges, latency breakdowns, snapshots and ageing. Controllers share
+//! the [host link](link) and [flush epochs](epochs). [`FixedLatency`] is the smallest device.
 //!
 //! Nothing here depends on how a controller maps, buffers or collects pages.
 //!

@@ -1,4 +1,4 @@
-//! What a power cut does to programs and erases in progress.
+//! Fate of programs and erases in progress at a power cut.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //! losses.
 
 use wordline_device::{BlockDevice, Operation, Recovered};
-use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::blocks::State;
@@ -317,4 +317,31 @@ fn pages_copied_by_gc_are_not_copied_again_after_a_cut() {
         with <= without + torn,
         "{without} pages without cuts, {with} with them: more than the programs they tore"
     );
+}
+
+#[test]
+fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
+    let mut file = small();
+    // One die on each channel, so no die waits for a bus.
+    file.layout.dies_per_package = 1;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let config = rig.device.config().clone();
+    let per_die = config.pools.block_sets() / config.pools.dies();
+    let reads = |die: u32| -> u64 {
+        let blocks = (die * per_die..(die + 1) * per_die).map(BlockSetId);
+        let pages = |block| rig.device.chips().programmed(block) / config.geometry().planes_per_row;
+        blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry().pages_per_block))).sum()
+    };
+    let most = (0..config.pools.dies()).map(reads).max().expect("there are dies");
+    rig.device.power_cut(Instant::ZERO);
+    rig.device.recover(&mut rig.calendar);
+    while let Some(event) = rig.calendar.advance() {
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    let recovery = rig.device.recovery().expect("the scan is over");
+    let one = recovery.time.ps() / most;
+    // A read of the spare areas: tR of 25 us, the command, each plane's selection, and 256 bytes at 400 MT/s.
+    assert!((25_000_000..28_000_000).contains(&one), "{one} ps a read");
+    assert_eq!((recovery.lost, recovery.returned), (0, 0));
 }

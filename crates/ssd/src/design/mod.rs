@@ -6,7 +6,7 @@
 //! design that makes the decision. Policies make the remaining decisions.
 //!
 //! A design receives a read-only [`View`] of the device and decides. The device checks the decision. A
-//! decision that is not allowed is an [`InvalidDecision`].
+//! decision that is not allowed is an [`InvalidDecision`](wordline_device::InvalidDecision).
 
 mod coalesced_unit;
 mod extension_point;

@@ -1,7 +1,7 @@
 //! Front end: how commands reach the device, wait, and complete.
 //!
 //! With a direct interface a command has arrived when it is submitted. Otherwise it passes a [`Port`] and a
-//! [`link`] that all commands share:
+//! [link](wordline_device::link) that all commands share:
 //!
 //! * The host rings the doorbell.
 //! * The device takes the command from its submission queue, when arbitration and queue depth allow.
