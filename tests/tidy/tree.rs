@@ -3,7 +3,7 @@
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The layers, lowest first. A crate uses only crates of lower layers.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "kernel",
     "trace",
     "nand",
@@ -13,6 +13,7 @@ const LAYERS: [&str; 13] = [
     "ssd",
     "host",
     "designs",
+    "run",
     "lab",
     "experiments",
     "studies",
@@ -22,8 +23,8 @@ const LAYERS: [&str; 13] = [
 /// Crates that not every crate of a higher layer may use, each with the crates that may. A model has no traces.
 /// The conventional SSD and a device without an FTL know nothing of each other.
 const BESIDE: [(&str, &[&str]); 2] = [
-    ("trace", &["lab", "experiments", "cli"]),
-    ("open-channel", &["host", "designs", "lab", "experiments", "studies", "cli"]),
+    ("trace", &["run", "lab", "experiments", "cli"]),
+    ("open-channel", &["host", "designs", "run", "lab", "experiments", "studies", "cli"]),
 ];
 
 /// Crates outside the layers. They may use all layers.

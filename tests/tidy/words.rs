@@ -24,9 +24,9 @@ const MODEL_BANS: [Ban; 17] = [
     ("std::time", "a model has no clock but the calendar: use `kernel::Instant`"),
     ("SystemTime", "a model has no clock but the calendar: use `kernel::Instant`"),
     ("std::env", "a model knows no environment: take it as configuration"),
-    ("std::fs", "a model does no input or output: `lab` does"),
-    ("std::io", "a model does no input or output: `lab` does"),
-    ("std::net", "a model does no input or output: `lab` does"),
+    ("std::fs", "a model does no input or output: `run` and `lab` do"),
+    ("std::io", "a model does no input or output: `run` and `lab` do"),
+    ("std::net", "a model does no input or output: `run` and `lab` do"),
     ("std::process", "a model does not end the process: return or `assert!`"),
     ("std::thread", "a run has one thread: `lab` runs several side by side"),
     ("thread::spawn", "a run has one thread: `lab` runs several side by side"),
@@ -52,7 +52,7 @@ const FLOAT_BANS: [Ban; 9] = [
     (".tanh()", "may differ by machine: use `libm::tanh`"),
 ];
 
-/// State that outlives a run, banned below `lab`.
+/// State that outlives a run, banned below `run`.
 const STATE_BANS: [Ban; 5] = [
     ("static mut", "two devices must not share state: make it a field"),
     ("OnceLock", "two devices must not share state: make it a field"),
@@ -183,7 +183,7 @@ fn check(file: &File) -> Vec<Offence> {
     offences.extend(banned(path, &code, &UNFINISHED));
     let in_model = MODEL_CRATES.contains(&file.crate_name());
     let reads = file.crate_name() == READING;
-    if in_model || reads || ["lab", "experiments"].contains(&file.crate_name()) {
+    if in_model || reads || ["run", "lab", "experiments"].contains(&file.crate_name()) {
         offences.extend(banned(path, &code, &FLOAT_BANS));
     }
     if in_model || reads {

@@ -21,7 +21,7 @@ ENDLESS = wl.Workload("randread-4k", requests=2_000_000_000, queue_depth=4)
 """A workload that takes hours to simulate."""
 
 LOOK = 4_096
-"""Requests between two checks of a run (`CHECK_INTERVAL` in crates/lab/src/running)."""
+"""Requests between two checks of a run (`CHECK_INTERVAL` in crates/run/src/running)."""
 
 
 def workers() -> list[threading.Thread]:

@@ -12,7 +12,7 @@ use crate::config::read::fallback_error;
 use crate::config::tree::Origin;
 use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
 use crate::error::{Error, Result};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{self, Snapshot};
 
 /// The preset used if the user names neither a preset nor a file.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
@@ -218,7 +218,7 @@ impl Device {
     /// [`Error::Config`](crate::Error::Config) if this program does not accept the configuration of the
     /// snapshot, or not with these settings.
     pub fn of_snapshot(registry: &Registry, snapshot: &Snapshot, set: &[String]) -> Result<Self> {
-        let (head, label) = (snapshot.head(), snapshot.label());
+        let (head, label) = (snapshot.head(), snapshot::label(snapshot));
         let from = LayerSource::Text { label, name: head.device.clone(), text: head.configuration.clone() };
         Layers { registry: registry.clone(), from, set: set.to_vec() }.device()
     }

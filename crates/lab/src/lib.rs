@@ -30,77 +30,37 @@
 //! A run has one thread. Its result is a function of device, workload and seed. This crate uses files, but no
 //! terminal.
 
-mod admission;
-pub mod arrivals;
-mod buffered;
-mod by_job;
 pub mod cells;
-pub mod change;
 pub mod config;
-mod course;
 mod device;
 pub mod devices;
-mod drift;
-pub mod error;
-mod event;
 pub mod import;
-pub mod input;
 pub mod job;
-pub mod load;
-pub mod log;
-mod measure;
-mod measured;
-mod members;
-mod metrics;
 pub mod nand;
-pub mod observer;
-pub mod output;
-pub mod panics;
-pub mod percentiles;
-mod pools;
-mod power;
-pub mod precision;
 mod prepare;
-pub mod provenance;
-mod record;
 pub mod report;
 mod reproducer;
 pub mod run;
-mod running;
 mod session;
-mod settling;
 pub mod snapshot;
-mod steps;
-pub mod student;
-pub mod summary;
 pub mod sweep;
-pub mod tail;
-pub mod timeline;
-mod trace_event;
-pub mod transient;
-mod unknown;
-mod verdict;
-mod warm_up;
-mod wear;
 pub mod why;
 pub mod words;
 pub mod workload;
 
 pub use device::{DEFAULT_PRESET, Device, Selection};
 pub use devices::Registry;
-pub use error::{Error, Finding};
 pub use job::RunOptions;
-pub use load::{PowerCutPoint, Precondition};
-pub use observer::{Observer, Unobserved};
-pub use precision::Precision;
-pub use record::CompletedRequest;
 pub use run::run;
 pub use session::Session;
-pub use settling::Settling;
-pub use steps::{Standing, StepTarget, SteppedRun, StopReason};
-pub use summary::Summary;
-pub use tail::SLOWEST;
-pub use timeline::{Timeline, Window};
-pub use transient::WarmUp;
+pub use wordline_run::tail::SLOWEST;
+pub use wordline_run::{
+    CompletedRequest, Error, Finding, Observer, PowerCutPoint, Precision, Precondition, Settling, Standing,
+    StepTarget, SteppedRun, StopReason, Summary, Timeline, Unobserved, WarmUp, Window,
+};
+pub use wordline_run::{
+    arrivals, change, error, input, load, log, observer, output, panics, percentiles, precision, provenance,
+    student, summary, tail, timeline, transient,
+};
 pub use wordline_trace as trace;
 pub use workload::{Origin, Workload};

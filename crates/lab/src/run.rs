@@ -118,4 +118,12 @@ pub fn make_snapshot(
 }
 
 #[cfg(test)]
+mod power_tests;
+#[cfg(test)]
+mod precondition_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod timeline_tests;
+#[cfg(test)]
+mod warm_up_tests;

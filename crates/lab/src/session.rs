@@ -5,6 +5,10 @@ use std::path::Path;
 
 use wordline_device::BlockDevice;
 use wordline_kernel::{Instant, Metrics};
+use wordline_run::prepare::Prepared;
+use wordline_run::record::CompletedRequest;
+use wordline_run::running::{self, OutputFiles};
+use wordline_run::steps::{Standing, StepTarget, SteppedRun, StopReason};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -12,11 +16,7 @@ use crate::job::{Job, RunOptions};
 use crate::load::{Load, Precondition};
 use crate::observer::{Observer, PRECONDITIONING, Unobserved};
 use crate::output::Output;
-use crate::prepare::Prepared;
-use crate::record::CompletedRequest;
 use crate::reproducer::Reproducer;
-use crate::running::{OutputFiles, Running};
-use crate::steps::{Standing, StepTarget, SteppedRun, StopReason};
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
 use crate::transient::WarmUp;
@@ -110,7 +110,7 @@ impl Session {
             observer.phase(PRECONDITIONING, None);
             let with = Some((&load, "this device"));
             let prepared = Prepared::preconditioned(device, precondition, load.seed, with, observer)?;
-            Ok(Box::new(Running::begin(prepared, load, opened, began, observer)) as Box<dyn SteppedRun>)
+            Ok(running::begin(prepared, load, opened, began, observer))
         })?;
         Ok(Self { steps, reproducer, is_broken: false })
     }

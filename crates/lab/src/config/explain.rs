@@ -6,11 +6,10 @@ use wordline_device::link::Direction;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, BusPhase};
 use wordline_nand::{Geometry, Part, Pool};
+use wordline_run::quantity::Quantity;
 use wordline_ssd::Config;
 use wordline_ssd::front::link_of;
 use wordline_ssd::pools::ChannelsFile;
-
-use crate::report::Quantity;
 
 /// A heading, and the names and values under it.
 pub type Section = (String, Vec<(String, String)>);

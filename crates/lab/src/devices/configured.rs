@@ -7,6 +7,9 @@ use std::time::Instant;
 
 use wordline_device::block_device::Shape;
 use wordline_kernel::Complaints;
+use wordline_run::prepare::pages_to_fill;
+use wordline_run::running::{self, OutputFiles};
+use wordline_run::steps::SteppedRun;
 
 use super::device_type::{ChipsInfo, DeviceType};
 use super::ssd::Ssd;
@@ -16,9 +19,7 @@ use crate::config::schema::DEVICE;
 use crate::error::Result;
 use crate::load::{Load, Start};
 use crate::observer::{Observer, PRECONDITIONING};
-use crate::prepare::{self, Prepared, SnapshotRequest, pages_to_fill};
-use crate::running::{OutputFiles, Running};
-use crate::steps::SteppedRun;
+use crate::prepare::{self, SnapshotRequest};
 
 /// A configured device of any type.
 pub trait Configured: fmt::Debug + Send + Sync {
@@ -89,9 +90,9 @@ impl<T: DeviceType> Configured for T {
         let began = Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
         let mut load = load;
-        let mut prepared = Prepared::of(self, start, &mut load, observer)?;
+        let mut prepared = prepare::prepare(self, start, &mut load, observer)?;
         load.change.apply(&mut prepared.device, &mut load.pace)?;
-        Ok(Box::new(Running::begin(prepared, load, opened, began, observer)))
+        Ok(running::begin(prepared, load, opened, began, observer))
     }
 
     fn make_snapshot(&self, making: SnapshotRequest<'_>, observer: &mut dyn Observer) -> Result<()> {

@@ -7,8 +7,7 @@
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{Span, Stage};
-
-use crate::trace_event::is_on_bus;
+use wordline_run::trace_event::is_on_bus;
 
 /// Longest gap between a command and its array operation that counts as rounding to the clock of the dies. A
 /// longer gap is a transfer between registers. Chosen: above the period of any clock domain, below the least

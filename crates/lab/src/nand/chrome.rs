@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use wordline_kernel::Instant;
 use wordline_nand::Span;
+use wordline_run::trace_event::{decimal, quoted};
 
 use super::activity::{Activity, Interval};
 use super::timeline::{DieLocation, TimelineInput, lanes, nanoseconds, planes};
-use crate::trace_event::{decimal, quoted};
 
 /// Track ids reserved for a die. Chosen: more than the tracks of any die.
 const TRACKS: u32 = 64;

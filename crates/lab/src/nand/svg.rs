@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use wordline_kernel::Instant;
 use wordline_nand::{Span, Stage};
+use wordline_run::trace_event::decimal;
 
 use super::bench::STAGES;
 use super::timeline::{TimelineInput, lanes, nanoseconds, planes};
-use crate::trace_event::decimal;
 
 // Sizes in pixels. Chosen for a page of text.
 const WIDTH: u64 = 1_000;

@@ -7,12 +7,12 @@ use wordline_kernel::Duration;
 use wordline_nand::Part;
 use wordline_nand::chips::Wiring;
 use wordline_nand::pairing::Pairing;
+use wordline_run::quantity::Quantity;
 
 use super::bench::{Bench, CompletedOperation, STAGES, Setup, Trace};
 use super::operations::{Item, Kind};
 use super::timeline::{Split, bus_text, fit_columns, percent, stage_names, stages};
 use crate::error::Result;
-use crate::report::Quantity;
 
 /// Operations on each die before the measured ones, until buses and registers are busy. Chosen.
 const BEFORE: u32 = 24;

@@ -5,10 +5,10 @@ use wordline_kernel::{Duration, Instant};
 use wordline_nand::chips::Wiring;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{DieId, Part, Span, Stage};
+use wordline_run::trace_event::is_on_bus;
 
 use super::activity::{Activity, Interval};
 use super::*;
-use crate::trace_event::is_on_bus;
 
 fn mqsim() -> Part {
     part("mqsim-mlc", None, None).expect("the part is embedded")

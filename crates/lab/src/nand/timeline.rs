@@ -7,10 +7,10 @@ use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Part, Span};
+use wordline_run::quantity::Quantity;
+use wordline_run::trace_event::{decimal, is_on_bus};
 
 use super::bench::{Bench, CompletedOperation, STAGES, Trace};
-use crate::report::Quantity;
-use crate::trace_event::{decimal, is_on_bus};
 
 /// The input of a time line: spans from [`Chips`](wordline_nand::Chips), or from the pins.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ pub struct Summary {
 /// The bus in words, such as `NV-DDR2 mode 8, 533 MT/s`.
 pub(super) fn bus_text(part: &Part) -> String {
     let bus = &part.bus;
-    let rate = crate::report::three_digits(bus.data_out.megatransfers());
+    let rate = wordline_run::quantity::three_digits(bus.data_out.megatransfers());
     format!("{} mode {}, {rate} MT/s", bus.interface, bus.mode)
 }
 

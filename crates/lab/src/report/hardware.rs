@@ -1,7 +1,8 @@
 //! The hardware of a device in one sentence, for pages and titles.
 
+use wordline_run::quantity::Quantity;
+
 use super::markup::escaped;
-use super::quantity::Quantity;
 use crate::device::Device;
 use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::summary::Summary;

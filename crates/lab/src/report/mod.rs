@@ -14,10 +14,9 @@ mod markup;
 mod numbers;
 mod page;
 mod print;
-mod quantity;
 mod results;
 #[cfg(test)]
-pub(crate) mod sample;
+pub(crate) use wordline_run::sample;
 mod sheet;
 mod statistics;
 #[cfg(test)]
@@ -46,11 +45,10 @@ pub use hardware::{
 pub use markup::{Section, add, escaped};
 pub use page::{Origin, html};
 pub use print::{Width, for_a_page, printed};
-pub use quantity::{Quantity, three_digits};
-pub(crate) use results::stage;
 pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
+pub use wordline_run::quantity::{Quantity, three_digits};
 
 /// A run as indented JSON. A number that is not finite is `null`.
 pub fn json(run: &Summary) -> String {

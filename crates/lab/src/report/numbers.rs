@@ -1,9 +1,9 @@
 //! The data of a chart as a table, for readers who cannot see the chart or who need the values.
 
 use serde_json::Value;
+use wordline_run::quantity::three_digits;
 
 use super::markup::{add, escaped};
-use super::quantity::three_digits;
 
 /// Greatest number of values of a series that are all shown. Chosen: easy to take in.
 const MOST_OF_A_SERIES: usize = 12;

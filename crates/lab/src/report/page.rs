@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 
+use wordline_run::quantity::Quantity;
+
 use super::charts::charts;
 use super::frame::{Report, Reproduction, made_by};
 use super::hardware::hardware;
 use super::markup::{Section, add, breakable, escaped, scrolled};
-use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::{sheet, told, words};
 use crate::provenance::TraceFile;

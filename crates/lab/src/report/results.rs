@@ -1,8 +1,9 @@
 //! The results of a run, in the order that all tables use.
 
 use wordline_kernel::{Metric, Metrics, counted};
+use wordline_run::quantity::Quantity;
+use wordline_run::stage::stage;
 
-use super::quantity::Quantity;
 use super::told;
 use crate::percentiles::{PERCENTILES, Percentile};
 use crate::summary::{CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
@@ -103,21 +104,6 @@ pub fn outcome(run: &Summary) -> &'static str {
 /// The bottleneck of a run as a word.
 pub fn bound(run: &Summary) -> &'static str {
     run.verdict.as_ref().map_or("–", |verdict| verdict.bound.in_words())
-}
-
-/// The name of a stage of [`Summary::time`], in words.
-pub fn stage(name: &str) -> String {
-    match name {
-        "raid_wait" => "wait in the array".to_owned(),
-        "raid_reads" => "reads for parity".to_owned(),
-        "raid_log" => "parity log".to_owned(),
-        "line_wait" => "wait for line".to_owned(),
-        "buffer" => "write buffer".to_owned(),
-        "gc_wait" => "wait for GC".to_owned(),
-        "die_wait" => "wait for die".to_owned(),
-        "array" => "flash array".to_owned(),
-        other => other.replace('_', " "),
-    }
 }
 
 fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {

@@ -1,6 +1,7 @@
 //! The statistics of a trace for a terminal: the numbers that papers print in their tables of traces.
 
-use super::quantity::Quantity;
+use wordline_run::quantity::Quantity;
+
 use super::terminal::{list, pairs};
 use crate::trace::Statistics;
 

@@ -1,6 +1,7 @@
 //! Sentences about the slowest requests.
 
-use super::quantity::Quantity;
+use wordline_run::quantity::Quantity;
+
 use crate::summary::Summary;
 use crate::tail::{SlowRequest, Slowest, TailDie, TailPart, work_in_words as work};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
+use wordline_run::quantity::Quantity;
 
-use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::{tail, told};
 use crate::summary::{JobUse, MemberUse, Summary};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use wordline_kernel::counted;
+use wordline_run::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
+use wordline_run::quantity::{Quantity, three_digits};
 
-use super::quantity::{Quantity, three_digits};
-use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
 use crate::percentiles::PERCENTILES;
 
 /// A sentence on the warm-up.

@@ -1,6 +1,7 @@
 //! Sentences that compare runs.
 
-use super::quantity::Quantity;
+use wordline_run::quantity::Quantity;
+
 use super::results::{self, results};
 use crate::summary::Summary;
 

@@ -1,6 +1,9 @@
 mod forged;
 
+use std::path::{Path, PathBuf};
+
 use proptest::prelude::*;
+use wordline_device::snapshot::LAYOUT;
 
 use super::*;
 use crate::output::Output;
@@ -151,7 +154,7 @@ fn any_byte_that_was_changed_and_any_end_is_found() {
         std::fs::write(&other, bytes).expect("the directory can be written");
         let error = verified(&other).expect_err(what);
         assert!(error.contains("other.snap: found ") && error.contains(", wanted "), "{what}: {error}");
-        let restored = Snapshot::open(&other).and_then(|s| s.restore(device(&[]).ssd().expect("an SSD")));
+        let restored = Snapshot::open(&other).and_then(|s| restore(s, device(&[]).ssd().expect("an SSD")));
         assert!(restored.is_err(), "{what}");
     };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

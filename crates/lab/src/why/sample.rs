@@ -1,12 +1,12 @@
 //! The sample of one run: its completions, divided into batches.
 
 use wordline_device::Operation;
+use wordline_run::steps::{StepTarget, StopReason};
 
 use crate::error::Result;
 use crate::job::Job;
 use crate::observer::Observer;
 use crate::session::Session;
-use crate::steps::{StepTarget, StopReason};
 use crate::summary::{Outcome, Verdict};
 
 /// Number of batches. Chosen: a batch of 100,000 requests has 5,000, which take longer than most single
@@ -51,7 +51,7 @@ impl Sample {
         let reached = session.advance_observed(StepTarget::Completions(u64::MAX), observer)?;
         let answers = session.completions();
         let summary = session.finish_observed(observer)?;
-        let completion = |answer: &crate::record::CompletedRequest| Completion {
+        let completion = |answer: &wordline_run::record::CompletedRequest| Completion {
             at: answer.time.ps(),
             latency: answer.latency.ps(),
             kind: match answer.operation {

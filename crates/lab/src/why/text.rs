@@ -2,10 +2,10 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use wordline_kernel::{counted, grouped};
+use wordline_run::quantity::Quantity;
 
 use super::answer::percent;
 use super::{Effect, Elasticity, Why};
-use crate::report::Quantity;
 
 /// Least columns to which text is wrapped. Chosen.
 const LEAST: u16 = 40;

@@ -1,12 +1,12 @@
 //! Charts of the flash over simulated time: die utilisation, free blocks, and valid pages of GC victims.
 
 use serde_json::{Value, json};
+use wordline_run::course::Course;
 
 use super::chart::{Chart, Runs, chart, shown, shown_number};
 use super::die_grid::{GridColumns, GridShade, die_grid};
 use super::over_time::{Axis, Clock, LineData, Scale, length, line, time_unit};
 use super::sums::{Counter, DIGITS, Sum, Weights};
-use crate::course::Course;
 use crate::summary::Summary;
 
 /// Chart of free blocks.

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use wordline_device::lifetime::write_amplification;
+use wordline_run::quantity::Quantity;
 
 use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use super::sums::{Counter, Sum, Weights};
-use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
 /// The values of a window: the kind, the value to draw (`None` if the window has none), and the weight of the

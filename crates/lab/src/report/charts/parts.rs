@@ -1,11 +1,11 @@
 //! Charts of channel and die utilisation, and of the latency breakdown.
 
 use serde_json::{Value, json};
+use wordline_run::stage::stage;
 
 use super::chart::{Chart, LATENCY_LABELS, Runs, chart, latency_text, shown};
 use super::stages::stage_scale;
 use super::sums::{DIGITS, Sum};
-use crate::report::results;
 use crate::summary::Summary;
 
 /// Chart of the latency breakdown.
@@ -27,7 +27,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
             }
             let bar = runs.prefixed(label, kind);
             for share in run.time.iter().filter(|share| is_spent.contains(&share.name.as_str())) {
-                let stage = results::stage(&share.name);
+                let stage = stage(&share.name);
                 let us = if kind == "reads" { share.read_us } else { share.write_us };
                 let order = stages.iter().position(|(known, _)| *known == share.name).unwrap_or_else(|| {
                     stages.push((share.name.clone(), stage.clone()));

@@ -2,29 +2,27 @@
 
 mod kinds;
 
+use std::io::{self, Read, Write};
+
+use wordline_device::snapshot::{Agenda, LAYOUT};
+use wordline_run::snapshot::{FORMAT, HEAD, LEVEL, MAGIC, STATE, blocks};
+
 use super::*;
 
 /// The decompressed state of a snapshot.
 fn state_of(path: &Path) -> Vec<u8> {
-    let Snapshot { file, .. } = Snapshot::open(path).expect("it was just made");
-    let mut state = Vec::new();
-    let reader = blocks::Reader::new(file, STATE);
-    zstd::Decoder::with_buffer(reader)
-        .expect("it is compressed")
-        .read_to_end(&mut state)
-        .expect("it is whole");
-    state
+    Snapshot::open(path).expect("it was just made").state().expect("it is whole")
 }
 
 /// Writes a snapshot to `path` with this state, and with the head of the snapshot at `like`.
 fn forge(like: &Path, state: impl Read, path: &Path) {
-    let head = Snapshot::open(like).expect("it was just made").head;
+    let like = Snapshot::open(like).expect("it was just made");
     let mut to = std::fs::File::create(path).expect("the directory can be written");
     to.write_all(MAGIC).expect("a file");
     to.write_all(&FORMAT.to_le_bytes()).expect("a file");
     to.write_all(&LAYOUT.to_le_bytes()).expect("a file");
     let mut section = blocks::Writer::new(to, HEAD);
-    serde_json::to_writer(&mut section, &head).expect("a head is JSON");
+    serde_json::to_writer(&mut section, like.head()).expect("a head is JSON");
     let section = blocks::Writer::new(section.finish().expect("a file"), STATE);
     let mut encoder = zstd::Encoder::new(section, LEVEL).expect("the level is known");
     io::copy(&mut { state }, &mut encoder).expect("a file");
@@ -32,7 +30,8 @@ fn forge(like: &Path, state: impl Read, path: &Path) {
 }
 
 fn restored(path: &Path) -> Result<(wordline_ssd::Device, Agenda<wordline_ssd::Event>)> {
-    Snapshot::open(path)?.restore(device(&[]).ssd().expect("an SSD"))
+    let prepared = restore(Snapshot::open(path)?, device(&[]).ssd().expect("an SSD"))?;
+    Ok((prepared.device, prepared.agenda))
 }
 
 /// Position of the first byte of a list in a state, after the list's name and length.

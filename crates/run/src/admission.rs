@@ -1,0 +1,100 @@
+//! Converts requests to device commands and detects requests that the device cannot take.
+
+use wordline_device::block_device::Shape;
+use wordline_device::{Command, Operation, SECTOR};
+use wordline_host::{Arrival, Pace};
+use wordline_kernel::{Bytes, Instant};
+
+use wordline_trace::{Op, Request};
+
+/// The limits of a device on requests: addresses, alignment, default stream and pace.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    namespace: u16,
+    /// Size of the namespace in 512-byte sectors.
+    sectors: u64,
+    /// Logical block size of the device.
+    sector_size: Bytes,
+    /// The stream of writes that do not name a stream.
+    stream: u8,
+    pace: Pace,
+}
+
+impl Admission {
+    /// The limits of a device on requests to one of its namespaces; `namespace` counts from 0.
+    pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
+        let sectors = shape.namespaces[usize::from(namespace)];
+        Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
+    }
+
+    /// Converts a request to a command for the 512-byte sectors that contain its bytes. A flush has no
+    /// sectors: it covers the whole device.
+    #[inline]
+    pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
+        let operation = match request.op {
+            Op::Read => Operation::Read,
+            Op::Write => Operation::Write,
+            Op::Discard => Operation::Discard,
+            Op::Flush => Operation::Flush,
+            Op::WriteZeroes => Operation::WriteZeroes,
+            Op::Compare => Operation::Compare,
+        };
+        let (sector, end) = match request.op {
+            Op::Flush => (0, 0),
+            _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
+        };
+        let command = Command {
+            operation,
+            fua: request.fua,
+            stream: if request.stream > 0 { request.stream } else { self.stream },
+            namespace: self.namespace,
+            queue: request.cpu.unwrap_or(0),
+            sector,
+            sectors: end - sector,
+            tag,
+            expected: 0,
+        };
+        Arrival { time: request.arrival, command }
+    }
+
+    /// Whether the device can take an arrival.
+    #[inline]
+    pub fn accepts(&self, arrival: &Arrival) -> bool {
+        let Command { sector, sectors, .. } = arrival.command;
+        let in_sector = self.sector_size.0 / SECTOR.0;
+        // `in_sector` is a power of two, so one OR tests the alignment of both numbers.
+        sector + sectors <= self.sectors
+            && (sector | sectors) & (in_sector - 1) == 0
+            && self.pace.is_due_by(arrival, Instant::LIMIT)
+    }
+
+    /// Whether the arrival time of a request lies before `now`; both count from the beginning of the run.
+    pub fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
+        self.pace.is_due_before(arrival, now)
+    }
+
+    /// Whether a request arrives before `time`; false for paces that ignore arrival times.
+    pub fn is_before(&self, arrival: &Arrival, time: Instant) -> bool {
+        matches!(self.pace, Pace::Open { .. } | Pace::Bounded { .. }) && arrival.time < time
+    }
+
+    /// The error of a request that the device cannot take, with the value found and the value wanted.
+    #[cold]
+    #[inline(never)]
+    pub fn rejection(&self, request: &Request, arrival: &Arrival) -> (String, String) {
+        let Command { sector, sectors, .. } = arrival.command;
+        let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);
+        let size = self.sector_size;
+        if sector + sectors > self.sectors {
+            (bytes, format!("an address within the device's {} bytes", self.sectors * SECTOR.0))
+        } else if !(SECTOR * sector).0.is_multiple_of(size.0) || !(SECTOR * sectors).0.is_multiple_of(size.0)
+        {
+            (bytes, format!("whole sectors of the device, whose size is {size}"))
+        } else {
+            (
+                format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
+                format!("one within {:.0} s, 106 days, of simulated time", Instant::LIMIT.seconds()),
+            )
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Measurements during a run, and the summary that they are condensed to.
+
+use wordline_device::block_device::Programmed;
+use wordline_device::detail::PoolDetail;
+use wordline_device::lifetime::write_amplification;
+use wordline_device::tail;
+use wordline_device::times::{Component, Times};
+use wordline_device::{BlockDevice, Completion, Gauges, Operation, SECTOR};
+use wordline_kernel::{Bytes, Duration, Histogram, Instant, Metrics, Series, counted};
+use wordline_nand::Stage;
+
+use crate::buffered::BufferBalance;
+use crate::by_job::JobMeasurements;
+use crate::course::{Course, Readings};
+use crate::drift::{self, ByteCounts, Drift};
+use crate::error::Result;
+use crate::load::Load;
+use crate::percentiles::latency;
+use crate::provenance::TraceFile;
+use crate::quantity::Quantity;
+use crate::record::Record;
+use crate::summary::{DesignChart, Host, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows};
+use crate::tail::{Tail, time_of_sample};
+use crate::unknown::{self, FlashActivity};
+use crate::{members, pools, verdict, wear};
+
+/// The measurements of a run in progress.
+pub struct Measurements<D: BlockDevice> {
+    /// Latency histogram of each operation.
+    latency: [Histogram; Operation::ALL.len()],
+    failed: u64,
+    /// Sectors of a mapping unit, and the number of discards that cover no whole mapping unit.
+    per_unit: u64,
+    ineffective_discards: u64,
+    jobs: JobMeasurements,
+    windows: Series<Sums>,
+    readings: Readings,
+    /// Programmed pages that are already counted in a window.
+    seen: Programmed,
+    /// The record of completions, if any.
+    record: Option<Record>,
+    /// The current batch, if the measurement is divided into batches.
+    batch: Option<Box<Self>>,
+    /// The beginning of the run, and the device counters at that time.
+    begin: Instant,
+    before: D::Mark,
+}
+
+/// The end of a run, or its state so far.
+pub struct RunEnd {
+    /// Time of the end, or the present time.
+    pub end: Instant,
+    /// The reason for the end.
+    pub outcome: Outcome,
+    /// The trace file that was read.
+    pub trace_file: Option<TraceFile>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    /// Wall time of preconditioning and of the run, in seconds.
+    pub seconds: [f64; 2],
+}
+
+/// Sums over a window of the run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    counts: [u64; Operation::ALL.len()],
+    bytes: [u64; 2],
+    latency_ps: [u128; 2],
+    longest_ps: u64,
+    host_programs: u64,
+    other_programs: u64,
+}
+
+impl Sums {
+    fn merge(&mut self, later: &Self) {
+        self.counts.iter_mut().zip(later.counts).for_each(|(sum, next)| *sum += next);
+        self.bytes.iter_mut().zip(later.bytes).for_each(|(sum, next)| *sum += next);
+        self.latency_ps.iter_mut().zip(later.latency_ps).for_each(|(sum, next)| *sum += next);
+        self.longest_ps = self.longest_ps.max(later.longest_ps);
+        self.host_programs += later.host_programs;
+        self.other_programs += later.other_programs;
+    }
+
+    /// Counts the programs since `seen`. A power cut takes back programs that had not reached the chips, so
+    /// the counters of the device fall. No program is counted here until the counters exceed `seen` again.
+    fn count_programs(&mut self, now: Programmed, seen: &mut Programmed) {
+        self.host_programs += now.host.saturating_sub(seen.host);
+        self.other_programs += now.other.saturating_sub(seen.other);
+        *seen = Programmed { host: seen.host.max(now.host), other: seen.other.max(now.other) };
+    }
+
+    /// The window in the form of a summary. `unit` is the mapping unit in bytes.
+    fn window(&self, unit: u64) -> Window {
+        let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
+        Window {
+            requests: self.counts.iter().sum(),
+            reads: self.counts[0],
+            writes: self.counts[1],
+            read_bytes: self.bytes[0],
+            written_bytes: self.bytes[1],
+            read_latency_us: mean(0),
+            write_latency_us: mean(1),
+            max_latency_us: self.longest_ps as f64 / 1e6,
+            host_programs: self.host_programs,
+            other_programs: self.other_programs,
+            programmed_bytes: (self.host_programs + self.other_programs) * unit,
+        }
+    }
+}
+
+impl<D: BlockDevice> Measurements<D> {
+    /// Measurements of a run of `device` that begins at `begin`, still empty. `jobs` are the names of its
+    /// jobs. Completions are added to `record`, if there is one.
+    pub fn new(record: Option<Record>, device: &D, begin: Instant, jobs: &[String]) -> Self {
+        let windows = Series::default();
+        Self {
+            latency: Default::default(),
+            failed: 0,
+            per_unit: (device.shape().logical_page.0 / SECTOR.0).max(1),
+            ineffective_discards: 0,
+            jobs: JobMeasurements::named(jobs),
+            readings: Readings::begin(device, begin, windows.width()),
+            windows,
+            seen: device.programmed(),
+            record,
+            batch: None,
+            begin,
+            before: device.mark(begin),
+        }
+    }
+
+    /// Counts a completion, for its job too if it has one, and the programs of the device until now.
+    #[inline]
+    pub fn completed(
+        &mut self,
+        completion: &Completion,
+        job: Option<u16>,
+        now: Instant,
+        programmed: Programmed,
+    ) -> Result<()> {
+        if let Some(batch) = &mut self.batch {
+            batch.completed(completion, None, now, programmed)?;
+        }
+        let kind = completion.command.operation as usize;
+        let now = Instant::ZERO + (now - self.begin);
+        debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
+        self.failed += u64::from(completion.failed);
+        let sums = self.windows.window(now, Sums::merge);
+        sums.counts[kind] += 1;
+        sums.longest_ps = sums.longest_ps.max(completion.latency.ps());
+        if programmed != self.seen {
+            sums.count_programs(programmed, &mut self.seen);
+        }
+        if kind < 2 {
+            sums.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
+            sums.latency_ps[kind] += u128::from(completion.latency.ps());
+        } else if completion.command.operation == Operation::Discard {
+            self.ineffective_discards += u64::from(self.is_ineffective(completion));
+        }
+        self.latency[kind].record(completion.latency);
+        if let Some(job) = job {
+            self.jobs.completed(job, completion, now);
+        }
+        match &mut self.record {
+            Some(record) => record.add(completion, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a discard has no effect because it covers no whole mapping unit.
+    fn is_ineffective(&self, discard: &Completion) -> bool {
+        let (first, sectors) = (discard.command.sector, discard.command.sectors);
+        first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
+    }
+
+    /// Reads the device if a new window has begun.
+    #[inline]
+    pub fn look(&mut self, device: &D, now: Instant) {
+        let (windows, width) = (self.windows.windows().len(), self.windows.width());
+        if !self.readings.are_complete(windows, width) {
+            self.readings.take(device, now, windows, width);
+        }
+    }
+
+    /// The record of completions.
+    pub fn record(&mut self) -> &mut Option<Record> {
+        &mut self.record
+    }
+
+    /// Begins a batch. It is measured in addition to the whole run.
+    pub fn begin_batch(&mut self, device: &D, now: Instant) {
+        self.batch = Some(Box::new(Self::new(None, device, now, &[])));
+    }
+
+    /// The measurements of the current batch.
+    pub fn batch(&self) -> Option<&Self> {
+        self.batch.as_deref()
+    }
+
+    /// Bytes that the host wrote.
+    pub fn written(&self) -> u64 {
+        self.windows.windows().iter().map(|window| window.bytes[1]).sum()
+    }
+
+    /// Time of the beginning of the run.
+    pub fn begin(&self) -> Instant {
+        self.begin
+    }
+
+    /// The metrics of the device from the beginning of the run to `now`.
+    pub fn metrics(&self, device: &D, now: Instant) -> Metrics {
+        device.metrics(&self.before, now)
+    }
+
+    /// Requests, throughput and latency at the host until `now`.
+    pub fn host_until(&self, now: Instant) -> Host {
+        self.host(&self.all(), now - self.begin)
+    }
+
+    /// The summary of a run of this load.
+    pub fn summary(&self, load: &Load, device: &D, ending: RunEnd) -> Summary {
+        let RunEnd { end, outcome, trace_file, notes, seconds: [precondition_seconds, wall_seconds] } =
+            ending;
+        let (elapsed, shape) = (end - self.begin, device.shape());
+        let all = self.all();
+        let requests: u64 = all.counts.iter().sum();
+        let (metrics, detail) = (device.metrics(&self.before, end), device.detail(&self.before, end));
+        let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
+        let die_utilisation: Vec<f64> = busy(&detail.arrays);
+        let at_end = device.gauges(end);
+        let buffered = (!load.as_counted).then(|| self.buffered(&at_end, &metrics, shape.logical_page));
+        let programmed_of =
+            buffered.map_or(all.bytes[1], |buffered| buffered.host_bytes_programmed(all.bytes[1]));
+        let wear = wear::of(&detail.pools, [all.bytes[1], programmed_of], &shape);
+        let course = self.readings.course((end, at_end));
+        let windows = Windows { course, ..self.windows(shape.logical_page.0, device.programmed()) };
+        let parts: Vec<ByteCounts> = windows.windows.iter().map(ByteCounts::from).collect();
+        let of_end = self.end_note(outcome, requests, (all.bytes[1], &detail.pools));
+        let of_course =
+            [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
+        let of_units = self.unit_notes(all.counts, &metrics, shape.logical_page);
+        let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
+        let (jobs, fairness) = self.jobs.usage();
+        let summary = Summary {
+            device: load.device_name.clone(),
+            workload: load.source.clone(),
+            trace_file,
+            provenance: load.provenance.clone(),
+            configuration: load.config_text.clone(),
+            seed: load.seed,
+            digest: device.digest().to_string(),
+            outcome,
+            simulated_seconds: elapsed.seconds(),
+            verdict: None,
+            recovery_seconds: 0.0,
+            simulator: simulator(requests, [precondition_seconds, wall_seconds]),
+            // A device without flash has no programs, so no write amplification.
+            write_amplification: metrics
+                .get("flash.programmed_bytes")
+                .and_then(|_| write_amplification(metrics.count("flash.programmed_bytes"), programmed_of)),
+            drift: Drift::of(&parts),
+            energy_by_stage: Stage::ALL
+                .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
+                .into(),
+            time: time(&all, detail.times.as_ref(), device.tail()),
+            tail: device.tail().map(|tail| Tail::of(tail, self.begin)),
+            write_back: detail.written_back.iter().map(pools::write_back).collect(),
+            link_utilisation: busy(&detail.links),
+            channel_utilisation: busy(&detail.buses),
+            pools: pools::usage(&detail.pools, &die_utilisation),
+            members: members::usage(&detail, &die_utilisation),
+            die_utilisation,
+            wear,
+            jobs,
+            fairness,
+            power_cuts: Vec::new(),
+            warm_up: None,
+            precision: None,
+            charts: device.charts(&self.before).into_iter().map(DesignChart::of).collect(),
+            windows,
+            host: self.host(&all, elapsed),
+            metrics,
+            notes: notes.into_iter().chain(of_course.into_iter().flatten()).chain(of_units).collect(),
+            unknown: Vec::new(),
+        };
+        let mut summary = Summary { verdict: verdict::of(&summary, load.pace, &detail), ..summary };
+        flash.into_iter().for_each(|flash| unknown::remove_unknown(&mut summary, flash));
+        summary
+    }
+
+    /// Flash activity since the beginning of the run, for values that depend on GC victims.
+    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> FlashActivity {
+        let free = [self.readings.first(), &device.gauges(end)];
+        let tells = free.iter().all(|gauges| gauges.room > 0);
+        FlashActivity {
+            erased: (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.worn.erases).sum()),
+            room: tells.then(|| free.map(|gauges| gauges.room)),
+            host: metrics.count("flash.host_bytes"),
+            programmed: metrics.count("flash.programmed_bytes"),
+        }
+    }
+
+    /// The balance of the write buffer over the run.
+    fn buffered(&self, at_end: &Gauges, metrics: &Metrics, page: Bytes) -> BufferBalance {
+        BufferBalance::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
+    }
+
+    /// A note if the device rejects writes, or if requests failed.
+    fn end_note(
+        &self,
+        outcome: Outcome,
+        requests: u64,
+        (written, pools): (u64, &[PoolDetail]),
+    ) -> Option<String> {
+        match outcome {
+            Outcome::ReadOnly => Some(self.end_of_life_note(written, pools)),
+            _ => (self.failed > 0).then(|| self.failure_note(requests)),
+        }
+    }
+
+    /// Notes on requests smaller than a mapping unit, whose size is `unit`.
+    fn unit_notes(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.ineffective_discards > 0 {
+            notes.push(format!(
+                "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
+                Quantity::Count(self.ineffective_discards),
+                counted(counts[Operation::Discard as usize], "discard"),
+            ));
+        }
+        let filled = metrics.count("flash.rmw_reads");
+        if filled > 0 {
+            notes.push(format!(
+                "{} (RMW): writes that cover a mapping unit of {unit} in part have the rest of it read and programmed with them",
+                counted(filled, "read-modify-write"),
+            ));
+        }
+        notes
+    }
+
+    /// A note that the device rejects writes.
+    fn end_of_life_note(&self, written: u64, pools: &[PoolDetail]) -> String {
+        let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
+        format!(
+            "the device reached the end of its life and refuses writes: the host wrote {}, {} bad, {} failed",
+            Quantity::Terabytes(written as f64 / wear::TERABYTE),
+            counted(blocks.filter(|(_, is_bad)| *is_bad).count() as u64, "block set"),
+            counted(self.failed, "request")
+        )
+    }
+
+    /// A note on failed requests.
+    fn failure_note(&self, requests: u64) -> String {
+        format!(
+            "{} of {} failed: they count in IOPS and latencies, not in throughput",
+            Quantity::Count(self.failed),
+            counted(requests, "request")
+        )
+    }
+
+    fn host(&self, all: &Sums, elapsed: Duration) -> Host {
+        let [reads, writes, discards, flushes, write_zeroes, compares] = all.counts;
+        let requests: u64 = all.counts.iter().sum();
+        Host {
+            requests,
+            reads,
+            writes,
+            discards,
+            flushes,
+            write_zeroes,
+            compares,
+            failed: self.failed,
+            read_bytes: all.bytes[0],
+            written_bytes: all.bytes[1],
+            iops: if elapsed == Duration::ZERO { 0.0 } else { requests as f64 / elapsed.seconds() },
+            read_latency_us: latency(&self.latency[0]),
+            write_latency_us: latency(&self.latency[1]),
+            discard_latency_us: latency(&self.latency[2]),
+            flush_latency_us: latency(&self.latency[3]),
+            write_zeroes_latency_us: latency(&self.latency[4]),
+            compare_latency_us: latency(&self.latency[5]),
+        }
+    }
+
+    /// The sum of all windows.
+    fn all(&self) -> Sums {
+        let mut all = Sums::default();
+        self.windows.windows().iter().for_each(|window| all.merge(window));
+        all
+    }
+
+    /// The windows of a summary. Programs after the last completion count in the last window.
+    fn windows(&self, unit: u64, programmed: Programmed) -> Windows {
+        let mut all = self.windows.windows().to_vec();
+        if let Some(last) = all.last_mut() {
+            last.count_programs(programmed, &mut self.seen.clone());
+        }
+        Windows {
+            width_seconds: self.windows.width().seconds(),
+            windows: all.iter().map(|sums| sums.window(unit)).collect(),
+            course: Course::default(),
+        }
+    }
+}
+
+/// Speed of the simulator for this many requests, from the wall times of preparation and run.
+fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
+    let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
+    Simulator { wall_seconds, precondition_seconds, requests_per_second }
+}
+
+/// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
+fn time(all: &Sums, times: Option<&Times>, tail: Option<&tail::Tail>) -> Vec<TimeShare> {
+    let share =
+        |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
+    match (times, tail) {
+        (Some(times), _) => time_shares(all, times),
+        (None, Some(tail)) => time_of_sample(tail).into_iter().map(share).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {
+    let mean = |kind: usize, component: Component| {
+        times.spent[kind][component as usize] as f64 / 1e6 / all.counts[kind].max(1) as f64
+    };
+    let share = |component: Component| TimeShare {
+        name: component.name().into(),
+        read_us: mean(0, component),
+        write_us: mean(1, component),
+    };
+    Component::ALL.map(share).into()
+}
+
+fn share(ps: u64, elapsed: Duration) -> f64 {
+    ps as f64 / elapsed.ps().max(1) as f64
+}

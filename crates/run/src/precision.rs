@@ -1,0 +1,216 @@
+//! The length of a measurement that ends when a metric has the wanted precision, by the method of batch
+//! means.
+//!
+//! The measured requests are divided into batches of equal size. A metric has one value for each batch. The
+//! mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
+//! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent. When there are
+//! twice the least number of batches, pairs are merged, so batches grow with the run.
+
+use std::str::FromStr;
+
+use serde_json::Value as Json;
+
+use crate::measured::Attained;
+use crate::student::Mean;
+use crate::summary::Summary;
+
+/// Completions in the first batches. Chosen: with fewer completions, few metrics have a value.
+const FIRST: u64 = 1_000;
+
+/// Least number of batches. More batches hardly narrow the interval (Schmeiser, "Batch size effects in the
+/// analysis of simulation output", Operations Research 30(3), 1982: 10 to 30).
+const LEAST: usize = 20;
+
+/// The wanted precision of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precision {
+    /// Dotted name of the metric. `mean` and percentiles such as `p99` refer to reads, or to writes if there
+    /// are no reads.
+    pub column: String,
+    /// The greatest half-width of the 95 % confidence interval, relative to the mean.
+    pub fraction: f64,
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    /// Reads a metric and a fraction, such as `p99:2%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.rsplit_once(':').and_then(|(column, share)| {
+            let percent: f64 = share.trim().strip_suffix('%')?.trim().parse().ok()?;
+            let holds = percent > 0.0 && percent.is_finite() && !column.trim().is_empty();
+            holds.then(|| Self { column: column.trim().to_owned(), fraction: percent / 100.0 })
+        });
+        parts.ok_or_else(|| format!("found \"{text}\", wanted a metric and a share above 0, such as p99:2%"))
+    }
+}
+
+/// The batches of a run.
+pub(crate) struct Batches {
+    wanted: Precision,
+    /// The full name of the metric, once it is known.
+    column: Option<String>,
+    values: Vec<f64>,
+    /// Completions of a full batch, and of the current batch.
+    length: u64,
+    present: u64,
+}
+
+impl Batches {
+    /// The state before the first batch.
+    pub fn new(wanted: Precision) -> Self {
+        Self { wanted, column: None, values: Vec::new(), length: FIRST, present: 0 }
+    }
+
+    /// Number of completions after which the metric is evaluated next.
+    pub fn next(&self) -> u64 {
+        self.length - self.present
+    }
+
+    /// Ends a batch whose results are `batch`. Returns whether the batch is complete; if the metric has no
+    /// value in it, the batch continues.
+    ///
+    /// # Errors
+    /// The names of the available metrics, if the name is unknown.
+    pub fn take(&mut self, batch: &Summary) -> Result<bool, String> {
+        self.present = self.length;
+        let values = serde_json::to_value(batch).expect("a summary's keys are text");
+        let column = self.column.get_or_insert_with(|| full_name(&self.wanted.column, batch));
+        match follow(&values, column)
+            .ok_or_else(|| "a metric of the result, such as write_amplification".to_owned())?
+        {
+            Json::Number(number) => {
+                self.values.push(number.as_f64().unwrap_or(f64::NAN));
+                self.present = 0;
+                self.merge_pairs();
+                Ok(true)
+            }
+            Json::Null if self.values.is_empty() => {
+                self.length *= 2;
+                Ok(false)
+            }
+            // A later batch without a value becomes part of the next one.
+            Json::Null => {
+                self.present = 0;
+                Ok(false)
+            }
+            _ => Err("a number, which that is not".into()),
+        }
+    }
+
+    /// Merges pairs of batches once there are twice the least number.
+    fn merge_pairs(&mut self) {
+        if self.values.len() == 2 * LEAST {
+            self.values =
+                self.values.chunks(2).map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
+            self.length *= 2;
+        }
+    }
+
+    /// The precision reached so far.
+    pub fn attained(&self) -> Attained {
+        let Mean { mean, half } = match self.values[..] {
+            [] => Mean { mean: f64::NAN, half: None },
+            _ => Mean::of(&self.values),
+        };
+        let is_narrow = half.is_some_and(|half| half <= self.wanted.fraction * mean.abs());
+        Attained {
+            column: self.column.clone().unwrap_or_else(|| self.wanted.column.clone()),
+            mean: mean.is_finite().then_some(mean),
+            half_width: half,
+            wanted: self.wanted.fraction,
+            batches: self.values.len() as u64,
+            requests_a_batch: self.length,
+            is_reached: is_narrow && self.values.len() >= LEAST,
+        }
+    }
+}
+
+/// The full name of a metric, as in a result.
+fn full_name(column: &str, run: &Summary) -> String {
+    let is_percentile = column.strip_prefix('p').is_some_and(|digits| digits.parse::<u64>().is_ok());
+    match column {
+        "iops" => "host.iops".into(),
+        "mean" | "max" => format!("{}.{column}", latencies(run)),
+        _ if is_percentile => format!("{}.{column}", latencies(run)),
+        _ => column.to_owned(),
+    }
+}
+
+fn latencies(run: &Summary) -> &'static str {
+    if run.host.reads > 0 { "host.read_latency_us" } else { "host.write_latency_us" }
+}
+
+/// The value at a dotted name. A part of the name is the key of a table, or the number or name of a list
+/// item.
+pub(crate) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(values, |inside, key| match inside {
+        Json::Array(items) => {
+            let named = items.iter().find(|item| item["name"] == key);
+            named.or_else(|| items.get(key.parse::<usize>().ok()?))
+        }
+        inside => inside.get(key),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn batches(values: impl IntoIterator<Item = f64>) -> Batches {
+        let mut batches = Batches::new("iops:1%".parse().expect("a precision"));
+        for iops in values {
+            let mut run = sample::mixed();
+            run.host.iops = iops;
+            assert_eq!(batches.take(&run), Ok(true));
+        }
+        batches
+    }
+
+    #[test]
+    fn twenty_batches_are_asked_for_and_forty_are_made_twenty() {
+        let alternating = |count: usize| (0..count).map(|n| 100.0 + (n % 2) as f64);
+        let few = batches(alternating(19)).attained();
+        assert!(!few.is_reached && few.half_width.is_some_and(|half| half < 1.0), "{few:?}");
+        assert!(batches(alternating(20)).attained().is_reached);
+        let joined = batches(alternating(40)).attained();
+        assert_eq!((joined.batches, joined.requests_a_batch), (20, 2_000));
+        assert_eq!(
+            (joined.mean, joined.half_width),
+            (Some(100.5), Some(0.0)),
+            "pairs of one 100 and one 101"
+        );
+    }
+
+    #[test]
+    fn a_batch_that_cannot_answer_goes_on() {
+        let mut batches = Batches::new("write_amplification:5%".parse().expect("a precision"));
+        let unknown = Summary { write_amplification: None, ..sample::mixed() };
+        assert_eq!((batches.next(), batches.take(&unknown)), (1_000, Ok(false)));
+        assert_eq!((batches.next(), batches.take(&sample::mixed())), (1_000, Ok(true)));
+        assert_eq!(batches.next(), 2_000);
+    }
+
+    #[test]
+    fn a_short_name_is_of_reads_where_there_are_any() {
+        let run = sample::mixed();
+        assert_eq!(full_name("p99", &run), "host.read_latency_us.p99");
+        let mut writes = sample::mixed();
+        writes.host.reads = 0;
+        assert_eq!(full_name("p999", &writes), "host.write_latency_us.p999");
+        assert_eq!(full_name("programs_per_host_program", &run), "programs_per_host_program");
+    }
+
+    #[test]
+    fn what_is_no_precision_and_what_is_no_column_is_refused() {
+        for text in ["p99", "p99:2", "p99:0%", ":2%", "p99:nan%"] {
+            let error = text.parse::<Precision>().expect_err(text);
+            assert!(error.contains("such as p99:2%"), "{error}");
+        }
+        let mut batches = Batches::new("waf:5%".parse().expect("a precision"));
+        assert!(
+            batches.take(&sample::mixed()).is_err_and(|wanted| wanted.contains("a metric of the result"))
+        );
+    }
+}

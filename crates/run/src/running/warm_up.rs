@@ -1,0 +1,232 @@
+//! The warm-up: the beginning of a run, which is not measured.
+
+use wordline_device::BlockDevice;
+use wordline_device::tail::Tail;
+use wordline_kernel::{Instant, Schedule};
+
+use super::{Running, StopCondition};
+use crate::calendar::Event;
+use crate::error::{Error, Result};
+use crate::load::Load;
+use crate::measure::{Measurements, RunEnd};
+use crate::measured::{LeftOut, WarmUpEnd};
+use crate::observer::{Observer, RUNNING, SETTLING};
+use crate::power::Power;
+use crate::settling::{PassChanges, Settling};
+use crate::steps::StopReason;
+use crate::summary::{Outcome, Summary};
+use crate::transient::{Reading, Transient, WarmUp};
+
+/// The warm-up that is still to come, or the result of a warm-up that is over.
+#[derive(Debug)]
+pub(super) enum WarmUpState {
+    Pending(WarmUp),
+    Done(Option<LeftOut>),
+}
+
+impl WarmUpState {
+    /// The state before a load begins.
+    pub fn of(load: &Load) -> Self {
+        match load.warm_up {
+            WarmUp::None if load.settling.is_none() => Self::Done(None),
+            wanted => Self::Pending(wanted),
+        }
+    }
+
+    /// Number of requests that completed in the warm-up.
+    pub fn completed(&self) -> u64 {
+        self.left_out().map_or(0, |left_out| left_out.requests)
+    }
+
+    /// The warm-up that was left out of the measurement.
+    pub fn left_out(&self) -> Option<&LeftOut> {
+        if let Self::Done(left_out) = self { left_out.as_ref() } else { None }
+    }
+}
+
+impl<D: BlockDevice> Running<D> {
+    /// Runs the warm-up if there is one, and begins the measurement. If the observer stops the warm-up, or
+    /// the requests end before it, everything is measured and a note says so.
+    pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        let WarmUpState::Pending(wanted) = self.warming else { return Ok(StopReason::Target) };
+        self.warming = WarmUpState::Done(None);
+        observer.phase(SETTLING, None);
+        let record = self.measurements.record().take();
+        let ended = match self.load.settling.take() {
+            Some(settling) => self.run_passes(&settling, observer),
+            None => self.run_warm_up(wanted, observer),
+        };
+        *self.measurements.record() = record;
+        let (reached, end) = ended?;
+        if reached == StopReason::Target {
+            self.restart_measurements(end);
+        } else {
+            let why = if reached == StopReason::Stopped { "it was stopped" } else { "the requests ended" };
+            self.load.notes.push(format!("{why} before the warm-up was over: the result includes all of it"));
+            self.begin_measurement();
+        }
+        observer.phase(RUNNING, self.load.total);
+        Ok(reached)
+    }
+
+    fn run_warm_up(
+        &mut self,
+        wanted: WarmUp,
+        observer: &mut dyn Observer,
+    ) -> Result<(StopReason, WarmUpEnd)> {
+        let stop = match wanted {
+            WarmUp::None => return Ok((StopReason::Target, WarmUpEnd::Asked)),
+            WarmUp::Requests(requests) => StopCondition { completed: requests, ..StopCondition::NEVER },
+            WarmUp::Time(time) => {
+                StopCondition { time: Some(self.pause_at(Instant::ZERO + time)?), ..StopCondition::NEVER }
+            }
+            WarmUp::Rule => return self.until_steady(observer),
+        };
+        Ok((self.resume(stop, observer)?, WarmUpEnd::Asked))
+    }
+
+    /// Advances until the load is steady, or until the limit of requests.
+    fn until_steady(&mut self, observer: &mut dyn Observer) -> Result<(StopReason, WarmUpEnd)> {
+        let most = WarmUp::Rule.limit(self.load.total).unwrap_or(u64::MAX);
+        // Without additional requests, warm-up and measurement share the requests of the workload; the
+        // warm-up takes at most half.
+        let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
+        let mut transient = Transient::begin(self.reading());
+        loop {
+            let stop = StopCondition { completed: transient.next(), ..StopCondition::NEVER };
+            let reached = self.resume(stop, observer)?;
+            if reached != StopReason::Target {
+                return Ok((reached, WarmUpEnd::Rule));
+            }
+            transient.add(self.reading());
+            let unsteady = transient.unsteady();
+            if unsteady.is_empty() {
+                return Ok((StopReason::Target, WarmUpEnd::Rule));
+            }
+            if self.queue.total_completed() >= most {
+                self.load.notes.push(format!(
+                    "the load was not steady when measuring began: of {}, MSER-5 still cuts more than half; a longer --warm-up, or another \
+                     --precondition, may help",
+                    unsteady.join(", ")
+                ));
+                return Ok((StopReason::Target, WarmUpEnd::Limit));
+            }
+        }
+    }
+
+    /// Runs whole passes over the workload until the device has settled, or until the greatest number of
+    /// passes.
+    fn run_passes(
+        &mut self,
+        wanted: &Settling,
+        observer: &mut dyn Observer,
+    ) -> Result<(StopReason, WarmUpEnd)> {
+        let mut passes = PassChanges::new(wanted);
+        loop {
+            self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
+            let reached =
+                self.resume(StopCondition { completed: passes.next(), ..StopCondition::NEVER }, observer)?;
+            if reached != StopReason::Target {
+                return Ok((reached, WarmUpEnd::Rule));
+            }
+            passes.add(&self.batch()).map_err(|column| Error::Argument {
+                what: "the columns by which a device settles".into(),
+                found: column.into(),
+                wanted: "a metric of the result that is a number, such as write_amplification".into(),
+            })?;
+            if passes.is_settled() {
+                return Ok((StopReason::Target, WarmUpEnd::Rule));
+            }
+            if passes.is_last() {
+                self.load.notes.push(passes.note());
+                return Ok((StopReason::Target, WarmUpEnd::Limit));
+            }
+        }
+    }
+
+    /// Advances to the end of the requests, or until a metric has the wanted precision.
+    pub(super) fn measure_to_the_end(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        let Some(mut batches) = self.batches.take() else {
+            return self.resume(StopCondition::NEVER, observer);
+        };
+        let (mut is_new, mut reached) = (true, Ok(StopReason::Target));
+        while let Ok(StopReason::Target) = reached
+            && !batches.attained().is_reached
+        {
+            if is_new {
+                self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
+            }
+            let stop = StopCondition {
+                completed: self.queue.total_completed() + batches.next(),
+                ..StopCondition::NEVER
+            };
+            reached = self.resume(stop, observer);
+            if let Ok(StopReason::Target) = reached {
+                is_new = batches.take(&self.batch()).map_err(|wanted| Error::Argument {
+                    what: "the metric of --until".into(),
+                    found: self.load.until.as_ref().map_or_else(String::new, |until| until.column.clone()),
+                    wanted,
+                })?;
+            }
+        }
+        self.batches = Some(batches);
+        match reached? {
+            // The outstanding requests complete before the run ends.
+            StopReason::Target => {
+                self.queue.source_mut().limit_to(0);
+                self.resume(StopCondition::NEVER, observer)
+            }
+            reached => Ok(reached),
+        }
+    }
+
+    /// The result of the current batch.
+    fn batch(&self) -> Summary {
+        let (end, outcome) = (self.calendar.now(), Outcome::Complete);
+        let ending = RunEnd { end, outcome, trace_file: None, notes: Vec::new(), seconds: self.seconds };
+        let batch = self.measurements.batch().expect("it was begun");
+        batch.summary(&self.load, &self.prepared.device, ending)
+    }
+
+    fn reading(&self) -> Reading {
+        let (device, at) = (&self.prepared.device, self.calendar.now());
+        let (gauges, programmed) = (device.gauges(at), device.programmed());
+        Reading {
+            at,
+            completed: self.queue.total_completed(),
+            written: self.measurements.written(),
+            programmed: (programmed.host + programmed.other) * device.shape().logical_page.0,
+            buffered: gauges.buffered_pages,
+            free: gauges.free_blocks,
+        }
+    }
+
+    /// Discards the measurements so far, and begins the measurement.
+    fn restart_measurements(&mut self, end: WarmUpEnd) {
+        let (now, completed) = (self.calendar.now(), self.queue.total_completed());
+        let seconds = (now - self.measurements.begin()).seconds();
+        self.warming = WarmUpState::Done(Some(LeftOut { requests: completed, seconds, end }));
+        let record = self.measurements.record().take();
+        let jobs = self.queue.source().jobs();
+        self.measurements = Measurements::new(record, &self.prepared.device, now, jobs);
+        self.begin_measurement();
+    }
+
+    /// Begins everything that counts from the beginning of the measurement: tail attribution, time line,
+    /// power cut, and number of requests.
+    pub(super) fn begin_measurement(&mut self) {
+        let begin = self.measurements.begin();
+        if let Some(slowest) = self.load.slowest {
+            self.prepared.device.explain(Tail::keeping_slowest(slowest as usize));
+        }
+        for at in self.checks.timeline.iter_mut().flat_map(|timeline| timeline.start_at(begin)) {
+            self.calendar.at(at.max(self.calendar.now()), Event::Timeline);
+        }
+        self.power = Power::new(self.load.power_cut, &mut self.calendar);
+        if self.load.beside > 0
+            && let Some(total) = self.load.total
+        {
+            self.queue.source_mut().limit_to(self.warming.completed() + total);
+        }
+    }
+}
