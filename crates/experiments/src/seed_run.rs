@@ -175,6 +175,12 @@ where
     Ok(results)
 }
 
+/// The result of a point of a sweep. An interrupted run has no valid results.
+fn point_result<'a>(point: &'a Point, run: Option<&Summary>) -> Option<PointResult<'a>> {
+    let whole = run.filter(|run| run.outcome != Ended::Interrupted)?;
+    Some(PointResult { settings: point.settings.clone(), values: json(whole), point: Some(point) })
+}
+
 /// Number of results that were left out.
 fn left_out<R>(results: &[Option<R>]) -> usize {
     results.iter().filter(|result| result.is_none()).count()
@@ -206,7 +212,7 @@ pub(crate) fn once(
                     toml::Table::from_iter([("volume".to_owned(), write_sizes::short(volume).into())]);
                 Some(PointResult { settings, values: json(sizes.as_ref()?), point: None })
             };
-            let found: Vec<PointResult> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            let found: Vec<_> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
             once.take(experiment, &found, options)?;
             volumes.volumes.len() - found.len()
         }
@@ -218,13 +224,9 @@ pub(crate) fn once(
             once.notes.extend(missing_traces(&missing, options));
             once.devices = hardware(&points);
             let results = cores::run(&points, conduct, |point| bench.simulate(point, conduct.stop))?;
-            let found = points.iter().zip(&results).filter_map(|(point, summary)| {
-                // An interrupted run has no valid results.
-                let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
-                let settings = point.settings.clone();
-                Some(PointResult { settings, values: json(whole), point: Some(point) })
-            });
-            let found: Vec<PointResult> = found.collect();
+            let results_of_points = points.iter().zip(&results);
+            let found: Vec<_> =
+                results_of_points.filter_map(|(point, run)| point_result(point, run.as_ref())).collect();
             once.take(experiment, &found, options)?;
             once.points = points_of_charts(experiment, &found);
             once.notes.extend(generated_volumes(&points, &results));
