@@ -20,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
-.PHONY: help test python times check lint deny advisories book long nightly results mutants bench tools wheel
+.PHONY: help test python times instructions check lint deny advisories book long nightly results mutants bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -92,6 +92,11 @@ results: tools ## Results at full size, over five seeds, into data/results; IDS=
 
 mutants: tools ## Faults put into the mechanisms one by one: which does no test find?
 	$(CARGO) run --locked -p wordline-tests --bin mutants
+
+# Counted under valgrind, which the distribution has as a package. Without it the script says that it counts nothing.
+instructions: ## Instructions of a request in the release program, beside their budgets (.ci/budgets.toml).
+	$(CARGO) build --release --locked
+	.ci/instructions
 
 bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone; then each part by itself.
 	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32
