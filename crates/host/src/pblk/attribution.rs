@@ -15,9 +15,8 @@ use wordline_device::{Completion, PhysicalDevice};
 use wordline_flash::WorkTimes;
 use wordline_kernel::{Duration, Instant};
 
-use super::Pblk;
-use super::limiter::Pressure;
-use super::ring::Origin;
+use super::limiter::{Limiter, Pressure};
+use super::ring::{Origin, Ring};
 
 /// Reasons for which a command waits in the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +64,7 @@ struct CommandRecord {
 }
 
 /// Explains commands as they complete.
-pub(super) struct Explainer {
+struct Explainer {
     tail: Tail,
     open: BTreeMap<u32, CommandRecord>,
     now: Instant,
@@ -78,27 +77,13 @@ pub(super) struct Explainer {
 }
 
 impl Explainer {
-    pub fn of(tail: Tail) -> Self {
+    fn of(tail: Tail) -> Self {
         let (writes, flushes) = (Line::default(), Line::default());
         Self { tail, open: BTreeMap::new(), now: Instant::ZERO, writes, flushes, told: None }
     }
 
-    /// Attributes commands to this tail from now on.
-    pub fn set_tail(&mut self, tail: Tail) {
-        self.tail = tail;
-    }
-
-    pub fn tail(&self) -> &Tail {
-        &self.tail
-    }
-
-    /// Forgets per-command explanations once the completions have been read.
-    pub fn clear_completions(&mut self) {
-        self.tail.clear_each();
-    }
-
     /// Forgets all commands after a power cut.
-    pub fn forget(&mut self) {
+    fn forget(&mut self) {
         self.open.clear();
         (self.writes.reason, self.flushes.reason, self.told) = (None, None, None);
     }
@@ -111,27 +96,55 @@ impl Explainer {
     }
 }
 
-impl<D: PhysicalDevice> Pblk<D> {
+/// Attribution, while latencies are explained.
+#[derive(Default)]
+pub(super) struct Attribution(Option<Box<Explainer>>);
+
+impl Attribution {
+    /// Attributes commands to this tail from now on, if the device reports the times of each command.
+    /// Commands in flight keep their records when the tail changes.
+    pub(super) fn begin<D: PhysicalDevice>(&mut self, tail: Tail, device: &mut D) {
+        if let Some(explainer) = &mut self.0 {
+            explainer.tail = tail;
+        } else if device.record_times() {
+            self.0 = Some(Box::new(Explainer::of(tail)));
+        }
+    }
+
+    pub(super) fn tail(&self) -> Option<&Tail> {
+        self.0.as_ref().map(|explainer| &explainer.tail)
+    }
+
+    /// Forgets per-command explanations once the completions have been read.
+    pub(super) fn clear_completions(&mut self) {
+        self.0.iter_mut().for_each(|explainer| explainer.tail.clear_each());
+    }
+
+    /// Forgets all commands after a power cut.
+    pub(super) fn forget(&mut self) {
+        self.0.iter_mut().for_each(|explainer| explainer.forget());
+    }
+
     /// Advances to `now`. The reasons noted last applied until then.
+    #[inline]
     pub(super) fn note_time(&mut self, now: Instant) {
-        self.explainer.iter_mut().for_each(|explainer| explainer.advance(now));
+        self.0.iter_mut().for_each(|explainer| explainer.advance(now));
     }
 
     /// Notes the submission of a command. A flush waits for flash from now on.
-    pub(super) fn note_submission(&mut self, number: u32, is_flush: bool) {
-        let Some(explainer) = &mut self.explainer else { return };
+    #[inline]
+    pub(super) fn note_submission(&mut self, number: u32, is_flush: bool, device: &impl PhysicalDevice) {
+        let Some(explainer) = &mut self.0 else { return };
         let line = if is_flush { &explainer.flushes } else { &explainer.writes };
-        let known = CommandRecord {
-            before: line.waited,
-            worked: self.port.device.worked(),
-            ..CommandRecord::default()
-        };
+        let known =
+            CommandRecord { before: line.waited, worked: device.worked(), ..CommandRecord::default() };
         explainer.open.insert(number, known);
     }
 
     /// Notes that all pages of a write are in the ring. A FUA write waits for flash from now on.
+    #[inline]
     pub(super) fn note_admitted(&mut self, number: u32) {
-        let Some(Explainer { open, writes, flushes, .. }) = self.explainer.as_deref_mut() else { return };
+        let Some(Explainer { open, writes, flushes, .. }) = self.0.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
             known.waited = writes.since(&known.before);
             known.before = flushes.waited;
@@ -139,8 +152,9 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Notes that all entries that a command waits for are in flash.
+    #[inline]
     pub(super) fn note_flushed(&mut self, number: u32) {
-        let Some(Explainer { open, flushes, .. }) = self.explainer.as_deref_mut() else { return };
+        let Some(Explainer { open, flushes, .. }) = self.0.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
             let more = flushes.since(&known.before);
             known.waited.iter_mut().zip(more).for_each(|(sum, time)| *sum += time);
@@ -148,48 +162,62 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Notes the completion of the device command with this tag.
-    pub(super) fn note_device_completion(&mut self, tag: u32) {
-        if let Some(explainer) = &mut self.explainer {
-            explainer.told = self.port.device.take_breakdown(tag);
+    #[inline]
+    pub(super) fn note_device_completion(&mut self, tag: u32, device: &mut impl PhysicalDevice) {
+        if let Some(explainer) = &mut self.0 {
+            explainer.told = device.take_breakdown(tag);
         }
     }
 
     /// Notes that the next completions are of rejected commands. The device has no times for them.
+    #[inline]
     pub(super) fn note_rejections(&mut self) {
-        self.explainer.iter_mut().for_each(|explainer| explainer.told = None);
+        self.0.iter_mut().for_each(|explainer| explainer.told = None);
     }
 
     /// Notes that the device command that completed last ended a host read.
+    #[inline]
     pub(super) fn note_read(&mut self, number: u32) {
-        let Some(explainer) = &mut self.explainer else { return };
+        let Some(explainer) = &mut self.0 else { return };
         if let Some(known) = explainer.open.get_mut(&number) {
             known.last = explainer.told.take();
         }
     }
 
-    /// Notes the reasons for which commands wait, after all possible work is done.
-    pub(super) fn note_wait_reasons(&mut self) {
-        if self.explainer.is_none() {
-            return;
-        }
-        let [writes, flushes] = self.front.waiting();
-        let ring = match self.ring.waiting() > 0 && !self.writer.has_line() {
+    /// Notes the reasons for which commands wait, after all possible work is done. `waiting`: how many writes
+    /// wait for space, and how many commands for flash. `has_line`: whether a line takes data.
+    #[inline]
+    pub(super) fn note_wait_reasons(
+        &mut self,
+        waiting: [usize; 2],
+        ring: &Ring,
+        limiter: &Limiter,
+        has_line: bool,
+    ) {
+        let Some(explainer) = &mut self.0 else { return };
+        let [writes, flushes] = waiting;
+        let of_ring = match ring.waiting() > 0 && !has_line {
             true => Reason::Line,
             false => Reason::Ring,
         };
-        let is_limited = self.limiter.pressure() != Pressure::Off
-            && !self.limiter.host_can_insert(self.ring.of(Origin::Host));
-        let of_writes = if is_limited { Reason::Limiter } else { ring };
-        if let Some(explainer) = &mut self.explainer {
-            explainer.writes.reason = (writes > 0).then_some(of_writes);
-            explainer.flushes.reason = (flushes > 0).then_some(ring);
-        }
+        let is_limited =
+            limiter.pressure() != Pressure::Off && !limiter.host_can_insert(ring.of(Origin::Host));
+        let of_writes = if is_limited { Reason::Limiter } else { of_ring };
+        explainer.writes.reason = (writes > 0).then_some(of_writes);
+        explainer.flushes.reason = (flushes > 0).then_some(of_ring);
     }
 
-    /// Notes the completion of a host command.
-    pub(super) fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
-        let (worked, own) = (self.port.device.worked(), self.command_time);
-        let Some(explainer) = &mut self.explainer else { return };
+    /// Notes the completion of a host command. `own`: the host time in its latency.
+    #[inline]
+    pub(super) fn note_completion(
+        &mut self,
+        number: u32,
+        (completion, submitted): (Completion, Instant),
+        device: &impl PhysicalDevice,
+        own: Duration,
+    ) {
+        let Some(explainer) = &mut self.0 else { return };
+        let worked = device.worked();
         // A command that was submitted before attribution began has an incomplete record.
         let Some(known) = explainer.open.remove(&number) else { return };
         explainer.tail.note(completion.latency, || explain(completion, submitted, known, (&worked, own)));

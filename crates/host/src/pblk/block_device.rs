@@ -14,18 +14,18 @@ use wordline_device::{
 };
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
-use super::attribution::Explainer;
+use super::Pblk;
 use super::metrics::Mark;
+use super::port::Event;
 use super::recovery::Power;
 use super::ring::Origin;
-use super::{Event, Pblk};
 
 impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     type Event = Event<D::Event>;
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        Shape::of_pages(self.device().geometry(), self.layout.pages)
+        Shape::of_pages(self.device().geometry(), self.flash.layout.pages)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
@@ -33,24 +33,24 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn follow_contents(&mut self) {
-        self.followed = Some(Box::default());
+        self.tracked.begin(self.front.sectors_of_a_page());
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
-        self.followed.as_mut().expect("contents are followed").carry(tag, contents);
+        self.tracked.carry(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.followed.as_mut()?.take_found(tag)
+        self.tracked.take_found(tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
             Event::Completion(number) => self.complete_request(number, calendar.now()),
             Event::Device(event) => {
-                self.port.device.handle(event, &mut calendar.within(Event::Device));
+                self.flash.port.device.handle(event, &mut calendar.within(Event::Device));
                 match self.recovery.power {
-                    Power::On if self.port.has_events() => self.make_progress(calendar),
+                    Power::On if self.flash.port.has_events() => self.make_progress(calendar),
                     Power::On => {}
                     Power::Off | Power::Back(_) => self.advance_recovery(calendar),
                 }
@@ -58,33 +58,27 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         }
     }
 
-    /// Starts attribution if the device reports the times of each command. Commands in flight keep their
-    /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
-        if let Some(explainer) = &mut self.explainer {
-            return explainer.set_tail(tail);
-        }
-        let tells = self.port.device.record_times();
-        self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
+        self.attribution.begin(tail, &mut self.flash.port.device);
     }
 
     fn tail(&self) -> Option<&Tail> {
-        self.explainer.as_ref().map(|explainer| explainer.tail())
+        self.attribution.tail()
     }
 
     fn record(&mut self, on: bool) -> bool {
         self.recorder.set_enabled(on);
-        self.port.device.record(on)
+        self.flash.port.device.record(on)
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        self.recorder.take(self.port.device.take_recorded())
+        self.recorder.take(self.flash.port.device.take_recorded())
     }
 
     /// Scales the host time of a command with the controller times.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
-        self.command_time = factors.controller.of(self.command_time);
-        self.port.device.change_times(factors)
+        self.front.set_command_time(factors.controller.of(self.front.command_time()));
+        self.flash.port.device.change_times(factors)
     }
 
     fn completions(&self) -> &[Completion] {
@@ -93,7 +87,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn clear_completions(&mut self) {
         self.front.clear_completions();
-        self.explainer.iter_mut().for_each(|explainer| explainer.clear_completions());
+        self.attribution.clear_completions();
     }
 
     fn outstanding(&self) -> usize {
@@ -103,30 +97,28 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     /// Fails the commands that wait for space that never becomes free, because too many chunks are out of
     /// use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
-        self.fail_waiting(calendar)
+        self.front.fail_waiting(calendar)
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        let torn = self.port.device.power_cut(now).torn;
-        self.recovery.forget(&self.map);
-        self.port.forget();
-        self.map.forget();
-        self.ring.forget();
-        self.durable.forget(self.ring.head());
-        self.limiter.forget();
-        self.lines.forget();
+        let torn = self.flash.port.device.power_cut(now).torn;
+        self.recovery.forget(&self.buffer.map);
+        self.flash.port.forget();
+        self.buffer.map.forget();
+        self.buffer.ring.forget();
+        self.durable.forget(self.buffer.ring.head());
+        self.flash.limiter.forget();
+        self.flash.lines.forget();
         self.writer.forget();
         self.collector.forget();
-        self.explainer.iter_mut().for_each(|explainer| explainer.forget());
-        if let Some(followed) = &mut self.followed {
-            followed.forget();
-        }
+        self.attribution.forget();
+        self.tracked.forget();
         PowerCut { incomplete: self.front.forget(), torn }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         self.recovery.power = Power::Back(calendar.now());
-        self.port.device.recover(&mut calendar.within(Event::Device));
+        self.flash.port.device.recover(&mut calendar.within(Event::Device));
         self.advance_recovery(calendar);
     }
 
@@ -143,7 +135,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
-        let pages = (f64::from(self.map.pages()) * fraction) as u32;
+        let pages = (f64::from(self.buffer.map.pages()) * fraction) as u32;
         self.write_untimed(0..pages, 0, u64::from(pages), look)
     }
 
@@ -153,7 +145,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         fraction: Option<f64>,
         look: ProgressFn<'_>,
     ) -> Option<Steady> {
-        let pages = (f64::from(self.map.pages()) * fraction.unwrap_or(1.0)) as u32;
+        let pages = (f64::from(self.buffer.map.pages()) * fraction.unwrap_or(1.0)) as u32;
         self.fill_steady(seed, pages.max(1), look)
     }
 
@@ -181,7 +173,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     /// The stall limit of the device for each chunk of a line. Chosen: a line may have to be collected first.
     fn stall_limit(&self) -> Duration {
-        self.device().stall_limit() * u64::from(self.layout.units)
+        self.device().stall_limit() * u64::from(self.flash.layout.units)
     }
 
     fn describe_outstanding(&self, now: Instant) -> String {
@@ -189,15 +181,15 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
-        self.mark_now(now)
+        Mark::at(&self.flash, now)
     }
 
     fn programmed(&self) -> Programmed {
-        self.programmed_pages()
+        self.flash.counts.programmed()
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
-        self.metrics_since(mark, now)
+        mark.metrics(&self.flash, now)
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
@@ -210,13 +202,13 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         if below.good_blocks == 0 {
             return below;
         }
-        let good = self.lines.ids().map(|line| u64::from(self.lines.chunks_of(line))).sum();
+        let good = self.flash.lines.ids().map(|line| u64::from(self.flash.lines.chunks_of(line))).sum();
         Gauges {
-            free_blocks: self.lines.free_chunks().into(),
+            free_blocks: self.flash.lines.free_chunks().into(),
             good_blocks: good,
-            buffered_pages: self.ring.of(Origin::Host).into(),
-            victim_pages: self.victim_pages,
-            victim_valid_pages: self.counts.victim_valid_pages,
+            buffered_pages: self.buffer.ring.of(Origin::Host).into(),
+            victim_pages: self.collector.victim_pages(),
+            victim_valid_pages: self.flash.counts.victim_valid_pages,
             ..below
         }
     }
@@ -228,7 +220,9 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     /// Upper bound on the size of a field in a snapshot. Chosen: 64 B for each logical page and ring entry,
     /// 16 MiB for fields that grow with the work, and the bound of the device.
     fn max_field_bytes(&self) -> u64 {
-        let own = u64::from(self.map.pages()) + self.ring.capacity() as u64 + u64::from(self.layout.lines);
+        let own = u64::from(self.buffer.map.pages())
+            + self.buffer.ring.capacity() as u64
+            + u64::from(self.flash.layout.lines);
         self.device().max_field_bytes() + (16 << 20) + 64 * own
     }
 
@@ -244,7 +238,7 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
     }
 
     fn stop_clock(&mut self) -> bool {
-        self.port.device.stop_clock();
+        self.flash.port.device.stop_clock();
         true
     }
 
@@ -256,7 +250,7 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
     fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {
-        self.port.device.start_clock();
+        self.flash.port.device.start_clock();
     }
 
     /// No timer runs.

@@ -10,13 +10,15 @@ use wordline_device::physical_device::{Completion, MOST_BLOCKS};
 use wordline_kernel::{Complaints, Instant, Schedule, state};
 use wordline_nand::DataTag;
 
-use super::l2p::{L2pMap, PageLocation};
-use super::layout::{LineId, Page, Ppa};
+use super::buffer::Buffer;
+use super::counts::Counts;
+use super::flash::Flash;
+use super::flush::FlushTracker;
+use super::layout::{LineId, Ppa};
 use super::limiter::Pressure;
 use super::lines::{LineState, List};
-use super::port::{Purpose, Sent};
-use super::ring::{LOST, Origin, Ring, page_of};
-use super::{Event, Pblk};
+use super::port::{Event, Purpose, Sent};
+use super::ring::{LOST, Origin, page_of};
 
 /// Concurrency of garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,13 +74,15 @@ pub(super) struct Collector {
     victims: VecDeque<Victim>,
     readers: u32,
     moved: VecDeque<RelocationBatch>,
+    /// Logical blocks for data in lines that were collected, or freed without collection.
+    victim_pages: u64,
 }
 
-state!(Collector { values { victims, readers, moved } fixed { file } });
+state!(Collector { values { victims, readers, moved } fixed { file, victim_pages } });
 
 impl Collector {
     pub(super) fn new(file: CollectorFile) -> Self {
-        Self { file, victims: VecDeque::new(), readers: 0, moved: VecDeque::new() }
+        Self { file, victims: VecDeque::new(), readers: 0, moved: VecDeque::new(), victim_pages: 0 }
     }
 
     pub(super) fn forget(&mut self) {
@@ -92,13 +96,9 @@ impl Collector {
         self.victims.is_empty() && self.moved.is_empty()
     }
 
-    /// Notes that a GC read of a line was split in two.
-    pub(super) fn add_split_read(&mut self, line: LineId, of_list: bool) {
-        self.readers += 1;
-        let victim = self.victims.iter_mut().find(|victim| victim.line == line);
-        let victim = victim.expect("it waits for its reads");
-        victim.reads += 1;
-        victim.lists += u32::from(of_list);
+    /// Logical blocks for data in lines that were collected, or freed without collection.
+    pub(super) fn victim_pages(&self) -> u64 {
+        self.victim_pages
     }
 
     /// Number of references of GC to a line.
@@ -127,136 +127,144 @@ impl Collector {
     }
 }
 
-/// Whether a location has the newest version of a page that is in flash. A ring entry may have a newer one.
-fn is_newest(map: &L2pMap, ring: &Ring, page: Page, place: Ppa) -> bool {
-    match map.get(page) {
-        PageLocation::Unmapped => false,
-        PageLocation::Flash(newest) => newest == place,
-        PageLocation::Ring(index) => ring.at(index).place == place && ring.at(index).durable == place,
-    }
-}
-
-impl<D: PhysicalDevice> Pblk<D> {
+/// GC of lines, in the order of its steps.
+impl Collector {
     /// Runs GC as far as the rate limiter and the free space require. Returns whether anything was done.
-    pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let mut any = false;
-        while let Some(line) = self.lines.pop_emptied() {
-            // The victim was counted when it was selected.
-            let of_line = self.lines.get(line);
-            self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
-            self.lines.free(line, self.durable.point());
-            self.counts.lines_freed += 1;
-            self.update_limiter();
-            any = true;
-        }
-        if self.limiter.needs_gc() {
-            while self.select_victim() {
+    pub(super) fn collect<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        buffer: &mut Buffer,
+        durable: &FlushTracker,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let mut any = self.free_emptied(flash, durable);
+        if flash.limiter.needs_gc() {
+            while self.select_victim(flash) {
                 any = true;
             }
         }
-        if self.collector.is_idle() {
+        if self.is_idle() {
             return any;
         }
-        while self.read_victim(calendar) {
+        while self.read_victim(flash, buffer, calendar) {
             any = true;
         }
-        while self.insert_relocated(calendar.now()) {
+        while self.insert_relocated(flash, buffer, calendar.now()) {
             any = true;
         }
         any
     }
 
-    fn select_victim(&mut self) -> bool {
-        if self.collector.victims.len() >= self.collector.file.lines as usize
-            || self.collector.moved.len() >= self.collector.file.requests as usize
-        {
+    /// Frees the lines without valid pages. Returns whether there were any.
+    fn free_emptied<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>, durable: &FlushTracker) -> bool {
+        let mut any = false;
+        while let Some(line) = flash.lines.pop_emptied() {
+            // The victim was counted when it was selected.
+            let of_line = flash.lines.get(line);
+            self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
+            flash.lines.free(line, durable.point());
+            flash.counts.lines_freed += 1;
+            flash.update_limiter();
+            any = true;
+        }
+        any
+    }
+
+    fn select_victim<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>) -> bool {
+        if self.victims.len() >= self.file.lines as usize || self.moved.len() >= self.file.requests as usize {
             return false;
         }
-        let only_failed = self.limiter.pressure() == Pressure::Failed;
-        let Some(line) = self.lines.victim(only_failed) else { return false };
-        self.counts.lines_collected += 1;
-        self.counts.victim_valid_pages += u64::from(self.lines.get(line).valid);
-        self.victim_pages += u64::from(self.lines.get(line).blocks);
-        self.lines.add_reference(line);
+        let only_failed = flash.limiter.pressure() == Pressure::Failed;
+        let Some(line) = flash.lines.victim(only_failed) else { return false };
+        flash.counts.lines_collected += 1;
+        flash.counts.victim_valid_pages += u64::from(flash.lines.get(line).valid);
+        self.victim_pages += u64::from(flash.lines.get(line).blocks);
+        flash.lines.add_reference(line);
         // The page list of a line with a write error is in memory.
-        let list = match self.lines.list_of(line) {
+        let list = match flash.lines.list_of(line) {
             List::Failed => Vec::new(),
-            _ => self
+            _ => flash
                 .lines
                 .emeta_of(line)
                 .into_iter()
-                .flat_map(|strip| self.layout.locations_in(line, strip))
+                .flat_map(|strip| flash.layout.locations_in(line, strip))
                 .collect(),
         };
-        let next = self.layout.locations_of(line).start;
-        self.collector.victims.push_back(Victim { line, list, next, reads: 0, lists: 0 });
+        let next = flash.layout.locations_of(line).start;
+        self.victims.push_back(Victim { line, list, next, reads: 0, lists: 0 });
         true
     }
 
     /// Sends the next GC read of the first victim that has one to send, or finishes a victim whose pages were
     /// all read. Returns whether it did one of these.
-    fn read_victim(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let CollectorFile { readers, requests, .. } = self.collector.file;
-        let most = requests.saturating_sub(self.collector.moved.len() as u32).min(readers);
-        let can_read = self.collector.readers < most;
-        for at in 0..self.collector.victims.len() {
-            let victim = &self.collector.victims[at];
-            let (line, is_over) = (victim.line, victim.next == self.layout.locations_of(victim.line).end);
+    fn read_victim<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        buffer: &Buffer,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let CollectorFile { readers, requests, .. } = self.file;
+        let most = requests.saturating_sub(self.moved.len() as u32).min(readers);
+        let can_read = self.readers < most;
+        for at in 0..self.victims.len() {
+            let victim = &self.victims[at];
+            let (line, is_over) = (victim.line, victim.next == flash.layout.locations_of(victim.line).end);
             if is_over && victim.reads == 0 {
-                self.collector.victims.remove(at);
-                self.lines.drop_reference(line);
+                self.victims.remove(at);
+                flash.lines.drop_reference(line);
                 return true;
             }
             // The emeta is read before the pages that it lists.
             let is_listing = !victim.list.is_empty();
             if !is_over && (is_listing || victim.lists == 0) {
-                return can_read && self.send_gc_read(at, is_listing, calendar);
+                return can_read && self.send_gc_read((at, is_listing), flash, buffer, calendar);
             }
         }
         false
     }
 
     /// Sends a read of the emeta or of valid pages of a victim. Returns whether it made progress.
-    fn send_gc_read(
+    fn send_gc_read<D: PhysicalDevice>(
         &mut self,
-        at: usize,
-        is_listing: bool,
+        (at, is_listing): (usize, bool),
+        flash: &mut Flash<D>,
+        buffer: &Buffer,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
-        let line = self.collector.victims[at].line;
+        let victim = &mut self.victims[at];
+        let line = victim.line;
         let mut sent =
-            self.port.new_command(if is_listing { Purpose::List(line) } else { Purpose::Collect(line) });
-        let victim = &mut self.collector.victims[at];
+            flash.port.new_command(if is_listing { Purpose::List(line) } else { Purpose::Collect(line) });
         if is_listing {
             sent.places.extend(victim.list.drain(..victim.list.len().min(MOST_BLOCKS)));
-            self.counts.emeta_blocks_read += sent.places.len() as u64;
+            flash.counts.emeta_blocks_read += sent.places.len() as u64;
         } else {
-            let end = self.layout.locations_of(line).end;
+            let end = flash.layout.locations_of(line).end;
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
                 let place = Ppa(victim.next);
                 // A page with a newer version in the ring stays valid here until that version reaches flash.
-                let page = page_of(self.lines.content(place));
-                if self.lines.is_valid(place) && is_newest(&self.map, &self.ring, page, place) {
+                let page = page_of(flash.lines.content(place));
+                if flash.lines.is_valid(place) && buffer.is_newest_in_flash(page, place) {
                     sent.places.push(place);
                 }
                 victim.next += 1;
             }
-            self.counts.pages_collected += sent.places.len() as u64;
+            flash.counts.pages_collected += sent.places.len() as u64;
         }
         if sent.places.is_empty() {
-            self.port.recycle(sent);
+            flash.port.recycle(sent);
             return true;
         }
-        victim.reads += 1;
-        victim.lists += u32::from(is_listing);
-        self.collector.readers += 1;
-        self.send(sent, calendar);
+        let reads = flash.send(sent, calendar);
+        victim.reads += reads;
+        victim.lists += if is_listing { reads } else { 0 };
+        self.readers += reads;
         true
     }
 
     fn end_gc_read(&mut self, line: LineId, of_list: bool) {
-        self.collector.readers -= 1;
-        let victim = self.collector.victims.iter_mut().find(|victim| victim.line == line);
+        self.readers -= 1;
+        let victim = self.victims.iter_mut().find(|victim| victim.line == line);
         let victim = victim.expect("it waits for its reads");
         victim.reads -= 1;
         victim.lists -= u32::from(of_list);
@@ -264,55 +272,60 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Completes a read of a part of the emeta. After a failed read, GC uses the out-of-band data of the
     /// pages instead.
-    pub(super) fn complete_emeta_read(&mut self, line: LineId, completion: &Completion) {
-        self.counts.emeta_read_failures += u64::from(completion.failure.is_some());
+    pub(super) fn complete_emeta_read(&mut self, line: LineId, completion: &Completion, counts: &mut Counts) {
+        counts.emeta_read_failures += u64::from(completion.failure.is_some());
         self.end_gc_read(line, true);
     }
 
     /// Completes a read of valid pages. Unreadable pages are marked as lost.
-    pub(super) fn pages_read(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
+    pub(super) fn pages_read<D: PhysicalDevice>(
+        &mut self,
+        line: LineId,
+        completion: &Completion,
+        sent: &Sent,
+        flash: &mut Flash<D>,
+    ) {
         let mut pages = Vec::with_capacity(sent.places.len());
         for (at, place) in sent.places.iter().enumerate() {
-            let mut stamp = self.lines.content(*place);
+            let mut stamp = flash.lines.content(*place);
             if completion.has_failed(at) {
-                let is_new = self.lines.is_valid(*place) && stamp.logical & LOST == 0;
-                self.counts.lost_pages += u64::from(is_new);
+                let is_new = flash.lines.is_valid(*place) && stamp.logical & LOST == 0;
+                flash.counts.lost_pages += u64::from(is_new);
                 stamp.logical |= LOST;
             } else {
                 assert_eq!(completion.found[at], stamp, "a page of the line is where its list says");
             }
             pages.push((*place, stamp));
         }
-        self.lines.add_reference(line);
-        self.collector.moved.push_back(RelocationBatch { line, pages });
+        flash.lines.add_reference(line);
+        self.moved.push_back(RelocationBatch { line, pages });
         self.end_gc_read(line, false);
     }
 
     /// Inserts the still valid pages of a GC read into the ring, if there is space. Returns whether it did.
-    fn insert_relocated(&mut self, now: Instant) -> bool {
-        let Some(moved) = self.collector.moved.front() else { return false };
+    fn insert_relocated<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        buffer: &mut Buffer,
+        now: Instant,
+    ) -> bool {
+        let Some(moved) = self.moved.front_mut() else { return false };
         let count = moved.pages.len() as u32;
-        if !self.limiter.gc_can_insert(self.ring.of(Origin::Collector), now) {
+        if !flash.limiter.gc_can_insert(buffer.ring.of(Origin::Collector), now) {
             return false;
         }
         // A ring smaller than a GC read takes a part of the pages.
-        let count = count.min(self.layout.most_io());
-        if !self.make_space(count) {
+        let count = count.min(flash.layout.most_io());
+        if !buffer.make_space(count, flash) {
             return false;
         }
-        let moved = &mut self.collector.moved[0];
         let line = moved.line;
-        let pages: Vec<(Ppa, DataTag)> = moved.pages.drain(..count as usize).collect();
-        for (place, stamp) in pages {
-            let page = page_of(stamp);
-            if is_newest(&self.map, &self.ring, page, place) {
-                let index = self.ring.push(stamp, Origin::Collector, place);
-                self.map.set(page, PageLocation::Ring(index));
-            }
+        for (place, stamp) in moved.pages.drain(..count as usize) {
+            buffer.relocate(place, stamp);
         }
-        if self.collector.moved[0].pages.is_empty() {
-            self.collector.moved.pop_front();
-            self.lines.drop_reference(line);
+        if moved.pages.is_empty() {
+            self.moved.pop_front();
+            flash.lines.drop_reference(line);
         }
         true
     }

@@ -41,10 +41,11 @@ use wordline_ssd::policy::victim::Preference;
 use wordline_ssd::precondition::Share;
 use wordline_ssd::precondition::shape::Shape;
 
-use super::l2p::PageLocation;
+use super::flash::Flash;
+use super::l2p::{L2pMap, PageLocation};
 use super::layout::{LineId, Page, Ppa};
+use super::port::Event;
 use super::writer::{EMETA, SMETA};
-use super::{Event, Pblk};
 
 /// Distance, in pages, at which random map lookups are prefetched. Chosen: the time for 8 pages covers a
 /// memory access.
@@ -77,109 +78,124 @@ impl Pages {
     }
 }
 
-impl<D: PhysicalDevice> Pblk<D> {
-    /// Places the first `pages` pages into all lines of a new device, with the clock of the device off.
-    /// Returns false if `look` stopped it.
-    pub(super) fn lay_out(&mut self, pages: u32, mut random: Stream, look: ProgressFn<'_>) -> bool {
-        let mut lines: Vec<LineId> = std::iter::from_fn(|| self.lines.take_free(|_| true)).collect();
-        // Lines with fewer chunks are collected as soon as any of their pages is invalid. So they are the
-        // youngest.
-        lines.sort_by_key(|line| Reverse(self.lines.chunks_of(*line)));
-        let mut blocks: Vec<u32> = lines.iter().map(|line| self.lines.data_blocks(*line)).collect();
-        let room = |blocks: &[u32]| blocks.iter().copied().map(u64::from).sum::<u64>();
-        let mut free = self.steady_free_lines(pages, &lines, room(&blocks));
-        while room(&blocks[free..]) < u64::from(pages) {
-            free -= 1;
-        }
-        let blocks = blocks.split_off(free);
-        let (per_line, all) = (blocks.iter().copied().max().unwrap_or(1), room(&blocks));
-        let (full, share) = (all as f64 / f64::from(per_line), f64::from(pages) / all as f64);
-        let shape = Shape::of(Preference::Fewest, full, per_line, share);
-        let drawn = shape.draw(per_line, blocks, pages.into(), &mut random);
-        let mut laid = Pages { order: Share::new(0, 1, pages), laid: 0, random };
-        let mut calendar = Calendar::new();
-        self.port.device.stop_clock();
-        let mut goes_on = true;
-        for (at, line) in lines.iter().enumerate() {
-            let is_valid = |extent| at >= free && drawn.is_valid((at - free) as u32, extent);
-            self.lay_out_line(*line, is_valid, &mut laid, &mut calendar);
-            if at < free {
-                self.lines.free(*line, self.durable.point());
-            }
-            let [done, filled] = [laid.laid, pages].map(u64::from);
-            goes_on &= look(FillProgress { pages: done, filled, expected: filled });
-            if !goes_on {
-                break;
-            }
-        }
-        self.port.device.start_clock();
-        self.update_limiter();
-        assert!(!goes_on || laid.laid == pages, "closed lines have room for all pages");
-        goes_on
+/// Places the first `pages` pages into all lines of a new device, with the clock of the device off. Free lines
+/// may be reused from `point`. Returns false if `look` stopped it.
+pub(super) fn lay_out<D: PhysicalDevice>(
+    flash: &mut Flash<D>,
+    map: &mut L2pMap,
+    (pages, point): (u32, u64),
+    mut random: Stream,
+    look: ProgressFn<'_>,
+) -> bool {
+    let mut lines: Vec<LineId> = std::iter::from_fn(|| flash.lines.take_free(|_| true)).collect();
+    // Lines with fewer chunks are collected as soon as any of their pages is invalid. So they are the
+    // youngest.
+    lines.sort_by_key(|line| Reverse(flash.lines.chunks_of(*line)));
+    let mut blocks: Vec<u32> = lines.iter().map(|line| flash.lines.data_blocks(*line)).collect();
+    let room = |blocks: &[u32]| blocks.iter().copied().map(u64::from).sum::<u64>();
+    let mut free = steady_free_lines(flash, pages, &lines, room(&blocks));
+    while room(&blocks[free..]) < u64::from(pages) {
+        free -= 1;
     }
+    let blocks = blocks.split_off(free);
+    let (per_line, all) = (blocks.iter().copied().max().unwrap_or(1), room(&blocks));
+    let (full, share) = (all as f64 / f64::from(per_line), f64::from(pages) / all as f64);
+    let shape = Shape::of(Preference::Fewest, full, per_line, share);
+    let drawn = shape.draw(per_line, blocks, pages.into(), &mut random);
+    flash.port.device.stop_clock();
+    let pages_left = Pages { order: Share::new(0, 1, pages), laid: 0, random };
+    let mut fill = DirectFill { flash, map, pages: pages_left, calendar: Calendar::new() };
+    let mut goes_on = true;
+    for (at, line) in lines.iter().enumerate() {
+        fill.lay_out_line(*line, |extent| at >= free && drawn.is_valid((at - free) as u32, extent));
+        if at < free {
+            fill.flash.lines.free(*line, point);
+        }
+        let [done, filled] = [fill.pages.laid, pages].map(u64::from);
+        goes_on &= look(FillProgress { pages: done, filled, expected: filled });
+        if !goes_on {
+            break;
+        }
+    }
+    let laid = fill.pages.laid;
+    flash.port.device.start_clock();
+    flash.update_limiter();
+    assert!(!goes_on || laid == pages, "closed lines have room for all pages");
+    goes_on
+}
 
+/// How many of these lines are free with this many pages when GC keeps pace with the host and the next line is
+/// about to be opened. `room`: logical blocks for data in all lines.
+fn steady_free_lines<D: PhysicalDevice>(
+    flash: &mut Flash<D>,
+    pages: u32,
+    lines: &[LineId],
+    room: u64,
+) -> usize {
+    let all = lines.len() as u64;
+    let chunks: u64 = lines.iter().map(|line| u64::from(flash.lines.chunks_of(*line))).sum();
+    // GC keeps pace with `keeps` free lines, and falls behind with `falls` free lines.
+    let (mut keeps, mut falls) = (0, all);
+    while falls - keeps > 1 {
+        let free = u64::midpoint(keeps, falls);
+        let share = f64::from(pages) * all as f64 / ((all - free) * room) as f64;
+        flash.limiter.update((free * chunks / all) as u32, 0);
+        let [of_host, of_collector] = flash.limiter.shares().map(f64::from);
+        let written = of_collector / (of_host + of_collector);
+        let moved = Shape::victim_valid_pages((room / all) as u32, share);
+        if written < moved { falls = free } else { keeps = free }
+    }
+    (keeps + 1).min(all) as usize
+}
+
+/// A device that is being filled.
+struct DirectFill<'a, D: PhysicalDevice> {
+    flash: &'a mut Flash<D>,
+    map: &'a mut L2pMap,
+    pages: Pages,
+    calendar: Calendar<Event<D::Event>>,
+}
+
+impl<D: PhysicalDevice> DirectFill<'_, D> {
     /// Writes a whole line.
-    fn lay_out_line(
-        &mut self,
-        line: LineId,
-        is_valid: impl Fn(u32) -> bool,
-        pages: &mut Pages,
-        calendar: &mut Calendar<Event<D::Event>>,
-    ) {
-        let version = self.lines.open(line);
-        let strips: Vec<u32> = self.lines.strips(line).collect();
-        let data = self.layout.smeta..strips.len() as u32 - self.layout.emeta;
+    fn lay_out_line(&mut self, line: LineId, is_valid: impl Fn(u32) -> bool) {
+        let layout = self.flash.layout;
+        let version = self.flash.lines.open(line);
+        let strips: Vec<u32> = self.flash.lines.strips(line).collect();
+        let data = layout.smeta..strips.len() as u32 - layout.emeta;
         let (mut places, mut stamps, mut extent) = (Vec::new(), Vec::new(), 0);
         for (at, strip) in (0..).zip(&strips) {
-            for place in self.layout.locations_in(line, *strip) {
+            for place in layout.locations_in(line, *strip) {
                 places.push(place);
                 stamps.push(if data.contains(&at) {
                     extent += 1;
-                    self.lay_out_page(place, is_valid(extent - 1), pages)
+                    self.lay_out_page(place, is_valid(extent - 1))
                 } else {
                     DataTag { logical: if at < data.start { SMETA } else { EMETA }, version }
                 });
             }
-            if places.len() as u32 == self.layout.most_write() || at as usize + 1 == strips.len() {
-                self.port.write_directly(&places, &stamps, &self.layout, &mut calendar.within(Event::Device));
+            if places.len() as u32 == layout.most_write() || at as usize + 1 == strips.len() {
+                let calendar = &mut self.calendar.within(Event::Device);
+                self.flash.port.write_directly(&places, &stamps, &layout, calendar);
                 places.clear();
                 stamps.clear();
             }
         }
-        self.lines.get_mut(line).is_listed = true;
-        self.lines.close(line, true);
+        self.flash.lines.get_mut(line).is_listed = true;
+        self.flash.lines.close(line, true);
     }
 
     /// Places the newest version of a page at a location, or a version that is overwritten later.
-    fn lay_out_page(&mut self, place: Ppa, is_valid: bool, pages: &mut Pages) -> DataTag {
-        let page = if is_valid { Some(pages.take_last()) } else { pages.draw() };
+    fn lay_out_page(&mut self, place: Ppa, is_valid: bool) -> DataTag {
+        let page = if is_valid { Some(self.pages.take_last()) } else { self.pages.draw() };
         let Some(page) = page else { return DataTag::PADDING };
-        pages.ahead().into_iter().for_each(|page| self.map.prefetch(page));
+        self.pages.ahead().into_iter().for_each(|page| self.map.prefetch(page));
         let stamp = DataTag { logical: page.0, version: self.map.next_version(page) };
-        self.lines.set_content(place, stamp);
+        self.flash.lines.set_content(place, stamp);
         if is_valid {
-            self.lines.validate(place);
+            self.flash.lines.validate(place);
             self.map.set(page, PageLocation::Flash(place));
         }
         stamp
-    }
-
-    /// How many of these lines are free with this many pages when GC keeps pace with the host and the next
-    /// line is about to be opened. `room`: logical blocks for data in all lines.
-    fn steady_free_lines(&mut self, pages: u32, lines: &[LineId], room: u64) -> usize {
-        let all = lines.len() as u64;
-        let chunks: u64 = lines.iter().map(|line| u64::from(self.lines.chunks_of(*line))).sum();
-        // GC keeps pace with `keeps` free lines, and falls behind with `falls` free lines.
-        let (mut keeps, mut falls) = (0, all);
-        while falls - keeps > 1 {
-            let free = u64::midpoint(keeps, falls);
-            let share = f64::from(pages) * all as f64 / ((all - free) * room) as f64;
-            self.limiter.update((free * chunks / all) as u32, 0);
-            let [of_host, of_collector] = self.limiter.shares().map(f64::from);
-            let written = of_collector / (of_host + of_collector);
-            let moved = Shape::victim_valid_pages((room / all) as u32, share);
-            if written < moved { falls = free } else { keeps = free }
-        }
-        (keeps + 1).min(all) as usize
     }
 }

@@ -6,12 +6,8 @@
 //! cache completed writes are non-volatile at once, and no flush is sent.
 
 use serde::{Deserialize, Serialize};
-use wordline_device::PhysicalDevice;
 use wordline_device::physical_device::Completion;
-use wordline_kernel::{Schedule, state};
-
-use super::port::Purpose;
-use super::{Event, Pblk};
+use wordline_kernel::state;
 
 /// A flush in flight.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -79,29 +75,22 @@ impl FlushTracker {
         let is_right = self.over <= self.sent && self.covered.max(of_flush) <= synced;
         if is_right { Ok(()) } else { Err("flushes that cover entries which were not written".into()) }
     }
-}
 
-impl<D: PhysicalDevice> Pblk<D> {
-    /// Sends a flush if a command, a line or emeta needs one and the flush can succeed. Returns whether it
-    /// sent one.
-    pub(super) fn send_flush(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let durable = &self.durable;
-        if !durable.is_needed || durable.in_flight.is_some() || self.lines.has_stranded() {
-            return false;
-        }
-        let synced = self.ring.synced();
-        let waits = self.front.needs_flush(durable.covered, synced)
-            || self.writer.wanted_point().is_some_and(|point| !durable.is_reached(point))
-            || self.lines.wanted_point().is_some_and(|point| !durable.is_reached(point));
-        if !waits {
-            return false;
-        }
-        self.durable.sent += 1;
-        self.durable.in_flight = Some(InFlight { covers: synced, is_spoilt: false });
-        self.counts.flushes += 1;
-        let sent = self.port.new_command(Purpose::Flush);
-        self.send(sent, calendar);
-        true
+    /// Whether a flush can be sent: the device needs flushes, and none is in flight.
+    pub(super) fn can_begin(&self) -> bool {
+        self.is_needed && self.in_flight.is_none()
+    }
+
+    /// Whether a point has been given that is not reached.
+    pub(super) fn waits_for(&self, point: Option<u64>) -> bool {
+        point.is_some_and(|point| !self.is_reached(point))
+    }
+
+    /// Notes that a flush is sent. `synced`: the position in the ring before which entries are written to the
+    /// device.
+    pub(super) fn begin(&mut self, synced: u64) {
+        self.sent += 1;
+        self.in_flight = Some(InFlight { covers: synced, is_spoilt: false });
     }
 
     /// Completes a flush. A flush may fail because a chunk went offline.
@@ -110,12 +99,12 @@ impl<D: PhysicalDevice> Pblk<D> {
     ///   repeated once the lines of such chunks are collected: their data have been relocated by then.
     /// * If the chunk went offline before the submission, the flush counts as completed. It was sent only
     ///   after the data of the chunk had been relocated.
-    pub(super) fn complete_flush(&mut self, completion: &Completion) {
-        let flush = self.durable.in_flight.take().expect("it was in flight");
+    pub(super) fn complete(&mut self, completion: &Completion) {
+        let flush = self.in_flight.take().expect("it was in flight");
         if completion.failure.is_some() && flush.is_spoilt {
             return;
         }
-        self.durable.over = self.durable.sent;
-        self.durable.covered = flush.covers;
+        self.over = self.sent;
+        self.covered = flush.covers;
     }
 }

@@ -1,19 +1,20 @@
-//! Host commands: the conditions that they wait for, and their completion.
+//! Host commands: their reads, the conditions that they wait for, and their completion.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
-use wordline_device::{Command, Completion, Operation, PhysicalDevice};
-use wordline_kernel::{Instant, Schedule, state};
-
-use super::l2p::PageLocation;
-use super::layout::{Page, Ppa};
-use super::port::{Purpose, Sent};
-use super::ring::{LOST, Origin};
-use super::{Event, Pblk, Power};
-use crate::slab::Slab;
+use wordline_device::physical_device::{Completion as DeviceAnswer, MOST_BLOCKS};
+use wordline_device::{Command, Completion, PhysicalDevice, SECTOR};
+use wordline_kernel::{Bytes, Duration, Instant, Schedule, state};
 use wordline_nand::DataTag;
+
+use super::buffer::Buffer;
+use super::flash::Flash;
+use super::l2p::PageLocation;
+use super::layout::Page;
+use super::port::{Event, Purpose, Sent};
+use super::ring::LOST;
+use crate::slab::Slab;
 
 /// An outstanding host command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub(super) struct Request {
 
 /// All host commands.
 pub(super) struct HostFrontend {
+    sectors_of_a_page: u64,
+    /// Host time per command, in addition to the device time.
+    command_time: Duration,
     all: Slab<Request>,
     /// Writes that wait for space in the ring.
     writes: VecDeque<u32>,
@@ -41,11 +45,17 @@ pub(super) struct HostFrontend {
     pub(super) is_filling: bool,
 }
 
-state!(HostFrontend { values { all, writes, flushes, completions } fixed { is_filling } });
+state!(HostFrontend {
+    values { all, writes, flushes, completions }
+    fixed { sectors_of_a_page, command_time, is_filling }
+});
 
 impl HostFrontend {
-    pub(super) fn new() -> Self {
+    /// For pages of this size. `command_time`: host time per command.
+    pub(super) fn new(page: Bytes, command_time: Duration) -> Self {
         Self {
+            sectors_of_a_page: page.0 / SECTOR.0,
+            command_time,
             all: Slab::default(),
             writes: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -54,9 +64,63 @@ impl HostFrontend {
         }
     }
 
-    /// Notes that a device read of a host command was split in two.
-    pub(super) fn add_split_read(&mut self, number: u32) {
-        self.all.get_mut(number).reads += 1;
+    pub(super) fn sectors_of_a_page(&self) -> u64 {
+        self.sectors_of_a_page
+    }
+
+    pub(super) fn command_time(&self) -> Duration {
+        self.command_time
+    }
+
+    pub(super) fn set_command_time(&mut self, time: Duration) {
+        self.command_time = time;
+    }
+
+    /// The logical pages that a command addresses.
+    #[inline]
+    pub(super) fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
+        let sectors = self.sectors_of_a_page;
+        (command.sector / sectors) as u32..((command.sector + command.sectors) / sectors) as u32
+    }
+
+    /// Adds a command and returns its number.
+    pub(super) fn add(&mut self, command: Command, submitted: Instant) -> u32 {
+        let next = self.pages_of(&command).start;
+        self.all.add(Request { command, submitted, reads: 0, next, failed: false, is_limited: false })
+    }
+
+    /// Appends a write to the writes that wait for space.
+    pub(super) fn queue_write(&mut self, number: u32) {
+        self.writes.push_back(number);
+    }
+
+    /// Appends a command that waits until all entries before `position` are in flash.
+    pub(super) fn queue_flush(&mut self, position: u64, number: u32) {
+        self.flushes.push_back((position, number));
+    }
+
+    /// The first write that waits for space: its number, its command, and its pages that are not in the ring.
+    #[inline]
+    pub(super) fn first_write(&self) -> Option<(u32, Command, std::ops::Range<u32>)> {
+        let number = *self.writes.front()?;
+        let Request { command, next, .. } = *self.all.get(number);
+        Some((number, command, next..self.pages_of(&command).end))
+    }
+
+    /// Notes that the rate limiter delays the first write. Returns whether it did not delay that write before.
+    pub(super) fn note_limited(&mut self) -> bool {
+        let first = self.writes.front().copied();
+        first.is_some_and(|number| !std::mem::replace(&mut self.all.get_mut(number).is_limited, true))
+    }
+
+    /// Notes that the pages of the first write before `next` are in the ring. `is_last`: all of its pages are.
+    pub(super) fn advance_write(&mut self, next: u32, is_last: bool) {
+        if let Some(number) = self.writes.front().copied() {
+            self.all.get_mut(number).next = next;
+            if is_last {
+                self.writes.pop_front();
+            }
+        }
     }
 
     /// Whether the first command that waits for flash waits for entries that are only in the volatile cache
@@ -112,7 +176,7 @@ impl HostFrontend {
     }
 
     /// Removes and returns a command whose entries are all in flash.
-    fn pop_flushed(&mut self, covered: u64) -> Option<u32> {
+    pub(super) fn pop_flushed(&mut self, covered: u64) -> Option<u32> {
         let (position, number) = *self.flushes.front()?;
         if position > covered {
             return None;
@@ -122,7 +186,7 @@ impl HostFrontend {
     }
 
     /// Fails and returns all waiting commands, after their condition has become impossible.
-    pub(super) fn drain_waiting(&mut self) -> Vec<u32> {
+    fn drain_waiting(&mut self) -> Vec<u32> {
         let numbers: Vec<u32> =
             self.writes.drain(..).chain(self.flushes.drain(..).map(|(_, number)| number)).collect();
         for number in &numbers {
@@ -144,67 +208,27 @@ impl HostFrontend {
         let is_there = self.writes.iter().chain(flushes).all(|number| self.has(*number));
         if is_there && self.all.is_sound() { Ok(()) } else { Err("commands that do not exist".into()) }
     }
-}
 
-impl<D: PhysicalDevice> Pblk<D> {
-    /// The logical pages that a command addresses.
-    pub(super) fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
-        let sectors = self.sectors_of_a_page;
-        (command.sector / sectors) as u32..((command.sector + command.sectors) / sectors) as u32
-    }
-
-    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
-        assert!(self.recovery.power == Power::On, "it takes no command before it has recovered");
-        let pages = self.pages_of(&command);
-        let (submitted, next) = (calendar.now(), pages.start);
-        let request = Request { command, submitted, reads: 0, next, failed: false, is_limited: false };
-        let number = self.front.all.add(request);
-        self.note_time(submitted);
-        self.note_submission(number, command.operation == Operation::Flush);
-        match command.operation {
-            Operation::Read | Operation::Compare => self.read(number, &command, calendar),
-            Operation::Write | Operation::WriteZeroes if !pages.is_empty() => {
-                self.front.writes.push_back(number);
-            }
-            Operation::Write | Operation::WriteZeroes => self.schedule_completion(number, calendar),
-            Operation::Flush => self.front.flushes.push_back((self.ring.head(), number)),
-            Operation::Discard => {
-                pages.for_each(|page| self.trim(Page(page)));
-                self.schedule_completion(number, calendar);
-            }
-        }
-        self.make_progress(calendar);
-    }
-
-    /// Unmaps a page. As in pblk, a power cut may bring its data back.
-    fn trim(&mut self, page: Page) {
-        let durable = match self.map.get(page) {
-            PageLocation::Unmapped => return,
-            PageLocation::Flash(place) => place,
-            PageLocation::Ring(index) => self.ring.at(index).durable,
-        };
-        if durable != Ppa::NONE {
-            self.lines.invalidate(durable);
-        }
-        self.map.set(page, PageLocation::Unmapped);
-        self.counts.trimmed_pages += 1;
-    }
-
-    /// Reads the pages that are not in the ring from the device, in the largest commands allowed.
-    fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
-        if self.followed.is_some() {
-            self.track_read(command);
-        }
+    /// Reads the pages that are not in the ring from the device, in the largest commands allowed. Completes
+    /// the command if there are none.
+    pub(super) fn read<D: PhysicalDevice>(
+        &mut self,
+        number: u32,
+        flash: &mut Flash<D>,
+        buffer: &Buffer,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let command = self.all.get(number).command;
         let mut failed = false;
-        let mut sent = self.port.new_command(Purpose::Read(number));
-        for page in self.pages_of(command).map(Page) {
-            let version = self.map.version(page);
+        let mut sent = flash.port.new_command(Purpose::Read(number));
+        for page in self.pages_of(&command).map(Page) {
+            let version = buffer.map.version(page);
             failed |= command.expected != 0 && command.expected != version;
-            match self.map.get(page) {
+            match buffer.map.get(page) {
                 PageLocation::Unmapped => {}
                 PageLocation::Ring(index) => {
-                    self.counts.read_from_ring += 1;
-                    failed |= self.ring.at(index).is_lost();
+                    flash.counts.read_from_ring += 1;
+                    failed |= buffer.ring.at(index).is_lost();
                 }
                 PageLocation::Flash(place) => {
                     sent.places.push(place);
@@ -212,35 +236,35 @@ impl<D: PhysicalDevice> Pblk<D> {
                 }
             }
             if sent.places.len() == MOST_BLOCKS {
-                let full = std::mem::replace(&mut sent, self.port.new_command(Purpose::Read(number)));
-                self.send_read(number, full, calendar);
+                let full = std::mem::replace(&mut sent, flash.port.new_command(Purpose::Read(number)));
+                self.send_read(number, full, flash, calendar);
             }
         }
-        self.front.all.get_mut(number).failed |= failed;
+        self.all.get_mut(number).failed |= failed;
         if sent.places.is_empty() {
-            self.port.recycle(sent);
+            flash.port.recycle(sent);
         } else {
-            self.send_read(number, sent, calendar);
+            self.send_read(number, sent, flash, calendar);
         }
-        if self.front.all.get_mut(number).reads == 0 {
+        if self.all.get(number).reads == 0 {
             self.schedule_completion(number, calendar);
         }
     }
 
-    fn send_read(&mut self, number: u32, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.front.all.get_mut(number).reads += 1;
-        self.counts.read_from_flash += sent.places.len() as u64;
-        self.send(sent, calendar);
-    }
-
-    /// Completes a device read of a host command.
-    pub(super) fn complete_host_read(
+    fn send_read<D: PhysicalDevice>(
         &mut self,
         number: u32,
-        completion: &DeviceAnswer,
-        sent: &Sent,
+        sent: Sent,
+        flash: &mut Flash<D>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
+        flash.counts.read_from_flash += sent.places.len() as u64;
+        self.all.get_mut(number).reads += flash.send(sent, calendar);
+    }
+
+    /// Completes a device read of a host command. Returns whether it was the last of its command, which
+    /// completes after the host time.
+    pub(super) fn complete_read(&mut self, number: u32, completion: &DeviceAnswer, sent: &Sent) -> bool {
         let mut failed = completion.failure.is_some();
         for (at, wanted) in sent.stamps.iter().enumerate().filter(|(at, _)| !completion.has_failed(*at)) {
             let found = completion.found[at];
@@ -248,141 +272,29 @@ impl<D: PhysicalDevice> Pblk<D> {
             assert!(is_lost || found == *wanted, "a read found {found:?}, wanted {wanted:?}");
             failed |= is_lost;
         }
-        let request = self.front.all.get_mut(number);
+        let request = self.all.get_mut(number);
         request.reads -= 1;
         request.failed |= failed;
-        if request.reads == 0 {
-            self.note_read(number);
-            self.schedule_completion(number, calendar);
-        }
+        request.reads == 0
     }
 
     /// Completes a command after the host time.
-    fn schedule_completion(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn schedule_completion<E>(&self, number: u32, calendar: &mut impl Schedule<Event<E>>) {
         calendar.after(self.command_time, Event::Completion(number));
     }
 
     /// Fails the commands that wait for space that never becomes free. Returns whether there were any.
-    pub(super) fn fail_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let numbers = self.front.drain_waiting();
+    pub(super) fn fail_waiting<E>(&mut self, calendar: &mut impl Schedule<Event<E>>) -> bool {
+        let numbers = self.drain_waiting();
         numbers.iter().for_each(|number| self.schedule_completion(*number, calendar));
         !numbers.is_empty()
     }
 
-    pub(super) fn complete_request(&mut self, number: u32, now: Instant) {
-        let Request { command, submitted, failed, .. } = self.front.all.remove(number);
-        let latency = now - submitted;
-        self.digest.add(u64::from(command.tag));
-        self.digest.add(latency.ps());
-        let completion = Completion { command, latency, failed };
-        self.front.completions.push(completion);
-        self.note_completion(number, completion, submitted);
-        let (ring, lines) = (&self.ring, &self.lines);
-        self.recorder
-            .note(number, (completion, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
-    }
-
-    /// Admits pages of waiting writes to the ring while there is space. Returns whether it admitted any.
-    pub(super) fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let mut any = false;
-        while let Some(number) = self.front.writes.front().copied() {
-            let Request { command, next, .. } = *self.front.all.get_mut(number);
-            let end = self.pages_of(&command).end;
-            let count = (end - next).min(self.layout.most_io());
-            if !self.limiter.host_can_insert(self.ring.of(Origin::Host)) {
-                let request = self.front.all.get_mut(number);
-                self.counts.rate_limited += u64::from(!request.is_limited);
-                request.is_limited = true;
-                return any;
-            }
-            if !self.make_space(count) {
-                return any;
-            }
-            any = true;
-            for page in (next..next + count).map(Page) {
-                let version = self.write(page);
-                if self.followed.is_some() {
-                    self.track_write(&command, page, version);
-                }
-            }
-            self.limiter.note_host_write(calendar.now());
-            self.front.all.get_mut(number).next = next + count;
-            if next + count == end {
-                self.front.writes.pop_front();
-                self.note_admitted(number);
-                self.forget_carried(command.tag);
-                match command.fua {
-                    true => self.front.flushes.push_back((self.ring.head(), number)),
-                    false => self.schedule_completion(number, calendar),
-                }
-            }
-        }
-        any
-    }
-
-    /// Writes a new version of a page to the ring, which must have space. Returns the version.
-    #[inline]
-    pub(super) fn write(&mut self, page: Page) -> u32 {
-        let version = self.map.next_version(page);
-        let durable = match self.map.get(page) {
-            PageLocation::Unmapped => Ppa::NONE,
-            PageLocation::Flash(place) => place,
-            PageLocation::Ring(index) => self.ring.at(index).durable,
-        };
-        let index = self.ring.push(DataTag { logical: page.0, version }, Origin::Host, durable);
-        self.map.set(page, PageLocation::Ring(index));
-        version
-    }
-
-    /// Makes space in the ring for this many entries. Returns false if too few old entries are in flash and
-    /// readable there.
-    pub(super) fn make_space(&mut self, entries: u32) -> bool {
-        if !self.ring.can_accept(entries) {
-            return false;
-        }
-        while !self.ring.has_space(entries) {
-            if !self.evict_oldest() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Evicts the oldest entry from the ring if it is in flash and readable there. Returns whether it did.
-    pub(super) fn evict_oldest(&mut self) -> bool {
-        let Some((index, entry)) = self.ring.oldest_synced() else { return false };
-        let (page, place) = (super::ring::page_of(entry.stamp), entry.place);
-        // Otherwise the page has a newer version, or is unmapped.
-        if self.map.get(page) == PageLocation::Ring(index) {
-            if !self.can_read(place) {
-                return false;
-            }
-            self.map.set(page, PageLocation::Flash(place));
-        }
-        self.ring.pop();
-        true
-    }
-
-    /// Whether the device can read a written location, or will never be able to.
-    fn can_read(&self, place: Ppa) -> bool {
-        if self.layout.mw_cunits == 0 {
-            return true;
-        }
-        let block = self.layout.block(place);
-        let report = self.port.device.report(block.chunk);
-        // Unreadable blocks of a chunk that closed early stay unreadable.
-        report.state != ChunkState::Open || block.block < report.readable
-    }
-
-    /// Completes the commands whose entries are all in flash. Returns whether there were any.
-    pub(super) fn complete_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let mut any = false;
-        let covered = self.durable.covered(self.ring.synced());
-        while let Some(number) = self.front.pop_flushed(covered) {
-            self.note_flushed(number);
-            self.schedule_completion(number, calendar);
-            any = true;
-        }
-        any
+    /// Completes a command. Returns its completion and when it was submitted.
+    pub(super) fn complete(&mut self, number: u32, now: Instant) -> (Completion, Instant) {
+        let Request { command, submitted, failed, .. } = self.all.remove(number);
+        let completion = Completion { command, latency: now - submitted, failed };
+        self.completions.push(completion);
+        (completion, submitted)
     }
 }

@@ -409,6 +409,18 @@ impl Lines {
         self.queue_if_empty(line);
     }
 
+    /// Notes that a ring entry is written to this location.
+    #[inline]
+    pub(super) fn add_pending(&mut self, place: Ppa) {
+        self.table[self.layout.line_of(place)].pending += 1;
+    }
+
+    /// Notes that the entry written to this location is synced, or that its write failed.
+    #[inline]
+    pub(super) fn drop_pending(&mut self, place: Ppa) {
+        self.table[self.layout.line_of(place)].pending -= 1;
+    }
+
     #[inline]
     pub(super) fn is_valid(&self, place: Ppa) -> bool {
         self.valid[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0

@@ -11,9 +11,12 @@
 mod attribution;
 mod audit;
 mod block_device;
+mod buffer;
 mod collector;
 mod config;
+mod counts;
 mod direct_fill;
+mod flash;
 mod flush;
 mod frontend;
 mod l2p;
@@ -24,191 +27,144 @@ mod metrics;
 mod port;
 mod precondition;
 mod recovery;
-mod rejections;
+mod requests;
 mod ring;
+mod state;
 mod tracked;
 mod writer;
 
-use serde::{Deserialize, Serialize};
-use wordline_device::physical_device::Completion;
-use wordline_device::{PhysicalDevice, SECTOR};
-use wordline_kernel::snapshot::State;
-use wordline_kernel::{Digest, Duration, Schedule, state};
+use wordline_device::PhysicalDevice;
+use wordline_device::physical_device::{Chunk, Completion, Notice};
+use wordline_kernel::{Digest, Duration, Schedule};
 
 pub use collector::CollectorFile;
 pub use config::{PblkConfig, PblkFile};
 pub(crate) use config::{Sizes, check_host, check_places, command_time};
+pub use counts::Counts;
 pub use layout::Layout;
-pub use metrics::{Counts, Mark, all as metrics};
+pub use metrics::{Mark, all as metrics};
+pub use port::Event;
 pub(crate) use writer::OPEN_LINES;
 
-use attribution::Explainer;
+use attribution::Attribution;
+use buffer::Buffer;
 use collector::Collector;
+use flash::Flash;
 use flush::FlushTracker;
 use frontend::HostFrontend;
-use l2p::L2pMap;
-use limiter::Limiter;
-use lines::Lines;
-use port::{Port, Purpose, Sent};
+use layout::LineId;
+use port::{Purpose, Sent};
 use recovery::{Power, Recovery};
-use ring::Ring;
 use tracked::TrackedContents;
 use writer::Writer;
 
 use crate::recorder::Recorder;
 
-/// Events of the FTL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event<E> {
-    /// An event of its device.
-    Device(E),
-    /// The host command with this number completes.
-    Completion(u32),
-}
-
-/// A host FTL over a physical device.
+/// A host FTL over a physical device: its parts, and the order in which they work. A part uses the parts before
+/// it, which it is handed.
 pub struct Pblk<D> {
-    layout: Layout,
-    /// Host time per command, in addition to the device time.
-    command_time: Duration,
-    sectors_of_a_page: u64,
-    port: Port<D>,
-    map: L2pMap,
-    ring: Ring,
-    limiter: Limiter,
-    lines: Lines,
+    /// The device, its lines, and the rate limiter.
+    flash: Flash<D>,
+    /// The L2P map and the ring.
+    buffer: Buffer,
+    durable: FlushTracker,
+    front: HostFrontend,
     writer: Writer,
     collector: Collector,
-    front: HostFrontend,
-    durable: FlushTracker,
     recovery: Recovery,
-    counts: Counts,
     digest: Digest,
-    followed: Option<Box<TrackedContents>>,
-    /// Logical blocks for data in lines that were collected, or freed without collection.
-    victim_pages: u64,
-    /// `None` unless latencies are explained.
-    explainer: Option<Box<Explainer>>,
+    tracked: TrackedContents,
+    attribution: Attribution,
     recorder: Recorder,
 }
-
-state!(Pblk<D: State> {
-    values { counts, digest }
-    parts { port, map, ring, limiter, lines, writer, collector, front, durable, recovery }
-    fixed { layout, command_time, sectors_of_a_page, followed, victim_pages, explainer, recorder }
-});
 
 impl<D: PhysicalDevice> Pblk<D> {
     /// A new FTL on a device without written data.
     pub fn new(device: D, layout: Layout, command_time: Duration, collector: CollectorFile) -> Self {
-        let mut pblk = Self {
-            command_time,
-            sectors_of_a_page: device.geometry().block_size.0 / SECTOR.0,
-            map: L2pMap::new(layout.pages),
-            ring: Ring::new(&layout),
-            limiter: Limiter::new(&layout),
-            lines: Lines::new(layout, |chunk| device.report(chunk).state),
+        Self {
+            buffer: Buffer::new(&layout),
+            durable: FlushTracker::new(device.geometry().capabilities.volatile_writes),
+            front: HostFrontend::new(device.geometry().block_size, command_time),
             writer: Writer::new(&layout),
             collector: Collector::new(collector),
-            front: HostFrontend::new(),
-            durable: FlushTracker::new(device.geometry().capabilities.volatile_writes),
             recovery: Recovery::new(),
-            counts: Counts::default(),
             digest: Digest::default(),
-            followed: None,
-            victim_pages: 0,
-            explainer: None,
+            tracked: TrackedContents::default(),
+            attribution: Attribution::default(),
             recorder: Recorder::default(),
-            port: Port::new(device),
-            layout,
-        };
-        pblk.update_limiter();
-        pblk
+            flash: Flash::new(device, layout),
+        }
     }
 
     /// The device below.
     pub fn device(&self) -> &D {
-        &self.port.device
+        self.flash.device()
     }
 
     /// The layout of the FTL.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.flash.layout
     }
 
     /// The counters since the FTL was made.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.flash.counts
     }
 
     /// For the closed lines that are not being collected, the candidates of GC: their valid logical blocks,
     /// their logical blocks for data, and their number.
     pub fn closed_lines(&self) -> [u64; 3] {
-        self.lines.closed()
+        self.flash.lines.closed()
     }
 
     /// Valid logical blocks of each closed line that is not being collected.
     pub fn valid_in_closed_lines(&self) -> Vec<u32> {
-        self.lines.valid_in_closed().collect()
+        self.flash.lines.valid_in_closed().collect()
     }
 
     /// Chunks of free lines.
     pub fn free_chunks(&self) -> u32 {
-        self.lines.free_chunks()
-    }
-
-    fn update_limiter(&mut self) {
-        self.limiter.update(self.lines.free_chunks(), self.lines.failed_lines());
+        self.flash.lines.free_chunks()
     }
 
     /// Runs every activity that is possible now, until no activity makes progress: device completions, GC,
     /// host writes and flushes.
     fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.note_time(calendar.now());
+        self.attribution.note_time(calendar.now());
         loop {
             let mut any = self.take_completions(calendar);
-            any |= self.collect(calendar);
+            any |= self.collector.collect(&mut self.flash, &mut self.buffer, &self.durable, calendar);
             any |= self.admit(calendar);
-            any |= self.write_pending(calendar);
+            let Self { flash, buffer, durable, front, writer, .. } = &mut *self;
+            any |= writer.write_pending(flash, buffer, front, durable, calendar);
             any |= self.send_flush(calendar);
             any |= self.complete_flushes(calendar);
             if !any && !self.break_stall(calendar) {
-                return self.note_wait_reasons();
+                break;
             }
         }
-    }
-
-    /// Submits a command to the device. The command keeps references on its lines until it completes.
-    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
-        for place in &sent.places {
-            self.lines.add_reference(self.layout.line_of(*place));
-        }
-        if let Err(sent) = self.port.send(sent, &self.layout, &mut calendar.within(Event::Device)) {
-            for place in &sent.places {
-                self.lines.drop_reference(self.layout.line_of(*place));
-            }
-            self.refused(sent, calendar);
-        }
+        let (waiting, has_line) = (self.front.waiting(), self.writer.has_line());
+        self.attribution.note_wait_reasons(waiting, &self.buffer.ring, &self.flash.limiter, has_line);
     }
 
     /// Processes notifications and completions of the device. Returns whether there were any.
     fn take_completions(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if !self.port.has_events() {
+        if !self.flash.port.has_events() {
             return false;
         }
         self.take_notifications();
-        let completions = self.port.take_completions();
+        let completions = self.flash.port.take_completions();
         for completion in &completions {
-            let sent = self.port.take(completion);
-            self.note_device_completion(completion.tag);
+            let sent = self.flash.port.take(completion);
+            self.attribution.note_device_completion(completion.tag, &mut self.flash.port.device);
             self.handle_completion(completion, sent, calendar);
         }
-        self.port.recycle_completions(completions);
-        self.note_rejections();
-        while let Some((completion, sent)) = self.port.take_failed() {
+        self.flash.port.recycle_completions(completions);
+        self.attribution.note_rejections();
+        while let Some((completion, sent)) = self.flash.port.take_failed() {
             self.handle_completion(&completion, sent, calendar);
         }
-        self.sync();
+        self.buffer.sync(&mut self.flash.lines);
         true
     }
 
@@ -219,34 +175,107 @@ impl<D: PhysicalDevice> Pblk<D> {
         sent: Sent,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        for place in &sent.places {
-            self.lines.drop_reference(self.layout.line_of(*place));
-        }
+        let Self { flash, buffer, durable, front, writer, collector, recovery, .. } = self;
+        flash.release(&sent);
         match sent.work {
-            Purpose::Data => self.complete_data_write(completion, &sent),
-            Purpose::Smeta(line) => self.complete_smeta_write(line, completion, &sent),
-            Purpose::Emeta(line) => self.complete_emeta_write(line, completion, &sent),
-            Purpose::Reset(line) => self.complete_chunk_reset(line, completion, &sent),
-            Purpose::Close(line) => self.reset_after_close(line, &sent, calendar),
-            Purpose::Read(number) => self.complete_host_read(number, completion, &sent, calendar),
-            Purpose::List(line) => self.complete_emeta_read(line, completion),
-            Purpose::Collect(line) => self.pages_read(line, completion, &sent),
+            Purpose::Data => writer.complete_data_write(completion, &sent, flash, &mut buffer.ring),
+            Purpose::Smeta(line) => writer.complete_smeta_write(line, completion, &sent, flash),
+            Purpose::Emeta(line) => writer.complete_emeta_write(line, completion, &sent, flash),
+            Purpose::Reset(line) => writer.complete_chunk_reset(line, completion, &sent, flash),
+            Purpose::Close(line) => flash.reset_after_close(line, &sent, calendar),
+            Purpose::Read(number) => {
+                if front.complete_read(number, completion, &sent) {
+                    self.attribution.note_read(number);
+                    front.schedule_completion(number, calendar);
+                }
+            }
+            Purpose::List(line) => collector.complete_emeta_read(line, completion, &mut flash.counts),
+            Purpose::Collect(line) => collector.pages_read(line, completion, &sent, flash),
             Purpose::Pad => {}
-            Purpose::Scan => self.complete_scan(completion, &sent.places),
-            Purpose::Flush => self.complete_flush(completion),
+            Purpose::Scan => recovery.complete_scan(completion, &sent.places),
+            Purpose::Flush => durable.complete(completion),
         }
-        self.port.recycle(sent);
+        flash.port.recycle(sent);
+    }
+
+    /// Handles the notifications of the device.
+    fn take_notifications(&mut self) {
+        let count = self.flash.device().notifications().len();
+        for at in 0..count {
+            let notification = self.flash.device().notifications()[at];
+            let chunk = notification.first.chunk;
+            match notification.notice {
+                Notice::EarlyClose => self.mark_chunk_ended(chunk, false),
+                Notice::Offline => self.mark_chunk_ended(chunk, true),
+                Notice::HighErrorRate | Notice::Unrecovered => {}
+            }
+        }
+        self.flash.port.device.clear_notifications();
+    }
+
+    /// Marks a chunk that takes no more writes. GC collects its line before others.
+    fn mark_chunk_ended(&mut self, chunk: Chunk, is_offline: bool) {
+        let (line, unit) = (LineId(chunk.chunk), self.flash.layout.unit_of_chunk(chunk));
+        // For a chunk under reset, the completion of the reset reports the state.
+        if self.writer.next_line() == Some(line) || !self.flash.lines.mark_ended(line, unit, is_offline) {
+            return;
+        }
+        if is_offline && self.device().geometry().capabilities.volatile_writes {
+            // No data of the line count as non-volatile until all of them are relocated. So the line ends
+            // now.
+            self.flash.lines.strand(line);
+            self.durable.mark_spoilt();
+            self.writer.end_line(line);
+        }
+        self.flash.update_limiter();
+    }
+
+    /// Sends a flush if a command, a line or emeta needs one and the flush can succeed. Returns whether it
+    /// sent one.
+    fn send_flush(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let (flash, durable) = (&mut self.flash, &mut self.durable);
+        if !durable.can_begin() || flash.lines.has_stranded() {
+            return false;
+        }
+        let synced = self.buffer.ring.synced();
+        let waits = self.front.needs_flush(durable.covered(synced), synced)
+            || durable.waits_for(self.writer.wanted_point())
+            || durable.waits_for(flash.lines.wanted_point());
+        if !waits {
+            return false;
+        }
+        durable.begin(synced);
+        flash.counts.flushes += 1;
+        let sent = flash.port.new_command(Purpose::Flush);
+        flash.send(sent, calendar);
+        true
     }
 
     /// Breaks a stall, in which host commands wait and nothing is in flight. Pads and writes strips that wait
     /// for more data, and evicts ring entries that are in flash. Returns whether anything was done.
     fn break_stall(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if !self.port.is_idle() || !self.front.has_waiting() {
+        if !self.flash.port.is_idle() || !self.front.has_waiting() {
             return false;
         }
-        self.write_emeta(None, calendar)
+        self.writer.write_emeta(None, &mut self.flash, &self.durable, calendar)
             || self.send_flush(calendar)
-            || self.ring.waiting() > 0 && self.writer.force(self.ring.head())
-            || self.evict_oldest()
+            || self.buffer.ring.waiting() > 0 && self.writer.force(self.buffer.ring.head())
+            || self.buffer.evict_oldest(&self.flash)
+    }
+
+    /// Advances the recovery as far as possible.
+    fn advance_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let Power::Back(since) = self.recovery.power else { return };
+        while self.flash.device().is_ready() {
+            self.take_completions(calendar);
+            if !self.flash.port.is_idle() {
+                return;
+            }
+            let (flash, map) = (&mut self.flash, &mut self.buffer.map);
+            if self.recovery.step(flash, map, calendar) {
+                self.recovery.finish(flash, map, self.durable.point(), calendar.now() - since);
+                return self.make_progress(calendar);
+            }
+        }
     }
 }

@@ -12,6 +12,15 @@ use wordline_nand::DataTag;
 use super::layout::{Layout, LineId, Ppa};
 use crate::slab::Slab;
 
+/// Events of the FTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// An event of its device.
+    Device(E),
+    /// The host command with this number completes.
+    Completion(u32),
+}
+
 /// Position that marks a padding block in a data write.
 pub(super) const PADDING: u64 = u64::MAX;
 

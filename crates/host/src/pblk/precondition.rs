@@ -5,9 +5,11 @@ use wordline_device::block_device::Programmed;
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_kernel::{Calendar, Schedule, Seed};
 
+use super::Pblk;
+use super::direct_fill::lay_out;
 use super::layout::Page;
+use super::port::Event;
 use super::ring::Origin;
-use super::{Event, Pblk};
 
 /// Pages between two calls of the progress callback. Chosen: this takes some milliseconds.
 const LOOK_EVERY: u64 = 4_096;
@@ -36,30 +38,34 @@ impl<D: PhysicalDevice> Pblk<D> {
         look: ProgressFn<'_>,
     ) -> bool {
         let mut calendar = Calendar::new();
-        self.port.device.stop_clock();
-        let filled = u64::from(self.map.pages());
+        self.flash.port.device.stop_clock();
+        let filled = u64::from(self.buffer.map.pages());
         let mut goes_on = true;
         for (n, page) in (before..).zip(pages) {
-            while !self.limiter.host_can_insert(self.ring.of(Origin::Host)) || !self.make_space(1) {
+            while !self.flash.limiter.host_can_insert(self.buffer.ring.of(Origin::Host))
+                || !self.buffer.make_space(1, &self.flash)
+            {
                 self.collect_for_fill(&mut calendar);
             }
-            self.write(Page(page));
-            self.limiter.note_host_write(calendar.now());
+            self.buffer.write(Page(page));
+            self.flash.limiter.note_host_write(calendar.now());
             self.make_progress(&mut calendar);
             if n.is_multiple_of(LOOK_EVERY) && !look(FillProgress { pages: n, filled, expected: total }) {
                 goes_on = false;
                 break;
             }
         }
-        self.writer.force(self.ring.head());
+        self.writer.force(self.buffer.ring.head());
         self.make_progress(&mut calendar);
-        self.port.device.start_clock();
+        self.flash.port.device.start_clock();
         goes_on
     }
 
     /// Runs the FTL as if a host write waited for space.
     fn collect_for_fill(&mut self, calendar: &mut Calendar<Event<D::Event>>) {
-        let state = |pblk: &Self| (pblk.ring.synced(), pblk.ring.lengths(), pblk.counts.lines_freed);
+        let state = |pblk: &Self| {
+            (pblk.buffer.ring.synced(), pblk.buffer.ring.lengths(), pblk.flash.counts.lines_freed)
+        };
         let before = state(self);
         self.front.is_filling = true;
         self.make_progress(calendar);
@@ -70,34 +76,29 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Lays out the first `pages` pages as uniform random overwrites leave them. Then overwrites pages until
     /// write amplification and free lines are steady.
     pub(super) fn fill_steady(&mut self, seed: Seed, pages: u32, look: ProgressFn<'_>) -> Option<Steady> {
-        self.lay_out(pages, seed.stream("pblk.lay", 0), look).then_some(())?;
+        let point = self.durable.point();
+        let random = seed.stream("pblk.lay", 0);
+        lay_out(&mut self.flash, &mut self.buffer.map, (pages, point), random, look).then_some(())?;
         let mut random = seed.stream("pblk.steady", 0);
-        let window = LINES_A_WINDOW * u64::from(self.layout.per_line());
-        let (mut before, mut overwritten) = ((f64::INFINITY, self.lines.free_chunks()), 0);
+        let window = LINES_A_WINDOW * u64::from(self.flash.layout.per_line());
+        let (mut before, mut overwritten) = ((f64::INFINITY, self.flash.lines.free_chunks()), 0);
         while overwritten < MOST_WINDOWS * window {
-            let Programmed { host, other } = self.programmed_pages();
+            let Programmed { host, other } = self.flash.counts.programmed();
             let draws = (0..window).map(|_| random.below(u64::from(pages)) as u32);
             let written = u64::from(pages) + overwritten;
             self.write_untimed(draws, written, written + window, look).then_some(())?;
             overwritten += window;
-            let now = self.programmed_pages();
+            let now = self.flash.counts.programmed();
             let programs = (now.host - host + now.other - other) as f64;
             let amplification = programs / (now.host - host).max(1) as f64;
-            let free = self.lines.free_chunks();
+            let free = self.flash.lines.free_chunks();
             let is_still = (amplification - before.0).abs() < STEADY_WITHIN * amplification
-                && free.abs_diff(before.1) <= self.layout.units;
+                && free.abs_diff(before.1) <= self.flash.layout.units;
             before = (amplification, free);
             if is_still {
                 break;
             }
         }
         Some(Steady { overwritten, amplification: Some(before.0) })
-    }
-
-    /// Pages programmed for host writes, and pages programmed for other reasons.
-    pub(super) fn programmed_pages(&self) -> Programmed {
-        let counts = &self.counts;
-        let metadata = counts.smeta_blocks + counts.emeta_blocks;
-        Programmed { host: counts.host_pages, other: counts.moved_pages + counts.padding + metadata }
     }
 }

@@ -12,15 +12,15 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wordline_device::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 use wordline_device::{PhysicalDevice, Recovered};
-use wordline_kernel::{Instant, Schedule, state};
+use wordline_kernel::{Duration, Instant, Schedule, state};
 use wordline_nand::DataTag;
 
+use super::flash::Flash;
 use super::l2p::{L2pMap, PageLocation};
 use super::layout::{LineId, Page, Ppa};
-use super::port::Purpose;
+use super::port::{Event, Purpose};
 use super::ring::page_of;
 use super::writer::{EMETA, SMETA};
-use super::{Event, Pblk};
 
 /// Whether the FTL has power, and since when it has been recovering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,47 +130,47 @@ fn version_of(map: &L2pMap, page: Page, address: PageLocation) -> u32 {
     if address == PageLocation::Unmapped { NONE } else { map.version(page) }
 }
 
-impl<D: PhysicalDevice> Pblk<D> {
-    /// Advances the recovery as far as possible.
-    pub(super) fn advance_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let Power::Back(since) = self.recovery.power else { return };
-        while self.port.device.is_ready() {
-            self.take_completions(calendar);
-            if !self.port.is_idle() {
-                return;
-            }
-            if self.send_next_read(calendar) {
-                continue;
-            }
-            match self.recovery.phase {
-                Phase::Device => self.find_open_chunks(),
-                Phase::Padding => {
-                    if !self.pad(calendar) {
-                        self.recovery.phase = Phase::Smeta(LineId(0));
-                        self.request_smeta(LineId(0));
-                    }
-                }
-                Phase::Smeta(line) => self.handle_smeta(line),
-                Phase::Emeta => self.handle_emeta(),
-                Phase::Pages => self.handle_pages(),
-            }
-            if self.recovery.phase == Phase::Emeta && self.recovery.lines.is_empty() {
-                self.finish_recovery(since, calendar.now());
-                return self.make_progress(calendar);
-            }
+/// The phases of a recovery.
+impl Recovery {
+    /// Does the next step, with no command in flight. Returns whether all page lists have been applied.
+    pub(super) fn step<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        map: &mut L2pMap,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        if self.send_next_read(flash, calendar) {
+            return false;
         }
+        match self.phase {
+            Phase::Device => self.find_open_chunks(flash),
+            Phase::Padding => {
+                if !self.pad(flash, calendar) {
+                    self.phase = Phase::Smeta(LineId(0));
+                    self.request_smeta(LineId(0), flash);
+                }
+            }
+            Phase::Smeta(line) => self.handle_smeta(line, flash),
+            Phase::Emeta => self.handle_emeta(flash, map),
+            Phase::Pages => self.handle_pages(flash, map),
+        }
+        self.phase == Phase::Emeta && self.lines.is_empty()
     }
 
     /// Reads the next requested locations. Returns false if there are none.
-    fn send_next_read(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if self.recovery.to_read.is_empty() {
+    fn send_next_read<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        if self.to_read.is_empty() {
             return false;
         }
-        let mut sent = self.port.new_command(Purpose::Scan);
-        let count = self.recovery.to_read.len().min(MOST_BLOCKS);
-        sent.places.extend(self.recovery.to_read.drain(..count));
-        self.recovery.pages_read += count as u64;
-        self.send(sent, calendar);
+        let mut sent = flash.port.new_command(Purpose::Scan);
+        let count = self.to_read.len().min(MOST_BLOCKS);
+        sent.places.extend(self.to_read.drain(..count));
+        self.pages_read += count as u64;
+        flash.send(sent, calendar);
         true
     }
 
@@ -178,154 +178,162 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn complete_scan(&mut self, completion: &Completion, places: &[Ppa]) {
         for (at, place) in places.iter().enumerate() {
             let stamp = if completion.has_failed(at) { DataTag::UNREADABLE } else { completion.found[at] };
-            self.recovery.found.push((*place, stamp));
+            self.found.push((*place, stamp));
         }
     }
 
-    fn find_open_chunks(&mut self) {
-        let device = &self.port.device;
-        self.lines.update_offline_chunks(|chunk| device.report(chunk).state);
+    fn find_open_chunks<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>) {
+        let device = &flash.port.device;
+        flash.lines.update_offline_chunks(|chunk| device.report(chunk).state);
         let is_open = |chunk: &Chunk| device.report(*chunk).state == ChunkState::Open;
-        self.recovery.open = device.geometry().all_chunks().filter(is_open).collect();
-        self.recovery.phase = Phase::Padding;
+        self.open = device.geometry().all_chunks().filter(is_open).collect();
+        self.phase = Phase::Padding;
     }
 
     /// Pads each open chunk with one command. Returns false if no chunk is left.
-    fn pad(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let device = &self.port.device;
-        let mut open = std::mem::take(&mut self.recovery.open);
+    fn pad<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let device = &flash.port.device;
+        let mut open = std::mem::take(&mut self.open);
         open.retain(|chunk| device.report(*chunk).state == ChunkState::Open);
         let (unit, size) = (device.geometry().ws_min, device.geometry().blocks_per_chunk);
         let most = MOST_BLOCKS as u32 - MOST_BLOCKS as u32 % unit;
         for chunk in &open {
-            let first = self.port.device.report(*chunk).write_pointer;
+            let first = flash.port.device.report(*chunk).write_pointer;
             let count = (size - first).min(most);
-            let mut sent = self.port.new_command(Purpose::Pad);
-            sent.places.extend((first..first + count).map(|block| self.layout.place(chunk.at(block))));
+            let mut sent = flash.port.new_command(Purpose::Pad);
+            sent.places.extend((first..first + count).map(|block| flash.layout.place(chunk.at(block))));
             sent.stamps.resize(count as usize, DataTag::PADDING);
-            self.counts.padding += u64::from(count);
-            self.send(sent, calendar);
+            flash.counts.padding += u64::from(count);
+            flash.send(sent, calendar);
         }
-        self.recovery.open = open;
-        !self.recovery.open.is_empty()
-    }
-
-    /// The written and readable locations of a strip.
-    fn readable(&self, line: LineId, strip: u32) -> impl Iterator<Item = Ppa> + use<D> {
-        let mut places = self.layout.locations_in(line, strip);
-        let first = self.layout.block(places.next().expect("a strip has places"));
-        let end = self.port.device.report(first.chunk).readable;
-        self.layout.locations_in(line, strip).take(end.saturating_sub(first.block) as usize)
+        self.open = open;
+        !self.open.is_empty()
     }
 
     /// Requests reads of all locations of some strips of a line, if all are readable.
-    fn request_strips(&mut self, line: LineId, strips: &[u32]) {
-        self.recovery.found.clear();
-        let places: Vec<Ppa> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
-        if places.len() as u32 == strips.len() as u32 * self.layout.strip {
-            self.recovery.request_reads(places);
+    fn request_strips<D: PhysicalDevice>(&mut self, line: LineId, strips: &[u32], flash: &Flash<D>) {
+        self.found.clear();
+        let places: Vec<Ppa> = strips.iter().flat_map(|strip| flash.readable(line, *strip)).collect();
+        if places.len() as u32 == strips.len() as u32 * flash.layout.strip {
+            self.request_reads(places);
         }
     }
 
-    fn request_smeta(&mut self, line: LineId) {
-        if line.0 < self.layout.lines {
-            let strips = self.lines.smeta_of(line);
-            self.request_strips(line, &strips);
+    fn request_smeta<D: PhysicalDevice>(&mut self, line: LineId, flash: &Flash<D>) {
+        if line.0 < flash.layout.lines {
+            let strips = flash.lines.smeta_of(line);
+            self.request_strips(line, &strips, flash);
         }
     }
 
     /// Processes the smeta of a line. Then requests the smeta of the next line, or the page lists of all
     /// lines.
-    fn handle_smeta(&mut self, line: LineId) {
-        if line.0 < self.layout.lines {
-            if let Some(sequence) = self.recovery.common_version(SMETA) {
-                self.lines.found(line, sequence);
-                self.recovery.lines.push_back((sequence, line));
+    fn handle_smeta<D: PhysicalDevice>(&mut self, line: LineId, flash: &mut Flash<D>) {
+        if line.0 < flash.layout.lines {
+            if let Some(sequence) = self.common_version(SMETA) {
+                flash.lines.found(line, sequence);
+                self.lines.push_back((sequence, line));
             }
-            self.recovery.phase = Phase::Smeta(LineId(line.0 + 1));
-            return self.request_smeta(LineId(line.0 + 1));
+            self.phase = Phase::Smeta(LineId(line.0 + 1));
+            return self.request_smeta(LineId(line.0 + 1), flash);
         }
-        self.recovery.lines.make_contiguous().sort_unstable();
-        self.recovery.phase = Phase::Emeta;
-        self.request_emeta();
+        self.lines.make_contiguous().sort_unstable();
+        self.phase = Phase::Emeta;
+        self.request_emeta(flash);
     }
 
-    fn request_emeta(&mut self) {
-        self.recovery.found.clear();
-        if let Some((_, line)) = self.recovery.lines.front().copied() {
-            let strips = self.lines.emeta_of(line);
-            self.request_strips(line, &strips);
+    fn request_emeta<D: PhysicalDevice>(&mut self, flash: &Flash<D>) {
+        self.found.clear();
+        if let Some((_, line)) = self.lines.front().copied() {
+            let strips = flash.lines.emeta_of(line);
+            self.request_strips(line, &strips, flash);
         }
     }
 
     /// Processes the emeta of a line. If the emeta is incomplete, the pages of the line are read.
-    fn handle_emeta(&mut self) {
-        let (sequence, line) = self.recovery.lines[0];
-        if self.recovery.has_emeta(sequence) && self.lines.get(line).is_listed {
-            return self.apply_list(line, true);
+    fn handle_emeta<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>, map: &mut L2pMap) {
+        let (sequence, line) = self.lines[0];
+        if self.has_emeta(sequence) && flash.lines.get(line).is_listed {
+            return self.apply_list(line, true, flash, map);
         }
-        self.lines.forget_contents(line);
-        self.lines.get_mut(line).is_listed = false;
+        flash.lines.forget_contents(line);
+        flash.lines.get_mut(line).is_listed = false;
         let data: Vec<Ppa> =
-            self.lines.data_strips(line).flat_map(|strip| self.readable(line, strip)).collect();
-        self.recovery.request_reads(data);
-        self.recovery.phase = Phase::Pages;
+            flash.lines.data_strips(line).flat_map(|strip| flash.readable(line, strip)).collect();
+        self.request_reads(data);
+        self.phase = Phase::Pages;
     }
 
     /// Processes the pages of a line.
-    fn handle_pages(&mut self) {
-        let (_, line) = self.recovery.lines[0];
-        for at in 0..self.recovery.found.len() {
-            let (place, stamp) = self.recovery.found[at];
-            let is_page = stamp.is_data() && page_of(stamp).0 < self.map.pages();
-            self.lines.set_content(place, if is_page { stamp } else { DataTag::PADDING });
+    fn handle_pages<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>, map: &mut L2pMap) {
+        let (_, line) = self.lines[0];
+        for at in 0..self.found.len() {
+            let (place, stamp) = self.found[at];
+            let is_page = stamp.is_data() && page_of(stamp).0 < map.pages();
+            flash.lines.set_content(place, if is_page { stamp } else { DataTag::PADDING });
         }
-        self.apply_list(line, false);
+        self.apply_list(line, false, flash, map);
     }
 
     /// Applies the page list of a line to the map. Later lines override it.
-    fn apply_list(&mut self, line: LineId, has_emeta: bool) {
-        let strips: Vec<u32> = self.lines.data_strips(line).collect();
+    fn apply_list<D: PhysicalDevice>(
+        &mut self,
+        line: LineId,
+        has_emeta: bool,
+        flash: &mut Flash<D>,
+        map: &mut L2pMap,
+    ) {
+        let strips: Vec<u32> = flash.lines.data_strips(line).collect();
         for strip in strips {
             // Chunks of a free line may have been reset after its list was written.
-            for place in self.readable(line, strip) {
-                let stamp = self.lines.content(place);
+            for place in flash.readable(line, strip) {
+                let stamp = flash.lines.content(place);
                 if stamp.is_data() {
-                    self.map.found(page_of(stamp), stamp.version, place);
+                    map.found(page_of(stamp), stamp.version, place);
                 }
             }
         }
-        self.recovery.lines.pop_front();
-        self.recovery.done.push((line, has_emeta));
-        self.recovery.phase = Phase::Emeta;
-        self.request_emeta();
+        self.lines.pop_front();
+        self.done.push((line, has_emeta));
+        self.phase = Phase::Emeta;
+        self.request_emeta(flash);
     }
 
     /// Completes the recovery after all lists have been applied.
-    fn finish_recovery(&mut self, since: Instant, now: Instant) {
-        for (_, address) in self.map.iter() {
+    pub(super) fn finish<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        map: &L2pMap,
+        point: u64,
+        time: Duration,
+    ) {
+        for (_, address) in map.iter() {
             if let PageLocation::Flash(place) = address {
-                self.lines.validate(place);
+                flash.lines.validate(place);
             }
         }
-        let (done, point) = (std::mem::take(&mut self.recovery.done), self.durable.point());
+        let done = std::mem::take(&mut self.done);
         for (line, has_emeta) in &done {
-            self.lines.close(*line, *has_emeta && !self.lines.has_retired(*line));
+            flash.lines.close(*line, *has_emeta && !flash.lines.has_retired(*line));
         }
-        for line in self.lines.ids() {
+        for line in flash.lines.ids() {
             if !done.iter().any(|(found, _)| *found == line) {
-                self.lines.free_unrecovered(line, point);
+                flash.lines.free_unrecovered(line, point);
             }
         }
-        self.update_limiter();
-        let pages_read = self.recovery.pages_read;
-        let mut last = Recovered { time: now - since, pages_read, ..Recovered::default() };
-        for ((page, address), before) in self.map.iter().zip(&self.recovery.before) {
-            let after = version_of(&self.map, page, address);
+        flash.update_limiter();
+        let pages_read = self.pages_read;
+        let mut last = Recovered { time, pages_read, ..Recovered::default() };
+        for ((page, address), before) in map.iter().zip(&self.before) {
+            let after = version_of(map, page, address);
             last.returned += u64::from(*before == NONE && after != NONE);
             last.lost += u64::from(*before != NONE && after != *before);
         }
-        self.recovery = Recovery { last: Some(last), pages_read, ..Recovery::new() };
+        *self = Self { last: Some(last), pages_read, ..Self::new() };
     }
 }
 

@@ -5,21 +5,22 @@
 //! emeta write that accompanies a data write goes to a distant parallel unit: its number is at least half the
 //! number of units higher, modulo the number of units.
 
+mod data;
+mod metadata;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_device::PhysicalDevice;
-use wordline_device::physical_device::{ChunkState, Completion};
 use wordline_kernel::{Schedule, state};
-use wordline_nand::DataTag;
 
+use super::buffer::Buffer;
+use super::flash::Flash;
 use super::flush::FlushTracker;
-use super::l2p::PageLocation;
+use super::frontend::HostFrontend;
 use super::layout::{Layout, LineId, Ppa};
-use super::lines::{ChunkUse, Lines};
-use super::port::{PADDING, Purpose, Sent};
-use super::ring::{Origin, Progress, page_of};
-use super::{Event, Pblk};
+use super::lines::Lines;
+use super::port::Event;
 
 /// Logical number in the data tags of smeta. The version in these tags is the sequence number of the line.
 pub(super) const SMETA: u32 = u32::MAX - 16;
@@ -97,6 +98,29 @@ impl Writer {
             busy: vec![false; layout.units as usize],
             forced: 0,
         }
+    }
+
+    /// Writes everything that can be written now. Returns whether there was anything.
+    pub(super) fn write_pending<D: PhysicalDevice>(
+        &mut self,
+        flash: &mut Flash<D>,
+        buffer: &mut Buffer,
+        front: &mut HostFrontend,
+        durable: &FlushTracker,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let mut any = self.prepare_next_line(flash, durable, calendar);
+        while self.write_data(flash, buffer, front, durable, calendar) {
+            any = true;
+        }
+        // The emeta of a line is written at the latest when the next line is full.
+        any |= self.closing.len() > 1 && self.write_emeta(None, flash, durable, calendar);
+        while let Some((line, has_emeta)) = self.take_closed(&flash.lines) {
+            flash.lines.close(line, has_emeta);
+            flash.update_limiter();
+            any = true;
+        }
+        any
     }
 
     /// Whether a line takes data.
@@ -276,322 +300,5 @@ impl Writer {
             self.closing.len(),
             self.again.len()
         )
-    }
-}
-
-impl<D: PhysicalDevice> Pblk<D> {
-    /// Writes everything that can be written now. Returns whether there was anything.
-    pub(super) fn write_pending(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let mut any = self.prepare_next_line(calendar);
-        while self.write_data(calendar) {
-            any = true;
-        }
-        // The emeta of a line is written at the latest when the next line is full.
-        any |= self.writer.closing.len() > 1 && self.write_emeta(None, calendar);
-        while let Some((line, has_emeta)) = self.writer.take_closed(&self.lines) {
-            self.lines.close(line, has_emeta);
-            self.update_limiter();
-            any = true;
-        }
-        any
-    }
-
-    /// Prepares the next line, and opens it if none is open. Returns whether anything was done.
-    fn prepare_next_line(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if self.writer.next.is_none() {
-            let Some(line) = self.lines.take_free(|point| self.durable.is_reached(point)) else {
-                return false;
-            };
-            let to_reset = self.plan_resets(line);
-            let first = self.lines.strips(line).next().map(|strip| self.layout.unit_of(strip));
-            let has_smeta = first.is_some() && to_reset.first().copied() == first;
-            self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
-        }
-        let writer = &self.writer;
-        // While some data exist only in the volatile cache, the writer does not wait for emeta: the
-        // relocation of these data needs space.
-        let is_full =
-            writer.closing.len() >= CLOSING_LINES && writer.again.is_empty() && !self.lines.has_stranded();
-        if writer.current.is_some() || writer.opening.is_some() || is_full {
-            return false;
-        }
-        let mut any = false;
-        while let Some((line, unit)) = self.writer.take_reset(None) {
-            self.reset(line, unit, calendar);
-            any = true;
-        }
-        let Some(next) = self.writer.next.take_if(|next| next.resetting == 0) else { return any };
-        if self.lines.chunks_of(next.line) < self.layout.least_chunks {
-            self.lines.retire(next.line);
-            self.update_limiter();
-        } else {
-            self.open(next.line, calendar);
-        }
-        true
-    }
-
-    /// The parallel units whose chunks of a line have to be reset. Chunks that went offline while the line
-    /// was free are removed from the line.
-    fn plan_resets(&mut self, line: LineId) -> Vec<u32> {
-        let mut to_reset = Vec::new();
-        for unit in 0..self.layout.units {
-            match self.port.device.report(self.layout.chunk(line, unit)).state {
-                ChunkState::Open | ChunkState::Closed => to_reset.push(unit),
-                ChunkState::Offline if self.lines.chunk_use(line, unit) != ChunkUse::Bad => {
-                    self.lines.mark_offline(line, unit);
-                }
-                ChunkState::Free | ChunkState::Offline => {}
-            }
-        }
-        to_reset
-    }
-
-    /// Resets a chunk of the next line. Closes it first if the device cannot reset open chunks.
-    fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let is_open = self.port.device.report(self.layout.chunk(line, unit)).state == ChunkState::Open;
-        let closes = is_open && !self.device().geometry().capabilities.early_resets;
-        let work = if closes { Purpose::Close(line) } else { Purpose::Reset(line) };
-        let mut sent = self.port.new_command(work);
-        sent.places.extend(self.layout.locations_in(line, unit).take(1));
-        self.send(sent, calendar);
-    }
-
-    /// Resets a chunk of the next line after it was closed.
-    pub(super) fn reset_after_close(
-        &mut self,
-        line: LineId,
-        sent: &Sent,
-        calendar: &mut impl Schedule<Event<D::Event>>,
-    ) {
-        let mut reset = self.port.new_command(Purpose::Reset(line));
-        reset.places.extend(&sent.places);
-        self.send(reset, calendar);
-    }
-
-    /// Opens a line. Its smeta is written first.
-    fn open(&mut self, line: LineId, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let version = self.lines.open(line);
-        self.update_limiter();
-        let strips = self.lines.smeta_of(line);
-        self.writer.opening = Some((line, strips.len() as u32));
-        for strip in strips {
-            self.counts.smeta_blocks += u64::from(self.layout.strip);
-            self.write_strip(
-                Purpose::Smeta(line),
-                line,
-                strip,
-                DataTag { logical: SMETA, version },
-                calendar,
-            );
-        }
-    }
-
-    fn write_strip(
-        &mut self,
-        work: Purpose,
-        line: LineId,
-        strip: u32,
-        stamp: DataTag,
-        calendar: &mut impl Schedule<Event<D::Event>>,
-    ) {
-        let mut sent = self.port.new_command(work);
-        sent.places.extend(self.layout.locations_in(line, strip));
-        sent.stamps.resize(sent.places.len(), stamp);
-        self.send(sent, calendar);
-    }
-
-    /// Completes a smeta write. After a failure another line is opened.
-    pub(super) fn complete_smeta_write(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
-        if completion.failure.is_some() {
-            self.lines.mark_closed_early(sent.places[0]);
-        }
-        let (_, in_flight) = self.writer.opening.as_mut().expect("its smeta was being written");
-        *in_flight -= 1;
-        if *in_flight > 0 {
-            return;
-        }
-        self.writer.opening = None;
-        if self.lines.get(line).has_failed {
-            self.lines.abort_open(line);
-            self.update_limiter();
-            return;
-        }
-        let data = self.lines.data_range(line);
-        self.writer.current = Some(Cursor { line, strip: data.start, end: data.end });
-    }
-
-    /// Completes the reset of a chunk of the next line.
-    pub(super) fn complete_chunk_reset(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
-        if completion.failure.is_some() {
-            let unit = self.layout.unit_of(self.layout.strip_of(sent.places[0]));
-            self.lines.mark_offline(line, unit);
-            self.counts.chunks_lost += 1;
-            self.update_limiter();
-        }
-        let next = self.writer.next.as_mut().expect("it waits for its resets");
-        next.resetting -= 1;
-        next.has_smeta = false;
-    }
-
-    /// Number of entries to write now: a full stripe, else full strips, else a padded strip if a command
-    /// waits for it.
-    fn entries_due(&self) -> u32 {
-        let (waiting, strip, most) = (self.ring.waiting(), self.layout.strip, self.layout.most_write());
-        let position = self.ring.submitted();
-        match waiting {
-            _ if waiting >= most => most,
-            _ if waiting >= strip => waiting - waiting % strip,
-            0 => 0,
-            _ if self.front.flush_point() > position || self.writer.forced > position => strip,
-            _ => 0,
-        }
-    }
-
-    /// Sends one data write. Returns whether it sent one.
-    fn write_data(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        self.drop_superseded();
-        let is_again = !self.writer.again.is_empty();
-        let due = match is_again {
-            true => (self.writer.again.len() as u32).min(self.layout.most_write()),
-            false => self.entries_due(),
-        };
-        if due == 0 {
-            return false;
-        }
-        let mut sent = self.port.new_command(Purpose::Data);
-        let last = self.writer.take_strips(due, &self.lines, &self.layout, &mut sent.places);
-        if last.is_none() {
-            self.port.recycle(sent);
-            return false;
-        }
-        for at in 0..sent.places.len() {
-            let position = match is_again {
-                true => self.writer.again.pop_front(),
-                false => self.ring.submit(),
-            };
-            let stamp = self.assign_location(position, sent.places[at]);
-            sent.positions.push(position.unwrap_or(PADDING));
-            sent.stamps.push(stamp);
-        }
-        self.send(sent, calendar);
-        if let Some((line, unit)) = self.writer.take_reset(last) {
-            self.reset(line, unit, calendar);
-        }
-        self.write_emeta(last, calendar);
-        true
-    }
-
-    /// Assigns an entry, or padding, to a location. Returns its data tag.
-    fn assign_location(&mut self, position: Option<u64>, place: Ppa) -> DataTag {
-        let Some(position) = position else {
-            self.counts.padding += 1;
-            return DataTag::PADDING;
-        };
-        let entry = self.ring.get_mut(position);
-        (entry.progress, entry.place) = (Progress::Sent, place);
-        match entry.origin {
-            Origin::Host => self.counts.host_pages += 1,
-            Origin::Collector => self.counts.moved_pages += 1,
-        }
-        let stamp = entry.stamp;
-        self.lines.get_mut(self.layout.line_of(place)).pending += 1;
-        stamp
-    }
-
-    /// Drops failed entries that are not the newest version of their page: a repeated write could reach flash
-    /// after the newer version. Commands that waited for a dropped entry wait for the newer version.
-    fn drop_superseded(&mut self) {
-        for at in (0..self.writer.again.len()).rev() {
-            let position = self.writer.again[at];
-            let index = self.ring.index(position);
-            let newest = self.map.get(page_of(self.ring.at(index).stamp));
-            if newest == PageLocation::Ring(index) {
-                continue;
-            }
-            self.writer.again.remove(at);
-            self.ring.at_mut(index).progress = Progress::Dropped;
-            if let PageLocation::Ring(newest) = newest {
-                self.front.retarget_flushes(position, self.ring.position(newest));
-            }
-        }
-    }
-
-    pub(super) fn complete_data_write(&mut self, completion: &Completion, sent: &Sent) {
-        for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
-            let has_failed = completion.has_failed(at);
-            if has_failed {
-                self.lines.mark_closed_early(*place);
-            }
-            if *position == PADDING {
-                continue;
-            }
-            if has_failed {
-                self.lines.get_mut(self.layout.line_of(*place)).pending -= 1;
-                self.ring.get_mut(*position).progress = Progress::Waits;
-                self.writer.again.push_back(*position);
-                self.counts.resubmitted += 1;
-            } else {
-                self.ring.get_mut(*position).progress = Progress::Written;
-            }
-        }
-        self.mark_units_idle(&sent.places);
-    }
-
-    /// Marks the parallel units of a write as idle.
-    fn mark_units_idle(&mut self, places: &[Ppa]) {
-        for place in places.iter().step_by(self.layout.strip as usize) {
-            let unit = self.layout.unit_of(self.layout.strip_of(*place));
-            self.writer.busy[unit as usize] = false;
-        }
-    }
-
-    /// Syncs entries that are in flash, in order. Their pages are mapped to flash from then on.
-    pub(super) fn sync(&mut self) -> bool {
-        let before = self.ring.synced();
-        while let Some(entry) = self.ring.sync() {
-            if entry.progress == Progress::Dropped {
-                continue;
-            }
-            self.lines.get_mut(self.layout.line_of(entry.place)).pending -= 1;
-            self.lines.set_content(entry.place, entry.stamp);
-            // The page may have been discarded after the write began.
-            if let PageLocation::Ring(newest) = self.map.get(page_of(entry.stamp)) {
-                let old = std::mem::replace(&mut self.ring.at_mut(newest).durable, entry.place);
-                if old != Ppa::NONE {
-                    self.lines.invalidate(old);
-                }
-                self.lines.validate(entry.place);
-            }
-        }
-        self.ring.synced() > before
-    }
-
-    /// Writes a strip of emeta, if possible. Returns whether it did.
-    pub(super) fn write_emeta(
-        &mut self,
-        beside: Option<u32>,
-        calendar: &mut impl Schedule<Event<D::Event>>,
-    ) -> bool {
-        let Some((line, strip)) = self.writer.take_emeta(beside, &self.lines, &self.layout, &self.durable)
-        else {
-            return false;
-        };
-        let entry = self.lines.get_mut(line);
-        entry.is_listed = true;
-        let stamp = DataTag { logical: EMETA, version: entry.sequence };
-        self.counts.emeta_blocks += u64::from(self.layout.strip);
-        self.write_strip(Purpose::Emeta(line), line, strip, stamp, calendar);
-        true
-    }
-
-    pub(super) fn complete_emeta_write(&mut self, line: LineId, completion: &Completion, sent: &Sent) {
-        let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
-        let closing = closing.expect("its emeta was being written");
-        closing.in_flight -= 1;
-        if completion.failure.is_some() {
-            closing.is_whole = false;
-            self.lines.mark_closed_early(sent.places[0]);
-        }
-        self.mark_units_idle(&sent.places);
     }
 }
