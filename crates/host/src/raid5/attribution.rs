@@ -35,11 +35,11 @@ pub(super) enum Cause {
 }
 
 /// Explains the commands of an array.
-pub(super) struct Explainer {
+struct Explainer {
     tail: Tail,
     heads: Vec<Steps>,
     command: Option<Box<RequestBreakdown>>,
-    pub cause: Cause,
+    cause: Cause,
 }
 
 impl Explainer {
@@ -47,16 +47,6 @@ impl Explainer {
     pub fn of(tail: Tail, heads: u32) -> Self {
         let heads = vec![Steps::default(); heads as usize];
         Self { tail, heads, command: None, cause: Cause::Array }
-    }
-
-    /// The tail.
-    pub fn tail(&self) -> &Tail {
-        &self.tail
-    }
-
-    /// Forgets per-command explanations once the completions have been read.
-    pub fn clear_completions(&mut self) {
-        self.tail.clear_each();
     }
 
     /// Notes that a head starts its work.
@@ -100,6 +90,52 @@ impl Explainer {
             }
         };
         tail.note(completion.latency, || explain(completion, submitted, last, steps));
+    }
+}
+
+/// Attribution, while host commands are explained.
+#[derive(Default)]
+pub(super) struct Attribution(Option<Box<Explainer>>);
+
+impl Attribution {
+    /// Attributes commands to this tail from now on, or to none. `heads`: how many stripe heads there are.
+    pub fn begin_tail(&mut self, tail: Option<Tail>, heads: u32) {
+        self.0 = tail.map(|tail| Box::new(Explainer::of(tail, heads)));
+    }
+
+    /// The tail.
+    pub fn tail(&self) -> Option<&Tail> {
+        self.0.as_ref().map(|explainer| &explainer.tail)
+    }
+
+    /// Forgets per-command explanations once the completions have been read.
+    pub fn clear_completions(&mut self) {
+        self.0.iter_mut().for_each(|explainer| explainer.tail.clear_each());
+    }
+
+    /// Notes that a head starts its work.
+    pub fn begin(&mut self, id: HeadId, now: Instant) {
+        self.0.iter_mut().for_each(|explainer| explainer.begin(id, now));
+    }
+
+    /// Notes the completion of a member command.
+    pub fn note_member_completion(&mut self, over: &mut CompletedCommand) {
+        self.0.iter_mut().for_each(|explainer| explainer.note_member_completion(over));
+    }
+
+    /// Notes the end of a step of a stripe head at the completion of a member command.
+    pub fn end_step(&mut self, id: HeadId, why: Purpose) {
+        self.0.iter_mut().for_each(|explainer| explainer.end_step(id, why));
+    }
+
+    /// Sets the cause of the host completions that follow.
+    pub fn set_cause(&mut self, cause: Cause) {
+        self.0.iter_mut().for_each(|explainer| explainer.cause = cause);
+    }
+
+    /// Notes the completion of a host command.
+    pub fn note(&mut self, completion: Completion, submitted: Instant) {
+        self.0.iter_mut().for_each(|explainer| explainer.note(completion, submitted));
     }
 }
 

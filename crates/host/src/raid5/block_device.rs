@@ -15,7 +15,6 @@ use wordline_device::{
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
-use super::attribution::Explainer;
 use super::intervals::IntervalSum;
 use super::members::{DeviceTraffic, Purpose};
 use super::stripe_cache::{HeadId, Step};
@@ -33,11 +32,11 @@ const MOST_REPORTED: usize = 32;
 
 impl<D: BlockDevice> Raid5<D> {
     fn member_count(&self) -> usize {
-        self.settings.striping.members as usize
+        self.array.settings.striping.members as usize
     }
 
     fn interval_sums(&self) -> [IntervalSum; 2] {
-        self.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
+        self.stripes.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
     }
 
     /// The events of one device among the events of the array.
@@ -53,7 +52,7 @@ impl<D: BlockDevice> Raid5<D> {
     fn is_possible(&self, event: &Event<D::Event>) -> bool {
         match *event {
             Event::Device { device, .. } => usize::from(device) < self.devices().len(),
-            Event::Fails(number) => usize::from(number) < self.settings.file.failures.len(),
+            Event::Fails(number) => usize::from(number) < self.array.settings.file.failures.len(),
             _ => true,
         }
     }
@@ -64,31 +63,32 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        self.settings.shape(self.devices()[0].shape())
+        self.array.settings.shape(self.devices()[0].shape())
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
-        self.start_timers(calendar);
+        self.array.start_timers(calendar);
         self.take(command, calendar);
         self.make_progress(calendar);
     }
 
     fn follow_contents(&mut self) {
-        self.members.follow_contents();
-        self.followed = Some(Box::new(self.new_followed()));
+        self.array.members.follow_contents();
+        let followed = self.array.new_followed(self.stripes.heads.count());
+        self.array.followed = Some(Box::new(followed));
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
-        self.followed.as_mut().expect("contents are followed").set_contents(tag, contents);
+        self.array.followed.as_mut().expect("contents are followed").set_contents(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.followed.as_mut()?.take(tag)
+        self.array.followed.as_mut()?.take(tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Device { device, event } => self.members.handle(device, event, calendar),
+            Event::Device { device, event } => self.array.members.handle(device, event, calendar),
             own => self.handle_timer(own, calendar),
         }
         self.make_progress(calendar);
@@ -96,51 +96,49 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     /// Scales the times of the members. The array itself takes no time.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
-        self.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
+        self.array.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
     }
 
     /// Starts attribution if every member reports the times of each command.
     fn explain(&mut self, tail: Tail) {
-        let members = self.members.devices_mut();
+        let members = self.array.members.devices_mut();
         members.iter_mut().for_each(|member| member.explain(Tail::recording_each()));
         let explain = members.iter().all(|member| member.tail().is_some());
-        self.explainer = explain.then(|| Box::new(Explainer::of(tail, self.heads.count())));
+        self.host.attribution.begin_tail(explain.then_some(tail), self.stripes.heads.count());
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.recorder.set_enabled(on);
+        self.host.recorder.set_enabled(on);
         // Switches every member, also after a member that cannot record.
-        let recording = self.members.devices_mut().iter_mut().map(|member| member.record(on));
+        let recording = self.array.members.devices_mut().iter_mut().map(|member| member.record(on));
         recording.filter(|records| !records).count() == 0
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let members = self.members.devices_mut().iter_mut().map(|member| member.take_recorded());
+        let members = self.array.members.devices_mut().iter_mut().map(|member| member.take_recorded());
         let members = Recorded::join(members);
-        self.recorder.take(members)
+        self.host.recorder.take(members)
     }
 
     fn tail(&self) -> Option<&Tail> {
-        self.explainer.as_ref().map(|explainer| explainer.tail())
+        self.host.attribution.tail()
     }
 
     fn completions(&self) -> &[Completion] {
-        &self.completions
+        &self.host.completions
     }
 
     fn clear_completions(&mut self) {
-        self.completions.clear();
-        if let Some(explainer) = &mut self.explainer {
-            explainer.clear_completions();
-        }
+        self.host.completions.clear();
+        self.host.attribution.clear_completions();
     }
 
     fn outstanding(&self) -> usize {
-        self.requests.count()
+        self.host.requests.count()
     }
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
-        let any = self.members.give_up(calendar);
+        let any = self.array.members.give_up(calendar);
         self.make_progress(calendar);
         any
     }
@@ -151,7 +149,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     /// True when two members have failed.
     fn is_read_only(&self) -> bool {
-        self.durability.held.failed().count_ones() > 1
+        self.array.durability.held.failed().count_ones() > 1
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
@@ -163,7 +161,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn is_ready(&self) -> bool {
-        self.is_accepting()
+        self.array.is_accepting()
     }
 
     fn pages_recovered(&self) -> u64 {
@@ -190,7 +188,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         let count = self.member_count();
         let mut before = 0;
-        self.members.devices_mut()[..count].iter_mut().all(|member| {
+        self.array.members.devices_mut()[..count].iter_mut().all(|member| {
             let mut pages = 0;
             let done = member.fill_while(fraction, &mut |written| {
                 pages = written.pages;
@@ -210,7 +208,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let count = self.member_count();
         let mut all = Steady { overwritten: 0, amplification: Some(0.0) };
         let mut before = 0;
-        for (number, member) in self.members.devices_mut()[..count].iter_mut().enumerate() {
+        for (number, member) in self.array.members.devices_mut()[..count].iter_mut().enumerate() {
             let mut pages = 0;
             let own = Seed(seed.0.wrapping_add(number as u64));
             let one = member.fill_steady_while(own, fraction, &mut |written| {
@@ -230,33 +228,33 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn digest(&self) -> Digest {
-        let mut digest = self.digest;
+        let mut digest = self.host.digest;
         self.devices().iter().for_each(|device| digest.add(device.digest().value()));
         digest
     }
 
     fn audit(&self, elapsed: Duration) {
         self.devices().iter().for_each(|device| device.audit(elapsed));
-        self.heads.audit();
-        let of_heads: u64 = self.heads.all().map(|(_, head)| u64::from(head.left)).sum();
+        self.stripes.heads.audit();
+        let of_heads: u64 = self.stripes.heads.all().map(|(_, head)| u64::from(head.left)).sum();
         let is_of_head =
             |why: Purpose| matches!(why, Purpose::Fetch { .. } | Purpose::Store { .. } | Purpose::Log { .. });
         assert_eq!(
-            self.members.count_outstanding(is_of_head),
+            self.array.members.count_outstanding(is_of_head),
             of_heads,
             "members work for the heads that wait for them"
         );
-        assert!(self.batch.is_empty(), "what is stored together is with the members");
-        for (number, request) in self.requests.all() {
+        assert!(self.stripes.batch.is_empty(), "what is stored together is with the members");
+        for (number, request) in self.host.requests.all() {
             assert!(request.left > 0, "command {number} waits for something");
         }
     }
 
     fn oldest(&self) -> Option<OldestCommand> {
-        let first = self.requests.all().min_by_key(|(_, request)| request.submitted);
+        let first = self.host.requests.all().min_by_key(|(_, request)| request.submitted);
         first.map(|(_, request)| {
             let of_devices = self.devices().iter().filter_map(D::oldest).map(|oldest| oldest.done);
-            let own = u64::from(request.left).wrapping_add(self.counts.member_commands);
+            let own = u64::from(request.left).wrapping_add(self.array.counts.member_commands);
             let done = of_devices.fold(own, u64::wrapping_add);
             OldestCommand { submitted: request.submitted, tag: request.command.tag, done }
         })
@@ -270,18 +268,18 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     fn describe_outstanding(&self, now: Instant) -> String {
         let mut text = format!(
             "{} commands, {} rows wait for one of {} stripe heads, {} of them active\n",
-            self.requests.count(),
-            self.requests.waiting.len(),
-            self.heads.count(),
-            self.heads.active
+            self.host.requests.count(),
+            self.host.requests.waiting.len(),
+            self.stripes.heads.count(),
+            self.stripes.heads.active
         );
-        for (_, head) in self.heads.all().filter(|(_, head)| head.step != Step::Idle) {
+        for (_, head) in self.stripes.heads.all().filter(|(_, head)| head.step != Step::Idle) {
             text += &format!("row {:?}: {:?}, {:?}, {:?}\n", head.row, head.job, head.step, head.turns);
         }
-        for want in self.requests.waiting.iter().take(MOST_REPORTED) {
+        for want in self.host.requests.waiting.iter().take(MOST_REPORTED) {
             text += &format!("row {} waits for a stripe head: {:?}\n", want.row, want.by);
         }
-        for flush in &self.requests.flushes {
+        for flush in &self.host.requests.flushes {
             text += &format!("command {} waits for deferred parity of {} rows\n", flush.request, flush.rows);
         }
         for (number, device) in self.devices().iter().enumerate() {
@@ -292,9 +290,9 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn mark(&self, now: Instant) -> Self::Mark {
         let devices = self.devices().iter().map(|device| device.mark(now)).collect();
-        let (work, degraded) = (self.members.work().to_vec(), self.timers.degraded_until(now));
+        let (work, degraded) = (self.array.members.work().to_vec(), self.array.timers.degraded_until(now));
         Mark {
-            counts: self.counts.clone(),
+            counts: self.array.counts.clone(),
             devices,
             work,
             intervals: self.interval_sums(),
@@ -313,13 +311,13 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
         let devices = self.devices().iter().zip(&mark.devices);
         let mut metrics = Metrics::join(devices.map(|(device, mark)| device.metrics(mark, now)));
-        metrics.add(MEMBERS, self.settings.striping.members);
+        metrics.add(MEMBERS, self.array.settings.striping.members);
         let number = |value: Option<f64>| value.map_or(Value::Absent, Value::Number);
         let time = now.since(mark.at).ps();
-        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded);
+        let degraded = self.array.timers.degraded_until(now).saturating_sub(mark.degraded);
         metrics.add(DEGRADED, number((time > 0).then(|| degraded.ps() as f64 / time as f64)));
         metrics.add(DEGRADED_TIME, degraded.ps() / 1_000_000);
-        let counts = self.counts.since(&mark.counts);
+        let counts = self.array.counts.since(&mark.counts);
         let share = counts.parity_writes as f64 / counts.data_writes as f64;
         metrics.add(PARITY_SHARE, number((counts.data_writes > 0).then_some(share)));
         let sums = self.interval_sums();
@@ -332,7 +330,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        self.members.gauges(now)
+        self.array.members.gauges(now)
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
@@ -340,7 +338,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let of_device = |((number, work), (device, mark)): ((u16, DeviceTraffic), (&D, &D::Mark))| {
             let mut detail = device.detail(mark, now);
             detail.members = vec![MemberDetail {
-                role: self.members.role(number, &self.durability.held),
+                role: self.array.members.role(number, &self.array.durability.held),
                 reads: work.reads,
                 read_bytes: work.read_sectors * SECTOR.0,
                 writes: work.writes,
@@ -350,25 +348,26 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             }];
             detail
         };
-        let work = self.members.work().iter().zip(&mark.work).map(|(now, before)| now.since(before));
+        let work = self.array.members.work().iter().zip(&mark.work).map(|(now, before)| now.since(before));
         Detail::join((0..).zip(work).zip(devices).map(of_device))
     }
 
     fn lengths(&self) -> Vec<usize> {
         let own = [
-            self.heads.count() as usize,
+            self.stripes.heads.count() as usize,
             self.labels.len(),
-            self.members.work().len(),
-            self.durability.log.areas(),
-            self.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
+            self.array.members.work().len(),
+            self.array.durability.log.areas(),
+            self.stripes.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
         ];
         own.into_iter().chain(self.devices().iter().flat_map(D::lengths)).collect()
     }
 
     fn max_field_bytes(&self) -> u64 {
         let of_devices: u64 = self.devices().iter().map(D::max_field_bytes).sum();
-        let of_heads = u64::from(self.heads.count()) * (256 + 16 * self.settings.striping.members);
-        of_devices.max(of_heads).max(self.settings.striping.rows() / 4).max(Bytes::mib(16).0)
+        let of_heads =
+            u64::from(self.stripes.heads.count()) * (256 + 16 * self.array.settings.striping.members);
+        of_devices.max(of_heads).max(self.array.settings.striping.rows() / 4).max(Bytes::mib(16).0)
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
@@ -379,18 +378,25 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         if let Some(other) = self.labels.iter().position(|label| *label != first) {
             return Err(format!("device {other} belongs to another array than device 0"));
         }
-        self.members.check_loaded()?;
-        self.durability.check_loaded()?;
-        if !self.heads.is_sound(self.settings.striping.members, self.settings.striping.rows()) {
+        self.array.members.check_loaded()?;
+        self.array.durability.check_loaded()?;
+        if !self
+            .stripes
+            .heads
+            .is_sound(self.array.settings.striping.members, self.array.settings.striping.rows())
+        {
             return Err("an invalid head of the stripe cache".into());
         }
-        let is_there = |id: &HeadId| id.0 < self.heads.count() && self.heads.get(*id).row.is_some();
-        if !self.wait_for_log.iter().all(is_there) {
+        let is_there =
+            |id: &HeadId| id.0 < self.stripes.heads.count() && self.stripes.heads.get(*id).row.is_some();
+        if !self.stripes.wait_for_log.iter().all(is_there) {
             return Err("a row that waits for the log and has no stripe head".into());
         }
-        let of_host = self.requests.flushes.iter().filter(|flush| flush.sent).count();
-        if usize::from(self.durability.is_flushing()) != of_host + usize::from(self.own_flush.left > 0)
-            || self.members.count_outstanding(|why| why == Purpose::Flush) != u64::from(self.own_flush.left)
+        let of_host = self.host.requests.flushes.iter().filter(|flush| flush.sent).count();
+        if usize::from(self.array.durability.is_flushing())
+            != of_host + usize::from(self.array.own_flush.left > 0)
+            || self.array.members.count_outstanding(|why| why == Purpose::Flush)
+                != u64::from(self.array.own_flush.left)
         {
             return Err("a number of flushes that differs from the covering flushes in progress".into());
         }
@@ -409,31 +415,31 @@ impl<D: Ages> Ages for Raid5<D> {
     }
 
     fn stop_clock(&mut self) -> bool {
-        self.timers.untimed = true;
-        let ages = self.members.devices_mut().iter_mut().all(D::stop_clock);
-        self.timers.untimed = ages;
+        self.array.timers.untimed = true;
+        let ages = self.array.members.devices_mut().iter_mut().all(D::stop_clock);
+        self.array.timers.untimed = ages;
         ages
     }
 
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
-        let is_over = self.members.complete_next_flash_command(clock);
+        let is_over = self.array.members.complete_next_flash_command(clock);
         self.make_progress(clock);
         is_over
     }
 
     fn pause_gc(&mut self) {
-        self.members.devices_mut().iter_mut().for_each(D::pause_gc);
+        self.array.members.devices_mut().iter_mut().for_each(D::pause_gc);
     }
 
     fn start_clock(&mut self) {
-        self.timers.untimed = false;
-        self.members.devices_mut().iter_mut().for_each(D::start_clock);
+        self.array.timers.untimed = false;
+        self.array.members.devices_mut().iter_mut().for_each(D::start_clock);
     }
 
     /// Time per page of the array: the members work concurrently, and one block of each row is parity.
     fn page_program_time(&self) -> Duration {
         let of_one = self.devices().iter().map(D::page_program_time).max().unwrap_or(Duration::ZERO);
-        Duration::from_ps(of_one.ps() / self.settings.striping.data())
+        Duration::from_ps(of_one.ps() / self.array.settings.striping.data())
     }
 }
 

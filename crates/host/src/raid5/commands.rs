@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use wordline_device::{BlockDevice, Command, Completion, Gauges, Operation};
-use wordline_kernel::{Instant, Schedule};
+use wordline_device::{BlockDevice, Command, Operation};
+use wordline_kernel::Schedule;
 
 use super::members::{CompletedCommand, Purpose};
-use super::requests::{Discarding, Flush, Request, Requester, RowRequest};
+use super::requests::{Discarding, Flush, Requester, RowRequest};
 use super::stripe_cache::{HeadId, Step};
 use super::write_method::each;
 use super::{Event, Parity, Raid5};
@@ -14,28 +14,28 @@ use super::{Event, Parity, Raid5};
 impl<D: BlockDevice> Raid5<D> {
     /// Accepts a host command.
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.counts.commands += 1;
-        let request = self.requests.add(command, calendar.now());
-        if let Some(followed) = &mut self.followed {
+        self.array.counts.commands += 1;
+        let request = self.host.requests.add(command, calendar.now());
+        if let Some(followed) = &mut self.array.followed {
             followed.note_submission(request, &command);
         }
         let sectors = command.sector..command.sector + command.sectors;
         match command.operation {
             Operation::Read | Operation::Compare => {
-                for (member, part, at) in self.settings.striping.pieces(sectors) {
+                for (member, part, at) in self.array.settings.striping.pieces(sectors) {
                     self.read_piece(request, member, part, at, calendar);
                 }
             }
             Operation::Write | Operation::WriteZeroes => {
-                for row in self.settings.striping.rows_of(sectors) {
-                    self.requests.begin_part(request);
+                for row in self.array.settings.striping.rows_of(sectors) {
+                    self.host.requests.begin_part(request);
                     self.request_row(RowRequest { row, by: Requester::Write(request) }, calendar);
                 }
             }
             Operation::Discard => self.discard(request, sectors, calendar),
             Operation::Flush => return self.begin_flush(request),
         }
-        self.complete_part(request, false, calendar.now());
+        self.host.complete_part(request, false, calendar.now(), &mut self.array);
     }
 
     /// Reads a piece from its member. If a row of the piece is missing there, or has lost sectors, requests
@@ -48,20 +48,20 @@ impl<D: BlockDevice> Raid5<D> {
         at: usize,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let block = self.settings.striping.block;
+        let block = self.array.settings.striping.block;
         let rows = part.start / block..part.end.div_ceil(block);
-        let held = &self.durability.held;
+        let held = &self.array.durability.held;
         let is_missing =
             held.incomplete() != 0 && rows.clone().any(|row| held.missing(row) >> member & 1 == 1);
-        if is_missing || self.durability.lost.touches(member, &part, block) {
+        if is_missing || self.array.durability.lost.touches(member, &part, block) {
             for row in rows {
-                self.requests.begin_part(request);
+                self.host.requests.begin_part(request);
                 self.request_row(RowRequest { row, by: Requester::Read(request, member) }, calendar);
             }
             return;
         }
-        self.requests.begin_part(request);
-        let Command { queue, stream, .. } = self.requests.get(request).command;
+        self.host.requests.begin_part(request);
+        let Command { queue, stream, .. } = self.host.requests.get(request).command;
         let read = Command {
             sector: part.start,
             sectors: part.end - part.start,
@@ -69,7 +69,7 @@ impl<D: BlockDevice> Raid5<D> {
             stream,
             ..Command::default()
         };
-        self.send(member, Purpose::Read { request, at: at as u32 }, read, None, calendar);
+        self.array.send(member, Purpose::Read { request, at: at as u32 }, read, None, calendar);
     }
 
     /// Completes a member read. Rows that the member could not read are computed from the other members.
@@ -81,24 +81,24 @@ impl<D: BlockDevice> Raid5<D> {
     ) {
         if over.gone || over.failed {
             let Command { sector, sectors, .. } = over.sent.command;
-            let block = self.settings.striping.block;
+            let block = self.array.settings.striping.block;
             for row in sector / block..(sector + sectors).div_ceil(block) {
-                self.requests.begin_part(request);
+                self.host.requests.begin_part(request);
                 self.request_row(
                     RowRequest { row, by: Requester::Read(request, over.sent.member) },
                     calendar,
                 );
             }
-        } else if let (Some(followed), Some(found)) = (&mut self.followed, &over.found) {
+        } else if let (Some(followed), Some(found)) = (&mut self.array.followed, &over.found) {
             followed.read(request, at as usize, found);
         }
-        self.complete_part(request, false, calendar.now());
+        self.host.complete_part(request, false, calendar.now(), &mut self.array);
     }
 
     /// Discards the whole stripes of a range on all members, except stripes with a row in use. The rest is
     /// ignored, as in md: a discard is only a hint.
     fn discard(&mut self, request: u32, sectors: Range<u64>, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let striping = self.settings.striping;
+        let striping = self.array.settings.striping;
         let rows_of_stripe = striping.chunk / striping.block;
         let whole = sectors.start.div_ceil(striping.stripe())..sectors.end / striping.stripe();
         let mut run: Option<Range<u64>> = None;
@@ -114,19 +114,19 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     fn is_row_idle(&self, row: u64) -> bool {
-        let is_idle = |id| self.heads.get(id).step == Step::Idle;
-        self.heads.find(row).is_none_or(is_idle)
-            && !self.requests.is_discarding(row)
-            && self.requests.waiting.iter().all(|want| want.row != row)
+        let is_idle = |id| self.stripes.heads.get(id).step == Step::Idle;
+        self.stripes.heads.find(row).is_none_or(is_idle)
+            && !self.host.requests.is_discarding(row)
+            && self.host.requests.waiting.iter().all(|want| want.row != row)
     }
 
     /// Drops the cached data and the lost sectors of a discarded row.
     fn drop_row(&mut self, row: u64) {
-        if let Some(id) = self.heads.find(row) {
-            self.clear_stale(id);
-            self.heads.forget(id);
+        if let Some(id) = self.stripes.heads.find(row) {
+            self.stripes.clear_stale(id, &self.array.settings.striping, &mut self.host.requests);
+            self.stripes.heads.forget(id);
         }
-        self.durability.discard(row);
+        self.array.durability.discard(row);
     }
 
     fn discard_stripes(
@@ -135,98 +135,61 @@ impl<D: BlockDevice> Raid5<D> {
         stripes: Range<u64>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let striping = self.settings.striping;
+        let striping = self.array.settings.striping;
         let rows = striping.chunk / striping.block;
         let (from, to) = (stripes.start * rows, stripes.end * rows);
-        self.requests.discarding.push(Discarding { request, from, to });
+        self.host.requests.discarding.push(Discarding { request, from, to });
         let (sector, sectors) = (from * striping.block, (to - from) * striping.block);
         let discard = Command { operation: Operation::Discard, sector, sectors, ..Command::default() };
-        for member in each(self.durability.held.writable()) {
-            self.requests.begin_part(request);
-            self.send(member, Purpose::Pass { request }, discard, None, calendar);
+        for member in each(self.array.durability.held.writable()) {
+            self.host.requests.begin_part(request);
+            self.array.send(member, Purpose::Pass { request }, discard, None, calendar);
         }
     }
 
     /// Starts a flush. It waits for deferred parity, and then goes to the members.
     fn begin_flush(&mut self, request: u32) {
         let mut rows = 0;
-        if self.settings.file.parity == Parity::Cache {
-            for id in (0..self.heads.count()).map(HeadId) {
-                if self.heads.get(id).stale != 0 {
+        if self.array.settings.file.parity == Parity::Cache {
+            for id in (0..self.stripes.heads.count()).map(HeadId) {
+                if self.stripes.heads.get(id).stale != 0 {
                     rows += 1;
-                    self.schedule_parity(id);
+                    self.stripes.schedule_parity(id);
                 }
             }
         }
-        let epoch = self.requests.epoch;
-        self.requests.epoch += 1;
-        self.requests.flushes.push(Flush { request, epoch, rows, sent: false });
+        let epoch = self.host.requests.epoch;
+        self.host.requests.epoch += 1;
+        self.host.requests.flushes.push(Flush { request, epoch, rows, sent: false });
     }
 
     /// Sends the flushes that wait for no more parity to the members. Returns whether it sent one.
     pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         // Flushes run one at a time, as in md. Each covers the writes before it.
-        if self.durability.is_flushing() {
+        if self.array.durability.is_flushing() {
             return false;
         }
         let is_ready = |flush: &Flush| !flush.sent && flush.rows == 0;
-        let Some(at) = self.requests.flushes.iter().position(is_ready) else { return false };
-        self.start_covering_flush();
-        let flush = &mut self.requests.flushes[at];
+        let Some(at) = self.host.requests.flushes.iter().position(is_ready) else { return false };
+        self.stripes.start_covering_flush(&mut self.array);
+        let flush = &mut self.host.requests.flushes[at];
         flush.sent = true;
         let request = flush.request;
-        let Command { operation, queue, .. } = self.requests.get(request).command;
+        let Command { operation, queue, .. } = self.host.requests.get(request).command;
         let flush = Command { operation, queue, ..Command::default() };
-        for member in each(self.durability.held.writable()) {
-            self.requests.begin_part(request);
-            self.send(member, Purpose::Pass { request }, flush, None, calendar);
+        for member in each(self.array.durability.held.writable()) {
+            self.host.requests.begin_part(request);
+            self.array.send(member, Purpose::Pass { request }, flush, None, calendar);
         }
-        self.complete_part(request, false, calendar.now());
+        self.host.complete_part(request, false, calendar.now(), &mut self.array);
         true
-    }
-
-    fn end_flush(&mut self, number: u32, failed: bool) {
-        self.requests.flushes.retain(|flush| flush.request != number);
-        self.end_covering_flush(failed);
-    }
-
-    /// Completes a part of a host command. The last part completes the command.
-    pub(super) fn complete_part(&mut self, number: u32, failed: bool, now: Instant) {
-        let Some(Request { command, submitted, failed, .. }) = self.requests.complete_part(number, failed)
-        else {
-            return;
-        };
-        match command.operation {
-            Operation::Flush => self.end_flush(number, failed),
-            Operation::Discard => {
-                self.requests.discarding.retain(|discarding| discarding.request != number);
-            }
-            _ => {}
-        }
-        if let Some(followed) = &mut self.followed {
-            followed.note_completion(number, command.tag);
-        }
-        let latency = now - submitted;
-        self.digest.add(u64::from(command.tag));
-        self.digest.add(latency.ps());
-        let completion = Completion { command, latency, failed };
-        if let Some(explainer) = &mut self.explainer {
-            explainer.note(completion, submitted);
-        }
-        self.completions.push(completion);
-        let members = &self.members;
-        let levels = || {
-            let Gauges { buffered_pages, free_blocks, .. } = members.gauges(now);
-            (buffered_pages as u32, free_blocks)
-        };
-        self.recorder.note(number, (completion, submitted), levels);
     }
 
     /// Requests work on a row. The work starts as soon as a stripe head is available.
     pub(super) fn request_row(&mut self, want: RowRequest, calendar: &mut impl Schedule<Event<D::Event>>) {
-        if !self.requests.is_discarding(want.row) {
-            let found = self.heads.find(want.row);
-            let room = || self.requests.waiting.is_empty() && self.heads.has_room();
+        if !self.host.requests.is_discarding(want.row) {
+            let found = self.stripes.heads.find(want.row);
+            let room = || self.host.requests.waiting.is_empty() && self.stripes.heads.has_room();
             if found.is_some() || room() {
                 let id = found.or_else(|| self.find_head(want.row, 1));
                 if let Some(id) = id {
@@ -234,26 +197,26 @@ impl<D: BlockDevice> Raid5<D> {
                 }
             }
         }
-        self.requests.waiting.push_back(want);
+        self.host.requests.waiting.push_back(want);
     }
 
     /// Assigns a stripe head to the first waiting row. Returns whether anything was done.
     pub(super) fn serve_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let Some(want) = self.requests.waiting.front().copied() else { return false };
-        if self.requests.is_discarding(want.row) {
+        let Some(want) = self.host.requests.waiting.front().copied() else { return false };
+        if self.host.requests.is_discarding(want.row) {
             return false;
         }
-        let found = self.heads.find(want.row);
-        if found.is_none() && !self.heads.has_room() {
-            self.heads.blocked = true;
+        let found = self.stripes.heads.find(want.row);
+        if found.is_none() && !self.stripes.heads.has_room() {
+            self.stripes.heads.blocked = true;
             return false;
         }
-        let leaving = self.heads.leaving;
-        let Some(id) = found.or_else(|| self.find_head(want.row, self.requests.waiting.len())) else {
-            return self.heads.leaving > leaving;
+        let leaving = self.stripes.heads.leaving;
+        let Some(id) = found.or_else(|| self.find_head(want.row, self.host.requests.waiting.len())) else {
+            return self.stripes.heads.leaving > leaving;
         };
-        self.heads.blocked = false;
-        self.requests.waiting.pop_front();
+        self.stripes.heads.blocked = false;
+        self.host.requests.waiting.pop_front();
         self.attach(id, want, calendar);
         true
     }
@@ -262,26 +225,26 @@ impl<D: BlockDevice> Raid5<D> {
     /// parity is written first and the result is `None`. `waiting`: rows that wait for a head, including this
     /// one. Up to `waiting` heads are evicted this way.
     fn find_head(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
-        let id = self.heads.next_to_evict()?;
-        if self.heads.get(id).stale == 0 {
-            self.heads.assign(id, row);
+        let id = self.stripes.heads.next_to_evict()?;
+        if self.stripes.heads.get(id).stale == 0 {
+            self.stripes.heads.assign(id, row);
             return Some(id);
         }
-        if (self.heads.leaving as usize) < waiting {
-            self.heads.leaving += 1;
-            self.heads.get_mut(id).turns.leave = true;
-            self.schedule_parity(id);
+        if (self.stripes.heads.leaving as usize) < waiting {
+            self.stripes.heads.leaving += 1;
+            self.stripes.heads.get_mut(id).turns.leave = true;
+            self.stripes.schedule_parity(id);
         }
         None
     }
 
     /// Adds work to a head.
     fn attach(&mut self, id: HeadId, want: RowRequest, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let is_new = self.heads.get(id).step == Step::Idle;
+        let is_new = self.stripes.heads.get(id).step == Step::Idle;
         if is_new {
-            self.heads.take(id);
+            self.stripes.heads.take(id);
         }
-        let head = self.heads.get_mut(id);
+        let head = self.stripes.heads.get_mut(id);
         match want.by {
             Requester::Write(request) => head.pending.push(request),
             Requester::Read(request, member) => head.reads.push((request, member)),
@@ -289,19 +252,19 @@ impl<D: BlockDevice> Raid5<D> {
         }
         if is_new && matches!(want.by, Requester::Write(_)) {
             head.step = Step::Plugged;
-            if self.timers.plugged.is_empty() {
+            if self.array.timers.plugged.is_empty() {
                 calendar.at(calendar.now(), Event::Unplug);
             }
-            self.timers.plugged.push(id);
+            self.array.timers.plugged.push(id);
         } else if is_new {
-            self.heads.queue(id);
+            self.stripes.heads.queue(id);
         }
     }
 
     /// Unplugs: queues the stripe heads that were written at this instant.
     pub(super) fn unplug(&mut self) {
-        for id in std::mem::take(&mut self.timers.plugged) {
-            self.heads.queue(id);
+        for id in std::mem::take(&mut self.array.timers.plugged) {
+            self.stripes.heads.queue(id);
         }
     }
 }

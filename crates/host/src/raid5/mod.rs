@@ -14,13 +14,19 @@
 //! lost. [`durability`] decides which writes survive a power cut. The array knows the rows whose parity a cut
 //! may leave inconsistent, and resynchronises them. A partial parity log (PPL) recovers the parity of these
 //! rows even with a missing member.
+//!
+//! The parts own their state. `array` is below: the members, what they hold, and the synchronisation. `host` has
+//! the host commands and their completions. `stripe` works on the rows in memory, and is handed the other two.
+//! [`Raid5`] is their sum, and takes commands, failures and synchronisations through them.
 
+mod array;
 mod attribution;
 mod block_device;
 mod commands;
 mod contents;
 pub mod durability;
 mod flush;
+mod host;
 pub mod intervals;
 pub mod layout;
 mod logging;
@@ -29,6 +35,7 @@ mod outcome;
 mod plan;
 mod requests;
 mod settings;
+mod state;
 mod store;
 mod stripe;
 pub mod stripe_cache;
@@ -38,25 +45,18 @@ mod upkeep;
 pub mod write_method;
 
 use serde::{Deserialize, Serialize};
-use wordline_device::{BlockDevice, Completion};
+use wordline_device::BlockDevice;
 use wordline_kernel::metrics::Unit;
-use wordline_kernel::snapshot::State;
-use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
+use wordline_kernel::{Duration, Instant, Metric, counters};
 
-use attribution::{Cause, Explainer};
-use contents::TrackedContents;
-use durability::Durability;
-use flush::OwnFlush;
-use intervals::{IntervalSum, Intervals, Of};
+use array::Array;
+use host::Host;
+use intervals::IntervalSum;
 pub use layout::Layout;
-use members::{DeviceTraffic, Members, Purpose};
-use requests::Requests;
+use members::DeviceTraffic;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
-use stripe_cache::{HeadId, StripeCache};
+use stripe::Stripes;
 use sync::Sync;
-use timers::Timers;
-
-use crate::recorder::Recorder;
 
 /// An event of an array whose devices have events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,38 +165,12 @@ enum Power {
 
 /// A RAID-5 array of devices of one shape.
 pub struct Raid5<D> {
-    settings: Settings,
-    members: Members<D>,
-    heads: StripeCache,
-    requests: Requests,
-    durability: Durability,
-    sync: Option<Sync>,
-    timers: Timers,
-    power: Power,
-    counts: Counts,
-    digest: Digest,
-    completions: Vec<Completion>,
-    own_flush: OwnFlush,
-    /// Rows that wait for space in the partial parity log.
-    wait_for_log: Vec<HeadId>,
+    array: Array<D>,
+    host: Host,
+    stripes: Stripes,
     /// The label of the array on each device: its superblock.
     labels: Vec<u64>,
-    /// Consecutive full stripes that are stored in one batch. Empty between events.
-    batch: Vec<HeadId>,
-    /// `None` unless the intervals between writes are measured.
-    intervals: Option<Box<Intervals>>,
-    /// `None` unless data verification is on.
-    followed: Option<Box<TrackedContents>>,
-    /// `None` unless host commands are explained.
-    explainer: Option<Box<Explainer>>,
-    recorder: Recorder,
 }
-
-state!(Raid5<D: State> {
-    values { sync, timers, power, counts, digest, completions, own_flush, wait_for_log, labels, intervals }
-    parts { members, heads, requests, durability }
-    fixed { settings, batch, followed, explainer, recorder }
-});
 
 /// The counters of an array at a point in time.
 pub struct Mark<M> {
@@ -223,55 +197,37 @@ impl<D: BlockDevice> Raid5<D> {
             assert!(has >= needed, "device {at} has {has} sectors, wanted {needed}");
         }
         Self {
-            heads: StripeCache::new(settings.file.stripe_cache, striping.members),
-            durability: Durability::new(striping, settings.log_sectors()),
             labels: vec![label; devices.len()],
-            intervals: settings
-                .file
-                .intervals
-                .then(|| Box::new(Intervals::new(striping.rows() * striping.members))),
-            members: Members::new(devices, count),
-            settings,
-            requests: Requests::default(),
-            sync: None,
-            timers: Timers::default(),
-            power: Power::On,
-            counts: Counts::default(),
-            digest: Digest::default(),
-            completions: Vec::new(),
-            own_flush: OwnFlush::default(),
-            wait_for_log: Vec::new(),
-            batch: Vec::new(),
-            followed: None,
-            explainer: None,
-            recorder: Recorder::default(),
+            stripes: Stripes::new(&settings),
+            array: Array::new(devices, settings),
+            host: Host::default(),
         }
     }
 
     /// The devices: members, spares and failed ones.
     pub fn devices(&self) -> &[D] {
-        self.members.devices()
+        self.array.members.devices()
     }
 
     /// The devices, mutable.
     pub fn devices_mut(&mut self) -> &mut [D] {
-        self.members.devices_mut()
+        self.array.members.devices_mut()
     }
 
     /// The striping geometry.
     pub fn striping(&self) -> layout::Striping {
-        self.settings.striping
+        self.array.settings.striping
     }
 
     /// Dirty rows: rows whose parity may be inconsistent.
     pub fn dirty_rows(&self) -> impl Iterator<Item = u64> + use<'_, D> {
-        let rows = &self.durability.rows;
+        let rows = &self.array.durability.rows;
         std::iter::successors(rows.next_dirty(0), |row| rows.next_dirty(row + 1))
     }
 
     /// Whether any row has deferred parity.
     pub fn has_parity_behind(&self) -> bool {
-        self.heads.all().any(|(_, head)| head.stale != 0)
+        self.stripes.heads.all().any(|(_, head)| head.stale != 0)
     }
 
     /// Number of members that are missing or being rebuilt.
@@ -281,53 +237,31 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Members that are missing or being rebuilt, as a set.
     pub fn missing(&self) -> write_method::MemberSet {
-        self.durability.held.incomplete()
+        self.array.durability.held.incomplete()
     }
 
     /// Lost sectors that are not rewritten yet. Sectors on two missing members do not count.
     pub fn lost_sectors(&self) -> u64 {
-        self.durability.lost.count()
+        self.array.durability.lost.count()
     }
 
     /// Whether a sector of the array is lost: it is recorded as lost, or its member and another member are
     /// missing.
     pub fn is_lost(&self, sector: u64) -> bool {
-        let settings::Settings { striping, .. } = self.settings;
+        let striping = self.striping();
         let (member, of_member) = striping.locate(sector);
-        let missing = self.durability.held.missing(of_member / striping.block);
+        let missing = self.array.durability.held.missing(of_member / striping.block);
         missing.count_ones() > 1 && missing >> member & 1 == 1
-            || self.durability.lost.touches(member, &(of_member..of_member + 1), striping.block)
-    }
-
-    /// Notes writes to the blocks of these members in a row.
-    fn note_block_writes(&mut self, row: u64, blocks: write_method::MemberSet, of: Of, now: Instant) {
-        let Some(intervals) = &mut self.intervals else { return };
-        let members = self.settings.striping.members;
-        write_method::each(blocks)
-            .for_each(|member| intervals.written(row * members + u64::from(member), of, now));
-    }
-
-    /// Notes the end of a step of a stripe head at the completion of a member command.
-    fn end_step(&mut self, id: HeadId, why: Purpose) {
-        if let Some(explainer) = &mut self.explainer {
-            explainer.end_step(id, why);
-        }
-    }
-
-    /// Sets the cause of the host completions that follow.
-    fn set_cause(&mut self, cause: Cause) {
-        if let Some(explainer) = &mut self.explainer {
-            explainer.cause = cause;
-        }
+            || self.array.durability.lost.touches(member, &(of_member..of_member + 1), striping.block)
     }
 
     /// The counters.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.array.counts
     }
 
     /// The synchronisation in progress.
     pub fn sync(&self) -> Option<&Sync> {
-        self.sync.as_ref()
+        self.array.sync.as_ref()
     }
 }

@@ -3,53 +3,97 @@
 use wordline_device::{BlockDevice, Command};
 use wordline_kernel::{Instant, Schedule};
 
+use super::array::Array;
 use super::contents::ParityUpdate;
-use super::intervals::Of;
+use super::host::Host;
+use super::intervals::{Intervals, Of};
+use super::layout::Striping;
 use super::members::{CompletedCommand, Purpose};
 use super::plan::{NextStep, Row};
-use super::stripe_cache::{HeadId, Job, SectorSet, Step, sectors};
+use super::requests::Requests;
+use super::settings::Settings;
+use super::stripe_cache::{HeadId, Job, SectorSet, Step, StripeCache, sectors};
 use super::sync::Task;
 use super::write_method::{MemberSet, WriteMethod, each};
-use super::{Event, Parity, Raid5};
+use super::{Event, Parity};
 
-impl<D: BlockDevice> Raid5<D> {
-    pub(super) fn row_of(&self, id: HeadId) -> Row {
-        let row = self.heads.get(id).row.expect("a head with work has a row");
-        let parity_member = self.settings.striping.parity(row);
-        Row {
-            row,
-            parity_member,
-            parity: 1 << parity_member,
-            all: MemberSet::MAX >> (64 - self.settings.striping.members),
-            missing: self.durability.held.missing(row),
-            untrusted: self.durability.rows.is_dirty(row),
-            logged: self.durability.log.replays(row),
+/// The rows that the array works on: their blocks in memory, the batch of full stripes, and the rows that wait
+/// for the log. It is handed the array, which it reads and writes, and the host, whose commands it completes.
+pub(super) struct Stripes {
+    pub(super) heads: StripeCache,
+    /// Consecutive full stripes that are stored in one batch. Empty between events.
+    pub(super) batch: Vec<HeadId>,
+    /// Rows that wait for space in the partial parity log.
+    pub(super) wait_for_log: Vec<HeadId>,
+    /// `None` unless the intervals between writes are measured.
+    pub(super) intervals: Option<Box<Intervals>>,
+}
+
+impl Stripes {
+    /// The rows of an array without data in memory.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let striping = settings.striping;
+        let intervals = || Box::new(Intervals::new(striping.rows() * striping.members));
+        Self {
+            heads: StripeCache::new(settings.file.stripe_cache, striping.members),
+            batch: Vec::new(),
+            wait_for_log: Vec::new(),
+            intervals: settings.file.intervals.then(intervals),
         }
     }
 
+    /// Drops the data in memory after a power cut.
+    pub(super) fn forget(&mut self, members: u64) {
+        self.heads = StripeCache::new(self.heads.count(), members);
+        self.batch.clear();
+        self.wait_for_log.clear();
+    }
+
+    /// The row of a head that has work.
+    pub(super) fn row_of<D: BlockDevice>(&self, id: HeadId, array: &Array<D>) -> Row {
+        array.row(self.heads.get(id).row.expect("a head with work has a row"))
+    }
+
+    /// Notes writes to the blocks of these members in a row. `members`: how many members the array has.
+    pub(super) fn note_block_writes(
+        &mut self,
+        row: u64,
+        blocks: MemberSet,
+        of: Of,
+        now: Instant,
+        members: u64,
+    ) {
+        let Some(intervals) = &mut self.intervals else { return };
+        each(blocks).for_each(|member| intervals.written(row * members + u64::from(member), of, now));
+    }
+
     /// Continues the work of a head that was queued.
-    pub(super) fn handle_head(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let row = self.row_of(id);
+    pub(super) fn handle_head<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        array: &mut Array<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let row = self.row_of(id, array);
         if row.missing.count_ones() > 1 && !self.can_serve_reads(id, &row) {
-            self.fail_row(id, calendar);
-            return self.release(id);
+            self.fail_row(id, array, host, calendar);
+            return self.release(id, array);
         }
-        self.drop_stale(id, &row);
-        self.revise_job(id, &row, calendar.now());
+        self.drop_stale(id, &row, array, host);
+        self.revise_job(id, &row, calendar.now(), array, host);
         if self.heads.get(id).job == Job::None {
-            if !self.begin_job(id, &row) {
-                return self.release(id);
+            if !self.begin_job(id, &row, array, host) {
+                return self.release(id, array);
             }
-            if let Some(explainer) = &mut self.explainer {
-                explainer.begin(id, calendar.now());
-            }
+            host.attribution.begin(id, calendar.now());
         }
-        let task = self.sync.as_ref().map(|sync| sync.task);
+        let task = array.sync.as_ref().map(|sync| sync.task);
         loop {
-            match row.next_step(self.heads.get(id), self.settings.file.read_modify_write, task) {
-                NextStep::Fetch(blocks) => return self.fetch(id, &row, blocks, calendar),
-                NextStep::Recover(unknown) => self.recover_blocks(id, &row, unknown),
-                NextStep::Act => return self.act(id, &row, calendar),
+            match row.next_step(self.heads.get(id), array.settings.file.read_modify_write, task) {
+                NextStep::Fetch(blocks) => return self.fetch(id, &row, blocks, array, calendar),
+                NextStep::Recover(unknown) => self.recover_blocks(id, &row, unknown, array),
+                NextStep::Act => return self.act(id, &row, array, host, calendar),
             }
         }
     }
@@ -68,8 +112,8 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Starts the next job of a stripe head. The order is: deferred parity that has to be written, reads,
     /// writes, synchronisation. Returns false if there is no work.
-    fn begin_job(&mut self, id: HeadId, row: &Row) -> bool {
-        let stays_behind = self.settings.file.parity == Parity::Cache && row.missing == 0;
+    fn begin_job<D: BlockDevice>(&mut self, id: HeadId, row: &Row, array: &Array<D>, host: &Host) -> bool {
+        let stays_behind = array.settings.file.parity == Parity::Cache && row.missing == 0;
         let head = self.heads.get_mut(id);
         head.fetched = 0;
         head.way = None;
@@ -88,8 +132,8 @@ impl<D: BlockDevice> Raid5<D> {
             return false;
         };
         match head.job {
-            Job::Write | Job::WriteData => self.take_writes(id, row),
-            Job::Sync if matches!(self.sync.as_ref().map(|sync| sync.task), Some(Task::Scrub)) => {
+            Job::Write | Job::WriteData => self.take_writes(id, row, array.settings.striping, &host.requests),
+            Job::Sync if matches!(array.sync.as_ref().map(|sync| sync.task), Some(Task::Scrub)) => {
                 self.heads.get_mut(id).known = 0;
             }
             _ => {}
@@ -98,12 +142,19 @@ impl<D: BlockDevice> Raid5<D> {
         let blocks = row.blocks(head);
         let reconstruct =
             row.untrusted || head.job == Job::Settle && !head.has_delta && head.known & row.parity == 0;
-        head.way = Some(blocks.way(self.settings.file.read_modify_write, reconstruct));
+        head.way = Some(blocks.way(array.settings.file.read_modify_write, reconstruct));
         true
     }
 
     /// Revises a job that began before a member failed.
-    fn revise_job(&mut self, id: HeadId, row: &Row, now: Instant) {
+    fn revise_job<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        now: Instant,
+        array: &mut Array<D>,
+        host: &mut Host,
+    ) {
         let head = self.heads.get_mut(id);
         match head.job {
             Job::WriteData if row.missing != 0 => {
@@ -113,17 +164,15 @@ impl<D: BlockDevice> Raid5<D> {
             }
             Job::Settle if head.stale == 0 => {
                 head.job = Job::None;
-                self.complete_writes(id, row, now);
+                self.complete_writes(id, row, now, array, host);
             }
             _ => {}
         }
     }
 
     /// Makes the waiting writes of a row its current writes.
-    fn take_writes(&mut self, id: HeadId, row: &Row) {
-        let striping = self.settings.striping;
-        let Self { heads, requests, .. } = self;
-        let head = heads.get_mut(id);
+    fn take_writes(&mut self, id: HeadId, row: &Row, striping: Striping, requests: &Requests) {
+        let head = self.heads.get_mut(id);
         head.current.append(&mut head.pending);
         head.covered.fill(0);
         (head.written, head.whole) = (0, 0);
@@ -142,11 +191,12 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Reads blocks. A write first waits for the end of other pre-reads.
-    fn fetch(
+    fn fetch<D: BlockDevice>(
         &mut self,
         id: HeadId,
         row: &Row,
         blocks: MemberSet,
+        array: &mut Array<D>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let head = self.heads.get_mut(id);
@@ -158,18 +208,24 @@ impl<D: BlockDevice> Raid5<D> {
         head.left = blocks.count_ones();
         head.fetched += blocks.count_ones();
         if is_write || head.job == Job::Settle {
-            self.counts.pre_reads += u64::from(blocks.count_ones());
+            array.counts.pre_reads += u64::from(blocks.count_ones());
         }
-        let block = self.settings.striping.block;
+        let block = array.settings.striping.block;
         let read = Command { sector: row.row * block, sectors: block, ..Command::default() };
         for member in each(blocks) {
-            self.send(member, Purpose::Fetch { head: id }, read, None, calendar);
+            array.send(member, Purpose::Fetch { head: id }, read, None, calendar);
         }
     }
 
     /// Completes a read of a block.
-    pub(super) fn complete_fetch(&mut self, id: HeadId, over: CompletedCommand) {
-        let row = self.row_of(id);
+    pub(super) fn complete_fetch<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        over: CompletedCommand,
+        array: &mut Array<D>,
+        host: &mut Host,
+    ) {
+        let row = self.row_of(id, array);
         let (member, bit) = (over.sent.member, 1 << over.sent.member);
         let head = self.heads.get_mut(id);
         head.left -= 1;
@@ -177,27 +233,33 @@ impl<D: BlockDevice> Raid5<D> {
             head.bad |= bit;
         } else if !over.gone {
             head.known |= bit;
-            if let (Some(followed), Some(found)) = (&mut self.followed, over.found) {
+            if let (Some(followed), Some(found)) = (&mut array.followed, over.found) {
                 followed.fetched(id, member, found, bit == row.parity);
             }
             if bit == row.parity && head.stale != 0 {
                 head.turns.raw = !head.has_delta;
-                if let (Some(followed), true) = (&mut self.followed, head.has_delta) {
+                if let (Some(followed), true) = (&mut array.followed, head.has_delta) {
                     followed.apply_delta(id, member);
                 }
                 head.has_delta = false;
             }
         }
         if self.heads.get(id).left == 0 {
-            self.end_step(id, over.sent.why);
+            host.attribution.end_step(id, over.sent.why);
             self.heads.queue(id);
         }
     }
 
     /// Recovers unreadable blocks. A single one is computed from the other blocks. Several are lost, and
     /// count as zeroes from then on.
-    fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: MemberSet) {
-        let block = sectors(&(0..self.settings.striping.block));
+    fn recover_blocks<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        unknown: MemberSet,
+        array: &mut Array<D>,
+    ) {
+        let block = sectors(&(0..array.settings.striping.block));
         let one = unknown.count_ones() == 1;
         let head = self.heads.get_mut(id);
         let lost: SectorSet = match (one, row.untrusted, head.turns.raw) {
@@ -207,26 +269,26 @@ impl<D: BlockDevice> Raid5<D> {
         };
         let data = unknown & row.data();
         for member in each(data) {
-            if let Some(followed) = &mut self.followed {
+            if let Some(followed) = &mut array.followed {
                 if one { followed.compute(id, member, row.all) } else { followed.zero(id, member) }
             }
-            let lost = self.durability.lost.add(row.row, member, lost);
-            self.counts.lost += lost;
+            let lost = array.durability.lost.add(row.row, member, lost);
+            array.counts.lost += lost;
             let of_reason = match (one, row.untrusted) {
-                (false, _) => &mut self.counts.lost_unreadable,
-                (true, true) => &mut self.counts.lost_in_doubt,
-                (true, false) => &mut self.counts.lost_deferred_parity,
+                (false, _) => &mut array.counts.lost_unreadable,
+                (true, true) => &mut array.counts.lost_in_doubt,
+                (true, false) => &mut array.counts.lost_deferred_parity,
             };
             *of_reason += lost;
         }
         if lost != 0 || !one {
-            self.durability.log.forget(row.row);
+            array.durability.log.forget(row.row);
             self.heads.get_mut(id).turns.lost = true;
         }
         if row.untrusted {
             // From now on the other blocks and the parity define the content of the block, or the parity is
             // computed again.
-            self.durability.rows.is_right(row.row);
+            array.durability.rows.is_right(row.row);
         }
         let head = self.heads.get_mut(id);
         head.known |= data;
@@ -239,7 +301,7 @@ impl<D: BlockDevice> Raid5<D> {
         if needs_parity && row.data() & !head.known == 0 {
             head.known |= row.parity;
             head.rewrite |= row.parity;
-            if let Some(followed) = &mut self.followed {
+            if let Some(followed) = &mut array.followed {
                 followed.compute(id, row.parity_member, row.all);
             }
         }
@@ -247,52 +309,66 @@ impl<D: BlockDevice> Raid5<D> {
         head.rewrite |= repaired;
         head.bad &= !repaired;
         if lost == 0 {
-            self.counts.corrected += u64::from(repaired.count_ones());
+            array.counts.corrected += u64::from(repaired.count_ones());
         }
     }
 
     /// Executes the job: computes parity and writes. All needed blocks are in memory.
-    fn act(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn act<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        array: &mut Array<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         self.heads.end_preread(id);
         let writes = match self.heads.get(id).job {
-            Job::Write => return self.write(id, row, calendar),
-            Job::WriteData => return self.write_data(id, row, calendar),
-            Job::Settle => self.compute_parity(id, row),
+            Job::Write => return self.write(id, row, array, host, calendar),
+            Job::WriteData => return self.write_data(id, row, array, host, calendar),
+            Job::Settle => self.compute_parity(id, row, array),
             Job::Read => {
-                self.complete_reads(id, row, calendar.now());
+                self.complete_reads(id, row, calendar.now(), array, host);
                 0
             }
-            Job::Sync => self.sync_row(id, row),
+            Job::Sync => self.sync_row(id, row, array),
             Job::None => 0,
         };
-        self.store(id, row, writes, calendar);
+        self.store(id, row, writes, array, host, calendar);
     }
 
     /// Computes the parity of a row whose data changed, and counts the write method.
-    fn compute_parity(&mut self, id: HeadId, row: &Row) -> MemberSet {
+    fn compute_parity<D: BlockDevice>(&mut self, id: HeadId, row: &Row, array: &mut Array<D>) -> MemberSet {
         let head = self.heads.get_mut(id);
         if head.known & row.parity == 0 {
             head.known |= row.parity;
             let counter = if head.fetched == 0 {
-                &mut self.counts.full_stripe_writes
+                &mut array.counts.full_stripe_writes
             } else {
-                &mut self.counts.reconstruct_writes
+                &mut array.counts.reconstruct_writes
             };
             *counter += 1;
-            if let Some(followed) = &mut self.followed {
+            if let Some(followed) = &mut array.followed {
                 followed.compute(id, row.parity_member, row.all);
             }
         } else {
-            self.counts.read_modify_writes += 1;
+            array.counts.read_modify_writes += 1;
         }
         row.parity
     }
 
     /// Applies the current writes to the blocks in memory.
-    fn apply(&mut self, id: HeadId, row: &Row, with: ParityUpdate) {
-        let Self { followed: Some(followed), heads, requests, settings, .. } = self else { return };
-        for request in &heads.get(id).current {
-            let command = &requests.get(*request).command;
+    fn apply<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        with: ParityUpdate,
+        array: &mut Array<D>,
+        host: &Host,
+    ) {
+        let Array { followed: Some(followed), settings, .. } = array else { return };
+        for request in &self.heads.get(id).current {
+            let command = &host.requests.get(*request).command;
             let range = command.sector..command.sector + command.sectors;
             for (member, part, at) in settings.striping.parts(row.row, range) {
                 followed.write(id, member, part, (*request, command, at), with);
@@ -301,34 +377,50 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Writes blocks together with their parity.
-    fn write(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let way = row.way(self.heads.get(id), self.settings.file.read_modify_write);
+    fn write<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        array: &mut Array<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let way = row.way(self.heads.get(id), array.settings.file.read_modify_write);
         let modifies = way == WriteMethod::Modify && row.has_parity();
-        self.log_row(id, row, modifies);
+        self.log_row(id, row, modifies, array);
         self.apply(
             id,
             row,
             if modifies { ParityUpdate::Parity(row.parity_member) } else { ParityUpdate::None },
+            array,
+            host,
         );
         let head = self.heads.get_mut(id);
         head.way = row.has_parity().then_some(way);
         head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
         let writes = head.written;
-        self.counts.data_writes += u64::from(writes.count_ones());
-        self.note_block_writes(row.row, writes, Of::Data, calendar.now());
+        array.counts.data_writes += u64::from(writes.count_ones());
+        self.note_block_writes(row.row, writes, Of::Data, calendar.now(), array.settings.striping.members);
         let head = self.heads.get_mut(id);
         let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
-        let parity = if row.has_parity() { self.compute_parity(id, row) } else { 0 };
+        let parity = if row.has_parity() { self.compute_parity(id, row, array) } else { 0 };
         if is_full && !self.heads.get(id).turns.fua {
             self.heads.full(id, true);
-            return self.add_to_batch(id, row, calendar);
+            return self.add_to_batch(id, row, array, host, calendar);
         }
-        self.log_and_store(id, row, writes | parity, calendar);
+        self.log_and_store(id, row, writes | parity, array, host, calendar);
     }
 
     /// Writes the sectors of the current writes, and records what the deferred parity update needs.
-    fn write_data(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let epoch = self.requests.epoch;
+    fn write_data<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        array: &mut Array<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let epoch = host.requests.epoch;
         let head = self.heads.get_mut(id);
         let can_follow = head.written & !head.known == 0 && !row.untrusted;
         let with = if !can_follow {
@@ -338,7 +430,7 @@ impl<D: BlockDevice> Raid5<D> {
         } else if head.known & row.parity != 0 {
             ParityUpdate::Parity(row.parity_member)
         } else if head.has_delta || head.stale == 0 {
-            if let (Some(followed), false) = (&mut self.followed, head.has_delta) {
+            if let (Some(followed), false) = (&mut array.followed, head.has_delta) {
                 followed.begin_delta(id);
             }
             head.has_delta = true;
@@ -352,9 +444,9 @@ impl<D: BlockDevice> Raid5<D> {
         }
         head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
         let written = head.written;
-        self.counts.data_writes += u64::from(written.count_ones());
-        self.note_block_writes(row.row, written, Of::Data, calendar.now());
-        self.apply(id, row, with);
-        self.store_parts(id, row, calendar);
+        array.counts.data_writes += u64::from(written.count_ones());
+        self.note_block_writes(row.row, written, Of::Data, calendar.now(), array.settings.striping.members);
+        self.apply(id, row, with, array, host);
+        self.store_parts(id, row, array, host, calendar);
     }
 }
