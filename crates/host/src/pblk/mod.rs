@@ -7,6 +7,15 @@
 //! rebuild the L2P map. A rate limiter divides the ring between host and GC.
 //!
 //! `docs/pblk.md` describes the mechanisms, and where they differ from pblk.
+//!
+//! The parts own their state. Each is handed what it uses of the parts before it:
+//!
+//! 1. `flash`: the device with the commands in flight (`port`), its `lines`, and the rate `limiter`;
+//! 2. `buffer`: the L2P map and the ring; `flush`: the flushes of the device;
+//! 3. `frontend`: the host commands;
+//! 4. `writer`, `collector` and `recovery`.
+//!
+//! [`Pblk`] is their sum, and the order in which they work.
 
 mod attribution;
 mod audit;
@@ -60,8 +69,7 @@ use writer::Writer;
 
 use crate::recorder::Recorder;
 
-/// A host FTL over a physical device: its parts, and the order in which they work. A part uses the parts before
-/// it, which it is handed.
+/// A host FTL over a physical device.
 pub struct Pblk<D> {
     /// The device, its lines, and the rate limiter.
     flash: Flash<D>,
