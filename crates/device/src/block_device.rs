@@ -16,12 +16,11 @@ use wordline_nand::CutLosses;
 
 use crate::content::Content;
 use crate::detail::Detail;
-use crate::physical_device::Geometry;
 use crate::preconditioning::{ProgressFn, Steady};
 use crate::snapshot::Agenda;
 use crate::tail::Tail;
 use crate::timeline::Recorded;
-use crate::{Command, Completion, Gauges, InvalidDecision, SECTOR, TimeFactors, UnscalableReason, snapshot};
+use crate::{Command, Completion, Gauges, InvalidDecision, TimeFactors, UnscalableReason, snapshot};
 
 /// Dimensions of a device as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,22 +35,6 @@ pub struct Shape {
     pub logical_page: Bytes,
     /// Bytes of a multi-plane block; 0 on a device without flash.
     pub block_set: Bytes,
-}
-
-impl Shape {
-    /// Dimensions of a host FTL over an open-channel device: `pages` logical pages, each of one logical block
-    /// of the device.
-    pub fn of_pages(geometry: &Geometry, pages: u32) -> Self {
-        let page = geometry.block_size;
-        let capacity = page * u64::from(pages);
-        Self {
-            namespaces: vec![capacity.0 / SECTOR.0],
-            capacity,
-            sector_size: page,
-            logical_page: page,
-            block_set: page * u64::from(geometry.blocks_per_chunk),
-        }
-    }
 }
 
 /// Commands and operations that a power cut interrupted.

@@ -91,7 +91,7 @@ fn check_limits(geometry: &Geometry, wrong: &mut Complaints) {
 impl ZonedConfig {
     /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
-        Shape::of_pages(&self.device.geometry, self.layout.pages)
+        self.device.geometry.shape_of(self.layout.pages)
     }
 
     /// A new device.

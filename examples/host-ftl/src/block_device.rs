@@ -26,7 +26,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        Shape::of_pages(self.device().geometry(), self.ftl.map.len() as u32)
+        self.device().geometry().shape_of(self.ftl.map.len() as u32)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {

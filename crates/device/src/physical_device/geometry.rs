@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
+use crate::SECTOR;
+use crate::block_device::Shape;
+
 /// Address of a chunk: group, parallel unit, chunk (section 1.2.3, Address Representation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Chunk {
@@ -92,6 +95,20 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// Dimensions of a host FTL over the device: `pages` logical pages, each of one logical block of the
+    /// device.
+    pub fn shape_of(&self, pages: u32) -> Shape {
+        let page = self.block_size;
+        let capacity = page * u64::from(pages);
+        Shape {
+            namespaces: vec![capacity.0 / SECTOR.0],
+            capacity,
+            sector_size: page,
+            logical_page: page,
+            block_set: page * u64::from(self.blocks_per_chunk),
+        }
+    }
+
     /// Number of parallel units of the device.
     #[inline]
     pub fn units(&self) -> u32 {

@@ -26,7 +26,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        Shape::of_pages(self.device.geometry(), self.layout.pages)
+        self.device.geometry().shape_of(self.layout.pages)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {

@@ -123,7 +123,7 @@ impl DirectFile {
 impl DirectConfig {
     /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
-        Shape::of_pages(&self.device.geometry, self.layout.pages)
+        self.device.geometry.shape_of(self.layout.pages)
     }
 
     /// A new device.

@@ -25,7 +25,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        Shape::of_pages(self.device().geometry(), self.flash.layout.pages)
+        self.device().geometry().shape_of(self.flash.layout.pages)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {

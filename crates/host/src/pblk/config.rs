@@ -174,7 +174,7 @@ pub(crate) fn check_places(geometry: &Geometry, wrong: &mut Complaints) {
 impl PblkConfig {
     /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
-        Shape::of_pages(&self.device.geometry, self.layout.pages)
+        self.device.geometry.shape_of(self.layout.pages)
     }
 
     /// A new device.

@@ -8,7 +8,19 @@ use super::flash::Flash;
 
 impl<D: State> State for Pblk<D> {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
-        let Self { flash, buffer, durable, front, writer, collector, recovery, digest, .. } = self;
+        let Self {
+            flash,
+            buffer,
+            durable,
+            front,
+            writer,
+            collector,
+            recovery,
+            digest,
+            tracked: _,
+            attribution: _,
+            recorder: _,
+        } = self;
         let Flash { layout: _, port, lines, limiter, counts } = flash;
         let Buffer { map, ring } = buffer;
         to.value("counts", counts)?;
@@ -26,7 +38,19 @@ impl<D: State> State for Pblk<D> {
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let Self { flash, buffer, durable, front, writer, collector, recovery, digest, .. } = self;
+        let Self {
+            flash,
+            buffer,
+            durable,
+            front,
+            writer,
+            collector,
+            recovery,
+            digest,
+            tracked: _,
+            attribution: _,
+            recorder: _,
+        } = self;
         let Flash { layout: _, port, lines, limiter, counts } = flash;
         let Buffer { map, ring } = buffer;
         *counts = from.value("counts")?;

@@ -78,6 +78,25 @@ impl<D: BlockDevice> Array<D> {
         self.members.send(member, why, command, contents, calendar);
     }
 
+    pub(super) fn end_covering_flush(&mut self, failed: bool) {
+        self.durability.end_flush(failed);
+        let Self { durability, followed, .. } = self;
+        if let Some(followed) = followed {
+            followed.keep_partials(|row| durability.log.has(row));
+        }
+    }
+
+    /// Completes the array's own flush on a member.
+    pub(super) fn complete_own_flush(&mut self, over: &CompletedCommand) {
+        let OwnFlush { left, failed } = &mut self.own_flush;
+        *left -= 1;
+        *failed |= over.failed;
+        let failed = *failed;
+        if *left == 0 {
+            self.end_covering_flush(failed);
+        }
+    }
+
     /// Schedules the configured events at the first command of a run.
     pub(super) fn start_timers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         if self.timers.started || self.timers.untimed {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_device::physical_device;
 use wordline_device::physical_device::Failure;
+use wordline_device::times::Component;
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
 
@@ -37,6 +38,17 @@ impl InFlight {
     /// Command with one part: itself, until all of its other parts are known.
     pub(super) fn new(face: Interface, tag: u32, submitted: Instant) -> Self {
         Self { face, tag, submitted, parts: 1, status: None, failed: 0, first: 0, found: Vec::new() }
+    }
+
+    /// Stage in which the command waits above the device below. A write waits until its blocks fill a program,
+    /// and for earlier writes in its zone.
+    fn stage_of_wait(&self) -> Component {
+        match self.face {
+            Interface::Chunks(physical_device::Operation::Write | physical_device::Operation::Flush) => {
+                Component::Buffer
+            }
+            _ => Component::Queue,
+        }
     }
 
     /// Records the failure of `count` items (logical blocks or zones) of the command, from index `at` on.
@@ -184,7 +196,8 @@ pub(super) struct Outbox {
 impl Outbox {
     /// Adds the completion of a command.
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
-        self.teller.iter_mut().for_each(|teller| teller.note_completed(&command, now));
+        let (tag, submitted, waits) = (command.tag, command.submitted, command.stage_of_wait());
+        self.teller.iter_mut().for_each(|teller| teller.note_completed(tag, submitted, waits, now));
         match command.face {
             Interface::Zones(operation) => self.completions.push(command.complete(operation, now)),
             Interface::Chunks(operation) => self.chunk_answers.push(command.complete_chunk(operation, now)),

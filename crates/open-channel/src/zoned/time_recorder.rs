@@ -1,11 +1,9 @@
 //! Latency breakdown of zone commands: the time in the last command to the device below, and the wait before
 //! it.
 
-use wordline_device::physical_device::{CommandBreakdown, Operation};
+use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::times::Component;
 use wordline_kernel::Instant;
-
-use super::in_flight::{InFlight, Interface};
 
 /// Recorder of latency breakdowns.
 #[derive(Clone, Debug, Default)]
@@ -22,21 +20,17 @@ impl TimeRecorder {
         self.below = told.map(|told| (told, now));
     }
 
-    /// Records the completion of a zone command.
-    pub fn note_completed(&mut self, command: &InFlight, now: Instant) {
-        let (submitted, latency) = (command.submitted, now - command.submitted);
-        // A write waits until its blocks fill a program, and for earlier writes in its zone.
-        let waits = match command.face {
-            Interface::Chunks(Operation::Write | Operation::Flush) => Component::Buffer,
-            _ => Component::Queue,
-        };
+    /// Records the completion of the command with this tag, which waited above the device below in the stage
+    /// `waits`.
+    pub fn note_completed(&mut self, tag: u32, submitted: Instant, waits: Component, now: Instant) {
+        let latency = now - submitted;
         let below = self.below.clone().filter(|(told, at)| *at == now && told.submitted >= submitted);
         let told = match below {
             Some((told, _)) => told.with_wait_above(submitted, latency, waits),
             None => CommandBreakdown::waited(submitted, latency, waits),
         };
-        self.told.retain(|(tag, _)| *tag != command.tag);
-        self.told.push((command.tag, told));
+        self.told.retain(|(of, _)| *of != tag);
+        self.told.push((tag, told));
     }
 
     /// Takes the breakdown of the completed command with this tag.
