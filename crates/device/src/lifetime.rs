@@ -21,7 +21,7 @@ impl PoolWear {
     /// blocks.
     ///
     /// ```
-    /// # use crate::lifetime::PoolWear;
+    /// # use wordline_device::lifetime::PoolWear;
     /// assert_eq!(PoolWear { erases: 500, blocks: 10, endurance: 5000 }.spent(), 0.01);
     /// ```
     pub fn spent(self) -> f64 {
@@ -59,7 +59,7 @@ impl Utilization {
     /// Fraction of valid data (Centaur, equation 2), from 0 to 1. It is 0 for a pool without pages.
     ///
     /// ```
-    /// # use crate::lifetime::Utilization;
+    /// # use wordline_device::lifetime::Utilization;
     /// assert_eq!(Utilization { valid: 3, total: 8 }.share(), 0.375);
     /// ```
     pub fn share(self) -> f64 {

@@ -20,7 +20,7 @@ use std::fmt::Debug;
 /// Name of a configuration enum's variant, in kebab case as serde writes it.
 ///
 /// ```
-/// # use crate::policy::{frontier::FrontierKind, name_of};
+/// # use wordline_ssd::policy::{frontier::FrontierKind, name_of};
 /// assert_eq!(name_of(&FrontierKind::Mixed { layers: None }), "mixed");
 /// assert_eq!(name_of(&FrontierKind::InOrder {}), "in-order");
 /// ```
