@@ -39,8 +39,15 @@ pub enum Component {
     Retries,
 }
 
-const _: () = assert!(Component::Mapping as usize == OUTSIDE + FlashComponent::Mapping as usize);
-const _: () = assert!(Component::Retries as usize == OUTSIDE + FlashComponent::Retries as usize);
+const _: () = {
+    assert!(Component::Mapping as usize == OUTSIDE + FlashComponent::Mapping as usize);
+    assert!(Component::GcWait as usize == OUTSIDE + FlashComponent::GcWait as usize);
+    assert!(Component::DieWait as usize == OUTSIDE + FlashComponent::DieWait as usize);
+    assert!(Component::Bus as usize == OUTSIDE + FlashComponent::Bus as usize);
+    assert!(Component::Array as usize == OUTSIDE + FlashComponent::Array as usize);
+    assert!(Component::Decoding as usize == OUTSIDE + FlashComponent::Decoding as usize);
+    assert!(Component::Retries as usize == OUTSIDE + FlashComponent::Retries as usize);
+};
 
 impl Component {
     /// All components.
