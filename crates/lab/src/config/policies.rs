@@ -18,16 +18,16 @@ use crate::error::{Error, Result};
 /// Folder, file name and text of each page.
 const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// Policies that no key names: the extension point, the policy, and the key whose presence or absence selects
-/// it.
-const UNNAMED: [(&str, &str, &str); 3] = [
+/// Policies without a key of their own: the extension point, the policy, and the key whose presence or absence
+/// selects it.
+const WITHOUT_KEY: [(&str, &str, &str); 3] = [
     ("mapper", "block", "ftl.mapping.block"),
     ("mapper", "dftl", "ftl.mapping.cache"),
     ("mapper", "page", "ftl.mapping.cache"),
 ];
 
-/// The default policies among `UNNAMED`.
-const USUAL: [(&str, &str); 1] = [("mapper", "page")];
+/// The default policies of those without a key of their own.
+const DEFAULTS: [(&str, &str); 1] = [("mapper", "page")];
 
 /// A built-in policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -119,12 +119,12 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
     let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
     let sentence = format!("{}.", text[..end].trim_end_matches('.'));
-    let unnamed = UNNAMED.iter().find(|(known, policy, _)| (*known, *policy) == (seam, name));
+    let unnamed = WITHOUT_KEY.iter().find(|(known, policy, _)| (*known, *policy) == (seam, name));
     Policy {
         seam: seam.to_owned(),
         policy: name.replace('_', "-"),
         key: unnamed.map_or_else(String::new, |(.., key)| (*key).to_owned()),
-        default: USUAL.contains(&(seam, name)),
+        default: DEFAULTS.contains(&(seam, name)),
         settings: Vec::new(),
         description: sentence,
         page: page.into(),
@@ -196,7 +196,7 @@ mod tests {
                 assert_eq!((&policy.key[..], policy.default), (DESIGNS, false));
                 continue;
             }
-            let is_unnamed = UNNAMED.iter().any(|(seam, ..)| *seam == policy.seam);
+            let is_unnamed = WITHOUT_KEY.iter().any(|(seam, ..)| *seam == policy.seam);
             let goes_with = |other: &Policy| {
                 if is_unnamed { other.seam == policy.seam } else { other.key == policy.key }
             };
