@@ -3,7 +3,7 @@
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The layers, lowest first. A crate uses only crates of lower layers.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "kernel",
     "trace",
     "nand",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 14] = [
     "designs",
     "run",
     "lab",
+    "fit",
     "experiments",
     "studies",
     "cli",

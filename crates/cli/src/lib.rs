@@ -16,6 +16,7 @@ mod compare;
 mod config;
 mod devices;
 mod doctor;
+mod fit;
 mod manual;
 mod metrics;
 mod nand;
@@ -90,6 +91,7 @@ enum Command {
     Trace(trace::Arguments),
     Nand(nand::Arguments),
     Cells(cells::Arguments),
+    Fit(fit::Arguments),
     Repro(repro::Arguments),
     Sweep(sweep::Arguments),
     Store(store::Arguments),
@@ -126,6 +128,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Trace(arguments) => trace::handle(arguments, &registry),
         Command::Nand(arguments) => nand::handle(arguments),
         Command::Cells(arguments) => cells::handle(arguments),
+        Command::Fit(arguments) => fit::handle(arguments),
         Command::Repro(arguments) => repro::handle(arguments, &registry),
         Command::Sweep(arguments) => sweep::handle(arguments, &registry),
         Command::Store(arguments) => store::handle(&arguments),

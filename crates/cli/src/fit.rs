@@ -1,0 +1,213 @@
+//! `wordline fit`: a device fitted to measurements of a drive.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use wordline_fit::drive::Drive;
+use wordline_fit::measurement::{Load, Measurement, Quantity};
+use wordline_fit::twin::Twin;
+use wordline_fit::{fio, jobs, show, table};
+use wordline_kernel::Bytes;
+use wordline_lab::Error;
+use wordline_lab::output::{Output, ReportFolder};
+use wordline_lab::sweep::SweepOptions;
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{self, JsonArgument, with_provenance};
+use crate::progress::ExperimentProgress;
+use crate::provenance::provenance;
+use crate::screen::{self, Verbosity};
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline fit --jobs jobs                            then run jobs/run.sh on the drive
+  wordline fit jobs --out mine.toml --report out      from the outputs of the jobs
+  wordline fit drive.toml measured.csv                from a description and a table
+  wordline run --preset mine.toml --workload mixed-70-30";
+
+/// Fits a device to measurements of a drive, and says what the measurements do not tell.
+///
+/// Measurements are outputs of fio in a folder, tables in CSV (quantity, load, value, spread, or the columns
+/// of a published form), and a description of the drive (a TOML file with a table [drive]). The search
+/// simulates the loads of the measurements and takes minutes.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Folders with outputs of fio, tables (.csv) and the description of the drive (.toml).
+    #[arg(value_name = "FILE|DIR", required_unless_present = "jobs")]
+    files: Vec<PathBuf>,
+    /// Writes the job files of fio and a script that runs them into a new folder, and does nothing else.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "out", "report", "json", "drive"])]
+    jobs: Option<PathBuf>,
+    /// The drive whose rows of tables are used, by the name in their column `drive`; can be repeated. Default:
+    /// id and model of the description, else all rows.
+    #[arg(long, value_name = "NAME")]
+    drive: Vec<String>,
+    /// Capacity of the drive, such as 960GB, if neither the description nor id-ns.json has it.
+    #[arg(long, value_name = "BYTES")]
+    capacity: Option<Bytes>,
+    /// Divisor of the pages of a block: a twin of 1 TB at scale 16 is as large as a drive of 64 GB, and as
+    /// fast as the drive. A power of two up to 128.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    scale: u32,
+    /// Writes the device to FILE, to run with --preset FILE; `-` for standard output in place of the table.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgument,
+    /// Writes report.html, its charts, fit.json and the device into DIR; replaces a report there.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Number of parallel runs; the number of cores if not given.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: u32,
+    /// Shows no progress bar, even if standard error is a terminal.
+    #[arg(long)]
+    no_progress: bool,
+}
+
+/// Runs the command.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.jobs {
+        return write_jobs(folder);
+    }
+    if !Twin::scales().any(|scale| scale == arguments.scale) {
+        return Err(Failure::Error(Error::Argument {
+            what: "--scale".into(),
+            found: arguments.scale.to_string(),
+            wanted: "a power of two from 1 to 128".into(),
+        }));
+    }
+    let outputs = [
+        ("--json", arguments.json.file.as_deref()),
+        ("--out", arguments.out.as_deref()),
+        ("--report", arguments.report.as_deref()),
+    ];
+    output::check_distinct(&outputs)?;
+    let drive = read(&arguments)?;
+    let out = arguments.out.as_deref().map(Output::open).transpose()?;
+    let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
+    let json = arguments.json.open()?;
+    interrupt::set_polling(true);
+    let steps = ExperimentProgress::new(&drive.name, arguments.no_progress);
+    let conduct = SweepOptions {
+        threads: arguments.threads as usize,
+        stop: interrupt::flag(),
+        progress: &|done, total| steps.show(done, total),
+    };
+    let files: Vec<String> = arguments.files.iter().map(|file| name_of(file)).collect();
+    let source = format!("wordline fit, from {}", files.join(", "));
+    let fit = wordline_fit::fit(&drive, arguments.scale, &source, &conduct)?;
+    drop(steps);
+    interrupt::take();
+    let provenance = provenance();
+    let page = report.map_or(Ok(()), |folder| {
+        show::write(folder, &fit, with_provenance(&fit), &provenance.command_line(), &provenance)
+    });
+    let is_standard = out.as_ref().is_some_and(Output::is_standard);
+    let device = out.map_or(Ok(()), |out| out.give(fit.configuration.as_bytes()));
+    let printed = match is_standard {
+        true => json.give(&fit),
+        false => json.or_table(&fit, || show::table(&fit)),
+    };
+    page?;
+    device?;
+    printed
+}
+
+/// The drive, from all files.
+fn read(arguments: &Arguments) -> Result<Drive, Failure> {
+    let is =
+        |end: &'static str| move |file: &&PathBuf| file.extension().is_some_and(|extension| extension == end);
+    let mut drive = match arguments.files.iter().filter(is("toml")).collect::<Vec<_>>()[..] {
+        [] => Drive { name: "drive".into(), model: "a drive".into(), ..Drive::default() },
+        [file] => Drive::of_file(file)?,
+        [_, second, ..] => {
+            return Err(Failure::Error(Error::Argument {
+                what: second.display().to_string(),
+                found: "a second description of a drive".into(),
+                wanted: "one, and tables or folders".into(),
+            }));
+        }
+    };
+    if let Some(Bytes(capacity)) = arguments.capacity {
+        drive.measured.retain(|one| one.quantity != Quantity::Capacity);
+        drive.add_all(vec![Measurement {
+            quantity: Quantity::Capacity,
+            load: Load::Drive,
+            value: capacity as f64 / 1e9,
+            spread: None,
+            source: "--capacity".into(),
+        }]);
+    }
+    let described = [drive.name.clone(), drive.model.clone()];
+    let named: Vec<&str> = match (&arguments.drive[..], arguments.files.iter().any(|file| is("toml")(&file)))
+    {
+        ([], true) => described.iter().map(String::as_str).collect(),
+        (names, _) => names.iter().map(String::as_str).collect(),
+    };
+    let mut measured = Vec::new();
+    for file in arguments.files.iter().filter(|file| !is("toml")(file)) {
+        measured.extend(if file.is_dir() { outputs(file, &mut drive)? } else { rows(file, &named)? });
+    }
+    if measured.is_empty() {
+        return Err(Failure::Error(Error::Argument {
+            what: arguments.files.iter().map(|file| name_of(file)).collect::<Vec<_>>().join(", "),
+            found: "no measurement of the drive".into(),
+            wanted: "a table with rows of it, whose name --drive gives, or a folder of outputs of fio".into(),
+        }));
+    }
+    drive.add_all(measured);
+    Ok(drive)
+}
+
+/// The measurements in a folder of outputs of fio.
+fn outputs(folder: &Path, drive: &mut Drive) -> Result<Vec<Measurement>, Error> {
+    let outputs = fio::read(folder)?;
+    if let Some(model) = outputs.model {
+        drive.model = model;
+    }
+    if !outputs.missing.is_empty() && screen::is_at_least(Verbosity::Normal) {
+        eprintln!("note: {}: no outputs of the jobs {}", folder.display(), outputs.missing.join(", "));
+    }
+    Ok(outputs.measured)
+}
+
+/// The measurements in a table.
+fn rows(file: &Path, drive: &[&str]) -> Result<Vec<Measurement>, Error> {
+    let table = table::read(file, drive)?;
+    if table.unused > 0 && screen::is_at_least(Verbosity::Normal) {
+        eprintln!(
+            "note: {}: {} rows of loads that the fit does not simulate are left out",
+            file.display(),
+            table.unused
+        );
+    }
+    Ok(table.measured)
+}
+
+/// Writes the job files, and the script that runs them.
+fn write_jobs(folder: &Path) -> Result<(), Failure> {
+    let failed =
+        |path: &Path, reason| Failure::Error(Error::File { path: path.to_owned(), action: "write", reason });
+    fs::create_dir(folder).map_err(|reason| failed(folder, reason))?;
+    let files = jobs::files();
+    for file in &files {
+        let path = folder.join(format!("{}.fio", file.name));
+        fs::write(&path, &file.text).map_err(|reason| failed(&path, reason))?;
+    }
+    let path = folder.join("run.sh");
+    fs::write(&path, jobs::script(&files)).map_err(|reason| failed(&path, reason))?;
+    output::text(&format!(
+        "{} job files and run.sh are in {}. `sh run.sh DEVICE` there runs them; the drive loses its contents.",
+        files.len(),
+        folder.display()
+    ))
+}
+
+/// The name of a file without its folders.
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,114 @@
+//! The jobs that a user runs on a drive for a fit, as job files of fio.
+
+use std::fmt::Write;
+
+/// A job file: its name without `.fio`, what it shows, and its sections.
+pub struct JobFile {
+    /// Name of the job, as in the table of `docs/how-to/fit.md`.
+    pub name: &'static str,
+    /// What it shows.
+    pub shows: &'static str,
+    /// The file.
+    pub text: String,
+}
+
+/// Settings of all jobs. The whole drive is one file; nothing of it stays.
+const GLOBAL: &str = "[global]\nfilename=${DRIVE}\ndirect=1\nioengine=io_uring\nnorandommap=1\ntime_based=1\n\
+                      group_reporting=1\npercentile_list=10:50:90:95:99:99.9:99.99\n";
+
+/// Depths of the sweep of reads.
+const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Sizes of reads at depth 1, in KiB; the first size is 512 bytes.
+const SIZES: [&str; 8] = ["512", "4k", "8k", "16k", "64k", "128k", "256k", "1m"];
+
+/// All requests a second of the probe and the writes beside it.
+const BESIDE: u32 = 10_000;
+
+/// The job files, in the order in which they are run.
+pub fn files() -> Vec<JobFile> {
+    let file = |name, shows, sections: String| JobFile { name, shows, text: format!("{GLOBAL}{sections}") };
+    let log = |name: &str| format!("write_bw_log={name}\nlog_avg_msec=100\n");
+    let reads = |name: String, depth: u32, size: &str, seconds: u32| {
+        format!("[{name}]\nstonewall\nrw=randread\nbs={size}\niodepth={depth}\nruntime={seconds}\n")
+    };
+    vec![
+        file(
+            "R0",
+            "controller and link: reads of a drive that was discarded",
+            [1, 256].map(|depth| reads(format!("depth-{depth}"), depth, "4k", 10)).concat(),
+        ),
+        file(
+            "S1",
+            "SLC cache and native writes; fills the drive",
+            format!("[fill]\nrw=write\nbs=1m\niodepth=8\ntime_based=0\nsize=100%\n{}", log("S1")),
+        ),
+        file(
+            "R1",
+            "units that read by themselves, and the ceiling of reads",
+            DEPTHS.map(|depth| reads(format!("depth-{depth}"), depth, "4k", 8)).concat(),
+        ),
+        file("R2", "the flash bus", SIZES.map(|size| reads(format!("size-{size}"), 1, size, 8)).concat()),
+        file("R3", "tR of each page of a word line", reads("depth-1".into(), 1, "4k", 60)),
+        file(
+            "W1",
+            "firmware and buffer",
+            "[idle]\nrw=randwrite\nbs=4k\niodepth=1\nthinktime=1000\nruntime=20\n".into(),
+        ),
+        file(
+            "S2",
+            "space behind the capacity, and GC",
+            format!(
+                "[overwrite]\nrw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nio_size=100%\ntime_based=0\nsize=100%\n{}",
+                log("S2")
+            ),
+        ),
+        file(
+            "P1",
+            "suspend, and delays of reads by GC",
+            format!(
+                "[probe]\nrw=randrw\nrwmixread=50\nbs=4k\nrate_iops=5000,5000\niodepth=64\nruntime=60\nnew_group\n\
+                 [load]\nrw=randwrite\nbs=4k\niodepth=64\nrate_iops=,{}\nrate_process=poisson\nruntime=60\nnew_group\n",
+                BESIDE - 5_000,
+            ),
+        ),
+    ]
+}
+
+/// The program that runs the jobs, for a shell.
+pub fn script(files: &[JobFile]) -> String {
+    let mut text = String::from(
+        "#!/bin/sh\n# Runs the jobs of `wordline fit` on a drive. THE DRIVE LOSES ITS CONTENTS.\n\
+         # usage: ./run.sh /dev/nvme0n1\n\
+         set -eu\nexport DRIVE=\"$1\"\n\
+         nvme id-ns \"$DRIVE\" -o json > id-ns.json\nnvme id-ctrl \"$DRIVE\" -o json > id-ctrl.json\n\
+         blkdiscard -f \"$DRIVE\"\n",
+    );
+    for JobFile { name, shows, .. } in files {
+        let _ = writeln!(text, "fio --output-format=json --output={name}.json {name}.fio # {shows}");
+        if *name == "S1" {
+            text += "sleep 60\n";
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_job_is_in_the_script_and_on_the_page() {
+        let files = files();
+        let names: BTreeSet<&str> = files.iter().map(|file| file.name).collect();
+        assert_eq!(names.len(), files.len());
+        let page = include_str!("../../../docs/how-to/fit.md");
+        let script = script(&files);
+        for JobFile { name, shows, text } in &files {
+            assert!(script.contains(&format!("--output={name}.json {name}.fio # {shows}")), "{name}");
+            assert!(page.contains(&format!("| {name} | ")), "{name}");
+            assert!(text.starts_with("[global]") && text.matches("rw=").count() > 0, "{text}");
+        }
+    }
+}

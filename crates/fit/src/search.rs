@@ -1,0 +1,144 @@
+//! The search: parameters are varied until the simulated loads give what was measured.
+
+use std::path::Path;
+
+use libm::{exp, log};
+use wordline_lab::Error;
+use wordline_lab::observer::ContinueWhile;
+use wordline_lab::summary::Summary;
+use wordline_lab::sweep::{self, SweepOptions};
+
+use crate::drive::Drive;
+use crate::identify::{BUSES, UNITS, free, tells_bus, tells_units, with_units};
+use crate::least_squares::{Minimum, minimum, squares};
+use crate::measurement::{Load, Measurement};
+use crate::simulate::{simulate, value};
+use crate::twin::{Parameter, Twin};
+
+/// Scale at which twins are simulated during the search. Chosen: a step takes a second, and a block still has
+/// two layers. What the twin gives is simulated at its own scale at the end.
+const SEARCHED: u32 = 64;
+
+/// A twin after the search.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The twin.
+    pub twin: Twin,
+    /// The parameters that were varied, with the standard deviation of their logarithms.
+    pub parameters: Vec<(Parameter, f64)>,
+    /// Sums of squares by the number of units, if it was searched.
+    pub units: Vec<(u32, f64)>,
+    /// Sums of squares by the mode of the bus.
+    pub buses: Vec<(u8, f64)>,
+    /// What the twin gives for each measurement of the drive; `None` if no load of it is simulated.
+    pub values: Vec<Option<f64>>,
+    /// Number of simulated loads.
+    pub runs: usize,
+}
+
+/// The search with its inputs.
+pub struct Search<'a> {
+    drive: &'a Drive,
+    conduct: &'a SweepOptions<'a>,
+    folder: &'a Path,
+    runs: usize,
+}
+
+impl<'a> Search<'a> {
+    /// A search for a twin of `drive`. `folder` is for job files.
+    pub fn new(drive: &'a Drive, conduct: &'a SweepOptions<'a>, folder: &'a Path) -> Self {
+        Self { drive, conduct, folder, runs: 0 }
+    }
+
+    /// The twin whose loads give the least deviations, from a first guess.
+    ///
+    /// # Errors
+    /// The errors of a run. [`Error::Stopped`] if the user stopped it.
+    pub fn run(mut self, guess: &Twin) -> Result<Found, Error> {
+        let scale = guess.scale;
+        let (guess, units) = self.units(&Twin { scale: scale.max(SEARCHED), ..guess.clone() })?;
+        let mut best = self.refined(guess)?;
+        let mut buses = vec![(BUSES[0].0, squares(&best.1.residuals))];
+        if tells_bus(self.drive) {
+            for (bus, _) in &BUSES[1..] {
+                let other = self.refined(Twin { bus: *bus, ..best.0.clone() })?;
+                buses.push((*bus, squares(&other.1.residuals)));
+                if squares(&other.1.residuals) < squares(&best.1.residuals) {
+                    best = other;
+                }
+            }
+        }
+        let (twin, found) = best;
+        let twin = Twin { scale, ..twin };
+        let values = self.values(&[&twin])?.remove(0);
+        let parameters = free(self.drive, &twin).into_iter().zip(found.deviations).collect();
+        Ok(Found { twin, parameters, units, buses, values, runs: self.runs })
+    }
+
+    /// The guess with the number of units whose deviations are least, and those of each number.
+    fn units(&mut self, guess: &Twin) -> Result<(Twin, Vec<(u32, f64)>), Error> {
+        if !tells_units(self.drive) {
+            return Ok((guess.clone(), Vec::new()));
+        }
+        let twins = UNITS.map(|count| with_units(guess, count));
+        let sums = self.residuals(&twins.each_ref())?.into_iter().map(|residuals| squares(&residuals));
+        let tried: Vec<(u32, f64)> = UNITS.into_iter().zip(sums).collect();
+        let least = (0..UNITS.len()).min_by(|a, b| tried[*a].1.total_cmp(&tried[*b].1)).unwrap_or(0);
+        Ok((twins[least].clone(), tried))
+    }
+
+    /// The twin with the least deviations around a guess, at its bus and its number of units.
+    fn refined(&mut self, guess: Twin) -> Result<(Twin, Minimum), Error> {
+        let parameters = free(self.drive, &guess);
+        let start = parameters.iter().map(|parameter| log(parameter.get(&guess))).collect();
+        let moved = |at: &[f64]| {
+            let mut twin = guess.clone();
+            for (parameter, at) in parameters.iter().zip(at) {
+                parameter.set(&mut twin, exp(*at));
+            }
+            twin
+        };
+        let found = minimum(start, &mut |points| {
+            let twins: Vec<Twin> = points.iter().map(|at| moved(at)).collect();
+            self.residuals(&twins.iter().collect::<Vec<_>>())
+        })?;
+        Ok((moved(&found.at), found))
+    }
+
+    /// What each twin gives for each measurement.
+    fn values(&mut self, twins: &[&Twin]) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let loads = self.drive.loads();
+        let points: Vec<(&Twin, Load)> =
+            twins.iter().flat_map(|twin| loads.iter().map(|load| (*twin, *load))).collect();
+        let stop = self.conduct.stop;
+        let results = sweep::run(&points, self.conduct, |(twin, load)| {
+            let mut observer = ContinueWhile(|| !stop.load(std::sync::atomic::Ordering::Relaxed));
+            simulate(twin, *load, self.folder, &mut observer)
+        })?;
+        self.runs += points.len();
+        let results: Vec<Summary> = results.into_iter().collect::<Option<_>>().ok_or(Error::Stopped)?;
+        let of = |results: &[Summary], one: &Measurement| {
+            let place = loads.iter().position(|load| *load == one.load)?;
+            value(&results[place], one.load, one.quantity)
+        };
+        let by_twin = results.chunks(loads.len().max(1));
+        Ok(by_twin.map(|results| self.drive.measured.iter().map(|one| of(results, one)).collect()).collect())
+    }
+
+    /// The deviations of each twin from the measurements, in standard deviations.
+    fn residuals(&mut self, twins: &[&Twin]) -> Result<Vec<Vec<f64>>, Error> {
+        let measured = &self.drive.measured;
+        let values = self.values(twins)?;
+        let residual =
+            |(one, value): (&Measurement, Option<f64>)| Some(log(value? / one.value) / deviation(one));
+        Ok(values
+            .into_iter()
+            .map(|values| measured.iter().zip(values).filter_map(residual).collect())
+            .collect())
+    }
+}
+
+/// Standard deviation of the logarithm of a measurement: its spread, but no less than what a twin can be right to.
+pub fn deviation(one: &Measurement) -> f64 {
+    one.spread.unwrap_or(0.0).max(one.quantity.resolution()).max(one.load.resolution())
+}

@@ -1,0 +1,147 @@
+//! The loads of measurements, simulated on a twin.
+
+use std::fs;
+use std::path::Path;
+
+use wordline_lab::summary::{Latency, Summary};
+use wordline_lab::{Error, Observer, Precondition, RunOptions, WarmUp, Workload, run};
+
+use crate::measurement::{Load, Quantity, Statistic};
+use crate::twin::Twin;
+
+/// Requests of the probe beside writes. Chosen: its 99th percentile then has 40 reads above it.
+const PROBED: u64 = 8_000;
+
+/// Requests of a load of reads. Chosen: as many reads above the 99th percentile.
+const READS: u64 = 6_000;
+
+/// Saturating writes: those of the warm-up, in which the buffer fills, and the measured ones. Chosen: some ten
+/// word lines of each of 16 dies.
+const WARM_UP: u64 = 20_000;
+const WRITES: u64 = 100_000;
+
+/// Sequential writes of 1 MiB. Chosen: 1 GiB.
+const SEQUENTIAL: u64 = 1024;
+
+/// How a load is simulated.
+struct Simulated {
+    /// The job file, in the form of fio.
+    jobs: String,
+    precondition: Precondition,
+    requests: u64,
+    warm_up: WarmUp,
+}
+
+const GLOBAL: &str = "[global]\nfilename=drive\nioengine=io_uring\nnorandommap\ntime_based\nruntime=3600\n";
+
+impl Simulated {
+    fn of(load: Load) -> Option<Self> {
+        let writes = |kind: &str, size: &str| format!("{GLOBAL}[load]\nrw={kind}\nbs={size}\n");
+        Some(match load {
+            Load::Drive => return None,
+            Load::RandomReads { size, depth, jobs } => Self {
+                jobs: format!("{GLOBAL}[load]\nrw=randread\nbs={size}\niodepth={depth}\nnumjobs={jobs}\n"),
+                precondition: Precondition::Filled(1.0),
+                requests: READS.max(8 * u64::from(depth * jobs)),
+                warm_up: WarmUp::Requests(u64::from(depth * jobs)),
+            },
+            Load::TrimmedReads { depth } => Self {
+                jobs: format!("{GLOBAL}[load]\nrw=randread\nbs=4k\niodepth={depth}\n"),
+                precondition: Precondition::Empty,
+                requests: READS,
+                warm_up: WarmUp::Requests(depth.into()),
+            },
+            Load::IdleWrites => Self {
+                jobs: writes("randwrite", "4k") + "iodepth=1\nthinktime=1000\n",
+                precondition: Precondition::Filled(1.0),
+                requests: READS,
+                warm_up: WarmUp::None,
+            },
+            Load::FreshWrites | Load::SteadyWrites => Self {
+                jobs: writes("randwrite", "4k") + "iodepth=128\nnumjobs=4\n",
+                precondition: if load == Load::FreshWrites {
+                    Precondition::Filled(1.0)
+                } else {
+                    Precondition::Steady
+                },
+                requests: WRITES,
+                warm_up: WarmUp::Requests(WARM_UP),
+            },
+            Load::Beside { rate } => Self {
+                jobs: format!(
+                    "{GLOBAL}bs=4k\n[probe]\nrw=randrw\nrwmixread=50\nrate_iops=5000,5000\niodepth=64\n\
+                     [load]\nrw=randwrite\niodepth=64\nnumjobs=6\nrate_iops=,{}\nrate_process=poisson\n",
+                    (rate.saturating_sub(5000) / 6).max(1),
+                ),
+                precondition: Precondition::Steady,
+                requests: PROBED * (u64::from(rate) + 5_000) / 10_000,
+                warm_up: WarmUp::None,
+            },
+            Load::CacheWrites | Load::NativeWrites => Self {
+                jobs: writes("write", "1m") + "iodepth=8\n",
+                precondition: Precondition::Empty,
+                requests: SEQUENTIAL,
+                warm_up: WarmUp::Requests(SEQUENTIAL / 8),
+            },
+        })
+    }
+}
+
+/// Simulates a load on a twin. `folder` is for the job file.
+///
+/// # Errors
+/// The errors of a run.
+pub fn simulate(
+    twin: &Twin,
+    load: Load,
+    folder: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Summary, Error> {
+    let simulated = Simulated::of(load).ok_or(Error::CannotChange("a property of a drive is no load"))?;
+    let twin = if load == Load::NativeWrites { &Twin { cache: None, ..twin.clone() } } else { twin };
+    let path = folder.join(format!("{load}.fio").replace([' ', '='], "-"));
+    if !path.exists() {
+        let failed = |reason| Error::File { path: path.clone(), action: "write", reason };
+        fs::write(&path, &simulated.jobs).map_err(failed)?;
+    }
+    let workload =
+        Workload { requests: Some(simulated.requests), ..Workload::named(&path.to_string_lossy()) };
+    let options = RunOptions {
+        precondition: Some(simulated.precondition),
+        warm_up: Some(simulated.warm_up),
+        as_counted: true,
+        slowest: Some(0),
+        ..RunOptions::default()
+    };
+    run(&twin.device()?, &workload, &options, observer)
+}
+
+/// The value of a quantity in the result of a load; `None` if the load does not show it.
+pub fn value(summary: &Summary, load: Load, quantity: Quantity) -> Option<f64> {
+    let job = summary.jobs.first()?;
+    let of_probe = matches!(load, Load::Beside { .. });
+    let (read, write) = match of_probe {
+        true => (&job.read_latency_us, &job.write_latency_us),
+        false => (&summary.host.read_latency_us, &summary.host.write_latency_us),
+    };
+    match quantity {
+        Quantity::Iops => Some(summary.host.iops),
+        Quantity::Throughput => Some(
+            (summary.host.read_bytes + summary.host.written_bytes) as f64 / summary.simulated_seconds / 1e6,
+        ),
+        Quantity::WriteAmplification => summary.write_amplification,
+        Quantity::Read(statistic) => statistic_of(read, statistic),
+        Quantity::Write(statistic) => statistic_of(write, statistic),
+        _ => None,
+    }
+    .filter(|value| *value > 0.0)
+}
+
+fn statistic_of(latency: &Latency, statistic: Statistic) -> Option<f64> {
+    match statistic {
+        Statistic::Mean => Some(latency.mean),
+        Statistic::Percentile(rank) => {
+            latency.cumulative.iter().find(|(_, share)| *share >= rank / 100.0).map(|(us, _)| *us)
+        }
+    }
+}

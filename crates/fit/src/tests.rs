@@ -1,0 +1,146 @@
+//! Synthetic drives, whose parameters are known, and the fits of their measurements.
+
+use std::sync::atomic::AtomicBool;
+
+use libm::{exp, log};
+use wordline_kernel::Seed;
+use wordline_lab::Unobserved;
+use wordline_lab::sweep::SweepOptions;
+
+use crate::drive::Drive;
+use crate::fit;
+use crate::identify::{UNITS, first_guess};
+use crate::measurement::{Load, Measurement, Quantity, Statistic};
+use crate::outcome::Fit;
+use crate::simulate::{simulate, value};
+use crate::twin::{Parameter, Twin};
+
+/// The shortest blocks that there are.
+const SCALE: u32 = 128;
+
+/// The parameters that are compared.
+const COMPARED: [Parameter; 5] =
+    [Parameter::FastRead, Parameter::MiddleRead, Parameter::SlowRead, Parameter::Program, Parameter::Suspend];
+
+/// A drive of 64 GB with parameters that a random stream draws.
+fn drawn(number: u64) -> Twin {
+    let mut random = Seed(number).stream("synthetic drive", 0);
+    let mut between = |low: f64, high: f64| exp(log(low) + random.unit() * (log(high) - log(low)));
+    let read = between(30.0, 60.0);
+    let program = between(500.0, 3000.0);
+    let mut twin = first_guess(&described(), SCALE).expect("a capacity");
+    twin.read = [read * between(0.75, 0.9), read, read * between(1.1, 1.3)];
+    twin.program = program;
+    twin.suspend = between(20.0, 120.0);
+    twin.command = between(2.0, 6.0);
+    twin
+}
+
+/// The properties of the drives.
+fn described() -> Drive {
+    let property = |quantity, value| Measurement {
+        quantity,
+        load: Load::Drive,
+        value,
+        spread: None,
+        source: "test".into(),
+    };
+    let measured = vec![property(Quantity::Capacity, 64.0), property(Quantity::Space, 76.0)];
+    Drive { name: "synthetic".into(), model: "a synthetic drive".into(), measured }
+}
+
+/// What the jobs measure on a twin.
+fn measure(twin: &Twin, loads: &[Load]) -> Drive {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut drive = described();
+    for load in loads {
+        let summary = simulate(twin, *load, folder.path(), &mut Unobserved).expect("a run");
+        let latencies = [10.0, 50.0, 90.0, 95.0, 99.0].map(Statistic::Percentile);
+        let reads = latencies.map(Quantity::Read);
+        let quantities = match load {
+            Load::RandomReads { .. } => [Quantity::Iops].into_iter().chain(reads).collect::<Vec<_>>(),
+            Load::Beside { .. } => {
+                reads.into_iter().chain([Quantity::Write(Statistic::Percentile(50.0))]).collect()
+            }
+            _ => vec![Quantity::Throughput],
+        };
+        let values =
+            quantities.into_iter().filter_map(|quantity| Some((quantity, value(&summary, *load, quantity)?)));
+        drive.measured.extend(values.map(|(quantity, value)| Measurement {
+            quantity,
+            load: *load,
+            value,
+            spread: None,
+            source: "test".into(),
+        }));
+    }
+    drive
+}
+
+fn fitted(drive: &Drive) -> Fit {
+    let stop = AtomicBool::new(false);
+    let conduct = SweepOptions { threads: 2, stop: &stop, progress: &|_, _| () };
+    fit(drive, SCALE, "a test", &conduct).expect("a fit")
+}
+
+/// The loads of a drive of this size. The deepest reads tell the units.
+fn loads() -> Vec<Load> {
+    let reads = [1, 8, 32].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
+    reads.into_iter().chain([Load::FreshWrites, Load::SteadyWrites, Load::Beside { rate: 10_000 }]).collect()
+}
+
+#[test]
+fn reads_alone_tell_read_times_and_units() {
+    let mut wanted = drawn(1);
+    wanted.units = 8;
+    let reads = [1, 16, 64].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
+    let fit = fitted(&measure(&wanted, &reads));
+    let value = |name: &str| fit.identified.iter().find(|one| one.parameter == name).map(|one| one.value);
+    assert_eq!(value("units that read independently"), Some(8.0), "{:#?}", fit.units);
+    let middle = value("tR of the middle page").expect("medians tell it");
+    // The firmware time is chosen, and the transfer of 4 KiB is a small part, so the sum is what is known.
+    let bus = value("rate of the flash bus").expect("one of three");
+    let sum = middle + 3.0 + 4096.0 / bus;
+    let wanted = wanted.read[1] + wanted.command + 4096.0 / 1200.0;
+    assert!((sum / wanted - 1.0).abs() < 0.03, "{sum} for {wanted}");
+    assert!(fit.not_identified.iter().any(|one| one.parameter == "tPROG"));
+    assert!(UNITS.len() == fit.units.len());
+}
+
+#[test]
+fn a_drive_without_a_capacity_is_refused() {
+    let stop = AtomicBool::new(false);
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
+    let drive = Drive { name: "mine".into(), ..Drive::default() };
+    let error = fit(&drive, SCALE, "a test", &conduct).expect_err("no capacity").to_string();
+    assert!(error.starts_with("mine: found no capacity"), "{error}");
+}
+
+/// Twenty drives: 95 % of the intervals hold the parameter. Long: some minutes.
+#[test]
+fn intervals_hold_the_parameters_of_synthetic_drives() {
+    if std::env::var_os("WORDLINE_LONG").is_none() {
+        return;
+    }
+    let (mut held, mut all) = (0, 0);
+    for number in 0..20 {
+        let wanted = drawn(number);
+        let fit = fitted(&measure(&wanted, &loads()));
+        for parameter in COMPARED {
+            let Some(one) = fit.identified.iter().find(|one| one.parameter == parameter.name()) else {
+                continue;
+            };
+            let [low, high] = one.interval.expect("times have intervals");
+            let value = parameter.get(&wanted);
+            all += 1;
+            held += u32::from((low..=high).contains(&value));
+            println!(
+                "{number}: {}: {value:.1}, {:.1} from {low:.1} to {high:.1}",
+                parameter.name(),
+                one.value
+            );
+        }
+    }
+    println!("{held} of {all}");
+    assert!(all >= 60 && f64::from(held) >= 0.95 * f64::from(all), "{held} of {all} intervals hold");
+}
