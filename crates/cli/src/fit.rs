@@ -122,7 +122,11 @@ fn read(arguments: &Arguments) -> Result<Drive, Failure> {
     let is =
         |end: &'static str| move |file: &&PathBuf| file.extension().is_some_and(|extension| extension == end);
     let mut drive = match arguments.files.iter().filter(is("toml")).collect::<Vec<_>>()[..] {
-        [] => Drive { name: "drive".into(), model: "a drive".into(), ..Drive::default() },
+        [] => {
+            let stem = arguments.files[0].file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            let name = stem.unwrap_or_else(|| "drive".into());
+            Drive { model: name.clone(), name, ..Drive::default() }
+        }
         [file] => Drive::of_file(file)?,
         [_, second, ..] => {
             return Err(Failure::Error(Error::Argument {

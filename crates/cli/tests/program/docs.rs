@@ -63,7 +63,8 @@ pub fn words(command: &str) -> (Vec<String>, Option<String>) {
 }
 
 /// Commands that take too long for this test, and the test that covers each of them.
-const LONG: [(&str, &str); 2] = [
+const LONG: [(&str, &str); 3] = [
+    ("fit drive.csv --out mine.toml", "fit: its tests fit synthetic drives"),
     (
         "repro centaur --quick --seeds 1",
         "experiments: every experiment is well formed; `make long` runs them",

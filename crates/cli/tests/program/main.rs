@@ -11,6 +11,7 @@ mod doctor;
 mod experiments;
 mod face;
 mod fences;
+mod fit;
 mod inputs;
 mod jobs;
 mod nand;
