@@ -218,7 +218,8 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
             }),
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
             None => {
-                missing.push(NotIdentified { parameter: parameter.name().into(), wanted: told_by(parameter) });
+                missing
+                    .push(NotIdentified { parameter: parameter.name().into(), wanted: told_by(parameter) });
             }
         }
     }

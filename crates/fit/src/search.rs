@@ -1,11 +1,11 @@
 //! The search: parameters are varied until the simulated loads give what was measured.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use libm::{exp, log};
 use wordline_lab::Error;
 use wordline_lab::observer::ContinueWhile;
-use wordline_lab::summary::Summary;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
@@ -42,12 +42,14 @@ pub struct Search<'a> {
     conduct: &'a SweepOptions<'a>,
     folder: &'a Path,
     runs: usize,
+    /// What each simulated load gave for the measurements under it, with the twin as the load sees it.
+    known: Vec<((Twin, Load), Vec<Option<f64>>)>,
 }
 
 impl<'a> Search<'a> {
     /// A search for a twin of `drive`. `folder` is for job files.
     pub fn new(drive: &'a Drive, conduct: &'a SweepOptions<'a>, folder: &'a Path) -> Self {
-        Self { drive, conduct, folder, runs: 0 }
+        Self { drive, conduct, folder, runs: 0, known: Vec::new() }
     }
 
     /// The twin whose loads give the least deviations, from a first guess.
@@ -108,21 +110,33 @@ impl<'a> Search<'a> {
     /// What each twin gives for each measurement.
     fn values(&mut self, twins: &[&Twin]) -> Result<Vec<Vec<Option<f64>>>, Error> {
         let loads = self.drive.loads();
-        let points: Vec<(&Twin, Load)> =
-            twins.iter().flat_map(|twin| loads.iter().map(|load| (*twin, *load))).collect();
+        let all = twins.iter().flat_map(|twin| loads.iter().map(|load| (seen_by(*load, twin), *load)));
+        let mut points: Vec<(Twin, Load)> = Vec::new();
+        for point in all {
+            if !points.contains(&point) && !self.known.iter().any(|(known, _)| *known == point) {
+                points.push(point);
+            }
+        }
         let stop = self.conduct.stop;
         let results = sweep::run(&points, self.conduct, |(twin, load)| {
-            let mut observer = ContinueWhile(|| !stop.load(std::sync::atomic::Ordering::Relaxed));
-            simulate(twin, *load, self.folder, &mut observer)
+            let mut observer = ContinueWhile(|| !stop.load(Ordering::Relaxed));
+            let summary = simulate(twin, *load, self.folder, &mut observer)?;
+            let of = |one: &Measurement| value(&summary, *load, one.quantity).filter(|_| one.load == *load);
+            Ok(self.drive.measured.iter().map(of).collect::<Vec<_>>())
         })?;
         self.runs += points.len();
-        let results: Vec<Summary> = results.into_iter().collect::<Option<_>>().ok_or(Error::Stopped)?;
-        let of = |results: &[Summary], one: &Measurement| {
-            let place = loads.iter().position(|load| *load == one.load)?;
-            value(&results[place], one.load, one.quantity)
+        for (point, result) in points.into_iter().zip(results) {
+            self.known.push((point, result.ok_or(Error::Stopped)?));
+        }
+        let known = |twin: &Twin, load: Load| {
+            let point = (seen_by(load, twin), load);
+            self.known.iter().find(|(known, _)| *known == point).map(|(_, values)| values)
         };
-        let by_twin = results.chunks(loads.len().max(1));
-        Ok(by_twin.map(|results| self.drive.measured.iter().map(|one| of(results, one)).collect()).collect())
+        let of_twin = |twin: &Twin| {
+            let of = |(n, one): (usize, &Measurement)| known(twin, one.load).and_then(|values| values[n]);
+            self.drive.measured.iter().enumerate().map(of).collect()
+        };
+        Ok(twins.iter().map(|twin| of_twin(twin)).collect())
     }
 
     /// The deviations of each twin from the measurements, in standard deviations.
@@ -136,6 +150,29 @@ impl<'a> Search<'a> {
             .map(|values| measured.iter().zip(values).filter_map(residual).collect())
             .collect())
     }
+}
+
+/// The twin without the parameters that do not matter to a load, so that it is not simulated again when they
+/// change. Reads of a filled drive meet no program, and writes of a drive without GC no read.
+fn seen_by(load: Load, twin: &Twin) -> Twin {
+    let usual = |parameter: Parameter| parameter.bounds().1;
+    let mut seen = twin.clone();
+    match load {
+        Load::RandomReads { .. } | Load::TrimmedReads { .. } => {
+            for parameter in [Parameter::Program, Parameter::SlcProgram, Parameter::Suspend] {
+                parameter.set(&mut seen, usual(parameter));
+            }
+        }
+        Load::IdleWrites | Load::FreshWrites | Load::CacheWrites | Load::NativeWrites => {
+            for parameter in
+                [Parameter::SlowRead, Parameter::MiddleRead, Parameter::FastRead, Parameter::Suspend]
+            {
+                parameter.set(&mut seen, usual(parameter));
+            }
+        }
+        Load::Drive | Load::SteadyWrites | Load::Beside { .. } => {}
+    }
+    seen
 }
 
 /// Standard deviation of the logarithm of a measurement: its spread, but no less than what a twin can be right to.

@@ -34,8 +34,11 @@ struct Simulated {
 
 const GLOBAL: &str = "[global]\nfilename=drive\nioengine=io_uring\nnorandommap\ntime_based\nruntime=3600\n";
 
+/// The queues of saturating writes.
+const SATURATING: &str = "iodepth=128\nnumjobs=4\n";
+
 impl Simulated {
-    fn of(load: Load) -> Option<Self> {
+    fn of(load: Load, twin: &Twin) -> Option<Self> {
         let writes = |kind: &str, size: &str| format!("{GLOBAL}[load]\nrw={kind}\nbs={size}\n");
         Some(match load {
             Load::Drive => return None,
@@ -57,13 +60,20 @@ impl Simulated {
                 requests: READS,
                 warm_up: WarmUp::None,
             },
-            Load::FreshWrites | Load::SteadyWrites => Self {
-                jobs: writes("randwrite", "4k") + "iodepth=128\nnumjobs=4\n",
-                precondition: if load == Load::FreshWrites {
-                    Precondition::Filled(1.0)
-                } else {
-                    Precondition::Steady
-                },
+            Load::FreshWrites => {
+                // Half of what can be written before garbage collection begins.
+                let free = (twin.space - twin.capacity).max(0.0) / f64::from(twin.scale) / 4096.0;
+                let requests = WRITES.min((free / 2.0) as u64).max(100);
+                Self {
+                    jobs: writes("randwrite", "4k") + SATURATING,
+                    precondition: Precondition::Filled(1.0),
+                    requests,
+                    warm_up: WarmUp::Requests(WARM_UP.min(requests / 3)),
+                }
+            }
+            Load::SteadyWrites => Self {
+                jobs: writes("randwrite", "4k") + SATURATING,
+                precondition: Precondition::Steady,
                 requests: WRITES,
                 warm_up: WarmUp::Requests(WARM_UP),
             },
@@ -97,7 +107,8 @@ pub fn simulate(
     folder: &Path,
     observer: &mut dyn Observer,
 ) -> Result<Summary, Error> {
-    let simulated = Simulated::of(load).ok_or(Error::CannotChange("a property of a drive is no load"))?;
+    let simulated =
+        Simulated::of(load, twin).ok_or(Error::CannotChange("a property of a drive is no load"))?;
     let twin = if load == Load::NativeWrites { &Twin { cache: None, ..twin.clone() } } else { twin };
     let path = folder.join(format!("{load}.fio").replace([' ', '='], "-"));
     if !path.exists() {

@@ -189,7 +189,8 @@ fn slc_cache(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
 /// [`Error::Line`] for a row that does not follow the form.
 pub fn read(path: &Path, drive: &[&str]) -> Result<Table, Error> {
     let text = input::text(path, "a table of measurements")?;
-    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines =
+        (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let (first, heads) = lines.next().unwrap_or((1, ""));
     let heads = cells(path, first, heads)?;
     let has = |column: &&str| heads.iter().any(|head| head == *column);

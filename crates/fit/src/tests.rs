@@ -144,3 +144,23 @@ fn intervals_hold_the_parameters_of_synthetic_drives() {
     println!("{held} of {all}");
     assert!(all >= 60 && f64::from(held) >= 0.95 * f64::from(all), "{held} of {all} intervals hold");
 }
+
+/// A load that does not see a parameter gives the same values whatever it is.
+#[test]
+fn loads_do_not_see_the_parameters_that_the_search_leaves_out() {
+    let twin = drawn(3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let reads = Load::RandomReads { size: 4096, depth: 8, jobs: 1 };
+    for (load, parameters) in [
+        (reads, [Parameter::Program, Parameter::Suspend]),
+        (Load::FreshWrites, [Parameter::SlowRead, Parameter::Suspend]),
+    ] {
+        let digest =
+            |twin: &Twin| simulate(twin, load, folder.path(), &mut Unobserved).expect("a run").host.iops;
+        let mut other = twin.clone();
+        for parameter in parameters {
+            parameter.set(&mut other, 2.0 * parameter.get(&twin));
+        }
+        assert!((digest(&twin) - digest(&other)).abs() < 1e-6, "{load}");
+    }
+}

@@ -11,15 +11,30 @@ const TABLE: &str = "quantity,load,value,spread\ncapacity_gb,drive,8,\nread_p50_
 #[test]
 fn a_table_becomes_a_device_that_runs() {
     let folder = Folder::new();
-    let (table, device, report) = (folder.with("mine.csv", TABLE), folder.path("mine.toml"), folder.path("out"));
+    let (table, device, report) =
+        (folder.with("mine.csv", TABLE), folder.path("mine.toml"), folder.path("out"));
     let arguments = ["fit", &table, "--out", &device, "--report", &report, "--scale", "128"];
     let shown = wordline(&arguments).success();
-    for text in ["twin-mine: twin of mine", "tR of the middle page", "not identified", "tPROG", "read_p90_us"] {
+    for text in ["twin-mine: twin of mine", "tR of the middle page", "not identified", "tPROG", "read_p90_us"]
+    {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     let page = fs::read_to_string(format!("{report}/report.html")).expect("a page");
     assert!(page.contains("Twin of mine") && page.contains("chart-randread-bs-4096-iodepth-1"));
-    let run = wordline(&["run", "--preset", &device, "--workload", "randread-4k", "--queue-depth", "1", "--requests", "500", "--json", "-"]).json();
+    let run = wordline(&[
+        "run",
+        "--preset",
+        &device,
+        "--workload",
+        "randread-4k",
+        "--queue-depth",
+        "1",
+        "--requests",
+        "500",
+        "--json",
+        "-",
+    ])
+    .json();
     let median = run["host"]["read_latency_us"]["p50"].as_f64().expect("a number");
     assert!((median / 80.0 - 1.0).abs() < 0.03, "{median}");
 }
