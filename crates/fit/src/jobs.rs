@@ -22,7 +22,7 @@ const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// Sizes of reads at depth 1, in KiB; the first size is 512 bytes.
 const SIZES: [&str; 8] = ["512", "4k", "8k", "16k", "64k", "128k", "256k", "1m"];
 
-/// All requests a second of the probe and the writes beside it.
+/// Writes a second, of the probe and beside it.
 const BESIDE: u32 = 10_000;
 
 /// The job files, in the order in which they are run.

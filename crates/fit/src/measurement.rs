@@ -31,7 +31,7 @@ pub enum Load {
     /// A probe of 10,000 requests of 4 KiB a second at fixed intervals, half of them reads, beside random
     /// 4 KiB writes with Poisson arrivals, in steady state. `beside rate_iops=30000`.
     Beside {
-        /// All requests a second, with those of the probe.
+        /// Writes a second, with the 5,000 of the probe.
         rate: u32,
     },
     /// Sequential writes of an erased drive into its SLC cache. `write cache`.

@@ -296,7 +296,12 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Command => {
             has_write_latency(drive).then(|| "measured: the lowest median latency of writes".into())
         }
-        Origin::Link => drive.property(Quantity::LinkGeneration).map(|_| "as the drive is described".into()),
+        Origin::Link => drive.property(Quantity::LinkGeneration).map(|described| {
+            if described as u32 == found.twin.link.0 {
+                return "as the drive is described".into();
+            }
+            "fitted: reads end at the rate of a slot that is a generation slower than the drive".into()
+        }),
         Origin::Space => {
             drive.property(Quantity::Space).map(|space| format!("measured: {space:.0} GB to the first fall"))
         }

@@ -12,7 +12,7 @@ use crate::drive::Drive;
 use crate::identify::{BUSES, UNITS, free, tells_bus, tells_units, with_units};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::measurement::{Load, Measurement};
-use crate::simulate::{simulate, value};
+use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Parameter, Twin};
 
 /// Scale at which twins are simulated during the search. Chosen: a step takes a second, and a block still has
@@ -57,6 +57,7 @@ impl<'a> Search<'a> {
     /// # Errors
     /// The errors of a run. [`Error::Stopped`] if the user stopped it.
     pub fn run(mut self, guess: &Twin) -> Result<Found, Error> {
+        write_jobs(guess, &self.drive.loads(), self.folder)?;
         let scale = guess.scale;
         let (guess, units) = self.units(&Twin { scale: scale.max(SEARCHED), ..guess.clone() })?;
         let mut best = self.refined(guess)?;
@@ -77,15 +78,25 @@ impl<'a> Search<'a> {
         Ok(Found { twin, parameters, units, buses, values, runs: self.runs })
     }
 
-    /// The guess with the number of units whose deviations are least, and those of each number.
+    /// The guess with the number of units and the link whose deviations are least, and the deviations by the
+    /// number of units. A link may be a generation slower than the drive's, as the host's slot is.
     fn units(&mut self, guess: &Twin) -> Result<(Twin, Vec<(u32, f64)>), Error> {
         if !tells_units(self.drive) {
             return Ok((guess.clone(), Vec::new()));
         }
-        let twins = UNITS.map(|count| with_units(guess, count));
-        let sums = self.residuals(&twins.each_ref())?.into_iter().map(|residuals| squares(&residuals));
-        let tried: Vec<(u32, f64)> = UNITS.into_iter().zip(sums).collect();
-        let least = (0..UNITS.len()).min_by(|a, b| tried[*a].1.total_cmp(&tried[*b].1)).unwrap_or(0);
+        let (generation, lanes) = guess.link;
+        let links = [generation, (generation - 1).max(1)];
+        let of_link =
+            |generation| UNITS.map(|count| Twin { link: (generation, lanes), ..with_units(guess, count) });
+        let twins = links.map(of_link).concat();
+        let sums: Vec<f64> = self
+            .residuals(&twins.iter().collect::<Vec<_>>())?
+            .iter()
+            .map(|residuals| squares(residuals))
+            .collect();
+        let least = (0..twins.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0);
+        let tried = UNITS.into_iter().enumerate();
+        let tried = tried.map(|(n, count)| (count, sums[n].min(sums[n + UNITS.len()]))).collect();
         Ok((twins[least].clone(), tried))
     }
 

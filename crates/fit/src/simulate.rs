@@ -1,7 +1,7 @@
 //! The loads of measurements, simulated on a twin.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wordline_lab::summary::{Latency, Summary};
 use wordline_lab::{Error, Observer, Precondition, RunOptions, WarmUp, Workload, run};
@@ -97,7 +97,25 @@ impl Simulated {
     }
 }
 
-/// Simulates a load on a twin. `folder` is for the job file.
+/// The job file of a load in a folder.
+fn path_of(load: Load, folder: &Path) -> PathBuf {
+    folder.join(format!("{load}.fio").replace([' ', '='], "-"))
+}
+
+/// Writes the job files of loads into a folder, for [`simulate`].
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write_jobs(twin: &Twin, loads: &[Load], folder: &Path) -> Result<(), Error> {
+    for load in loads {
+        let path = path_of(*load, folder);
+        let text = Simulated::of(*load, twin).map_or_else(String::new, |simulated| simulated.jobs);
+        fs::write(&path, text).map_err(|reason| Error::File { path, action: "write", reason })?;
+    }
+    Ok(())
+}
+
+/// Simulates a load on a twin. `folder` has its job file.
 ///
 /// # Errors
 /// The errors of a run.
@@ -110,11 +128,7 @@ pub fn simulate(
     let simulated =
         Simulated::of(load, twin).ok_or(Error::CannotChange("a property of a drive is no load"))?;
     let twin = if load == Load::NativeWrites { &Twin { cache: None, ..twin.clone() } } else { twin };
-    let path = folder.join(format!("{load}.fio").replace([' ', '='], "-"));
-    if !path.exists() {
-        let failed = |reason| Error::File { path: path.clone(), action: "write", reason };
-        fs::write(&path, &simulated.jobs).map_err(failed)?;
-    }
+    let path = path_of(load, folder);
     let workload =
         Workload { requests: Some(simulated.requests), ..Workload::named(&path.to_string_lossy()) };
     let options = RunOptions {

@@ -103,10 +103,13 @@ impl Row<'_> {
         Ok(values)
     }
 
-    /// Whether the row is about this drive, by id or by model. Rows that name no drive are.
+    /// Whether the row is about this drive, by id or by model, or about a sample of it (`id-b`). Rows that name
+    /// no drive are.
     fn is_of(&self, drive: &[&str]) -> bool {
         let named = self.text("drive");
-        named.is_empty() || drive.is_empty() || drive.contains(&named)
+        let is_sample =
+            |id: &&str| named.strip_prefix(*id).is_some_and(|rest| rest.len() == 2 && rest.starts_with('-'));
+        named.is_empty() || drive.is_empty() || drive.contains(&named) || drive.iter().any(is_sample)
     }
 }
 
@@ -262,7 +265,7 @@ mod tests {
 
     #[test]
     fn rows_of_other_drives_and_loads_are_counted() {
-        let text = "drive,experiment,pattern,host_mb_s,implied_waf\na,x,uniform,342,5\nb,x,uniform,1,1\na,x,zipf,9,9\n";
+        let text = "drive,experiment,pattern,host_mb_s,implied_waf\na-b,x,uniform,342,5\nb,x,uniform,1,1\na,x,zipf,9,9\n";
         let read = table(text, &["a"]).expect("a table");
         assert_eq!((read.measured.len(), read.other_drives, read.unused), (1, 1, 1));
         assert_eq!(read.measured[0].load, Load::SteadyWrites);

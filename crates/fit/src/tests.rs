@@ -12,7 +12,7 @@ use crate::fit;
 use crate::identify::{UNITS, first_guess};
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
-use crate::simulate::{simulate, value};
+use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Parameter, Twin};
 
 /// The shortest blocks that there are.
@@ -53,6 +53,7 @@ fn described() -> Drive {
 fn measure(twin: &Twin, loads: &[Load]) -> Drive {
     let folder = tempfile::tempdir().expect("a folder");
     let mut drive = described();
+    write_jobs(twin, loads, folder.path()).expect("job files");
     for load in loads {
         let summary = simulate(twin, *load, folder.path(), &mut Unobserved).expect("a run");
         let latencies = [10.0, 50.0, 90.0, 95.0, 99.0].map(Statistic::Percentile);
@@ -155,6 +156,7 @@ fn loads_do_not_see_the_parameters_that_the_search_leaves_out() {
         (reads, [Parameter::Program, Parameter::Suspend]),
         (Load::FreshWrites, [Parameter::SlowRead, Parameter::Suspend]),
     ] {
+        write_jobs(&twin, &[load], folder.path()).expect("job files");
         let digest =
             |twin: &Twin| simulate(twin, load, folder.path(), &mut Unobserved).expect("a run").host.iops;
         let mut other = twin.clone();
