@@ -90,11 +90,12 @@ fn loads() -> Vec<Load> {
     reads.into_iter().chain([Load::FreshWrites, Load::SteadyWrites, Load::Beside { rate: 10_000 }]).collect()
 }
 
+// A fit is some 150 runs, which take two seconds.
 #[test]
 fn reads_alone_tell_read_times_and_units() {
     let mut wanted = drawn(1);
     wanted.units = 8;
-    let reads = [1, 16, 64].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
+    let reads = [1, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
     let fit = fitted(&measure(&wanted, &reads));
     let value = |name: &str| fit.identified.iter().find(|one| one.parameter == name).map(|one| one.value);
     assert_eq!(value("units that read independently"), Some(8.0), "{:#?}", fit.units);
