@@ -4,7 +4,7 @@ use libm::{floor, log2, pow};
 
 use crate::drive::Drive;
 use crate::measurement::{Load, Quantity, Statistic};
-use crate::twin::{Parameter, SlcCache, Twin};
+use crate::twin::{Link, Parameter, SlcCache, Twin};
 
 /// Time of a write of 4 KiB beside the firmware: link and buffer. As simulated.
 const WRITE_PATH: f64 = 3.1;
@@ -25,6 +25,9 @@ const READ: [f64; 3] = [40.0, 50.0, 50.0];
 const PROGRAM: f64 = 1440.0;
 const SUSPEND: f64 = 50.0;
 const SLC_PROGRAM: f64 = 350.0;
+
+/// Largest payload of a packet of the link, in bytes. Chosen: that of most hosts.
+const PAYLOAD: u32 = 256;
 
 /// Bytes of a die: 512 Gb.
 const DIE: f64 = 68_719_476_736.0;
@@ -51,7 +54,7 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         program: PROGRAM,
         suspend: SUSPEND,
         command: COMMAND,
-        link: (link[0].clamp(1, 5), link[1].clamp(1, 16)),
+        link: Link { generation: link[0].clamp(1, 5), lanes: link[1].clamp(1, 16), payload: PAYLOAD },
         bus: BUSES[0].0,
         cache: None,
         scale,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, tells_bus};
+use crate::identify::{BUSES, tells_bus, tells_units};
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::search::{Found, deviation};
 use crate::twin::{Origin, Parameter};
@@ -28,7 +28,7 @@ pub struct Fit {
     pub not_identified: Vec<NotIdentified>,
     /// The drive and the twin, for each measurement under a load.
     pub rows: Vec<Row>,
-    /// Numbers of units that were tried, each with its sum of squared deviations; empty if one was chosen.
+    /// Numbers of units that were tried last, each with its sum of squared deviations.
     pub units: Vec<Tried>,
     /// Rates of the flash bus that were tried, in MT/s, each with its sum of squared deviations.
     pub buses: Vec<Tried>,
@@ -165,7 +165,7 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
         "units that read independently",
         f64::from(twin.units),
         "",
-        !found.units.is_empty(),
+        tells_units(drive),
         "random reads by depth",
         "random reads of depths from 1 to 256 (job R1)",
     );
@@ -289,7 +289,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Program => times(&[Parameter::Program]),
         Origin::SlcProgram => times(&[Parameter::SlcProgram]),
         Origin::Suspend => times(&[Parameter::Suspend]),
-        Origin::Units => (!found.units.is_empty()).then(|| "fitted: reads by depth".into()),
+        Origin::Units => tells_units(drive).then(|| "fitted: reads by depth".into()),
         Origin::Bus => {
             tells_bus(drive).then(|| format!("fitted: {} MT/s, one of three", rate(found.twin.bus)))
         }
@@ -297,10 +297,15 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
             has_write_latency(drive).then(|| "measured: the lowest median latency of writes".into())
         }
         Origin::Link => drive.property(Quantity::LinkGeneration).map(|described| {
-            if described as u32 == found.twin.link.0 {
-                return "as the drive is described".into();
+            let link = found.twin.link;
+            match (described as u32 == link.generation, link.payload) {
+                (true, 256) => "as the drive is described",
+                (true, _) => "fitted: packets of half the usual payload",
+                (false, _) => {
+                    "fitted: reads end at the rate of a slot that is a generation slower than the drive"
+                }
             }
-            "fitted: reads end at the rate of a slot that is a generation slower than the drive".into()
+            .into()
         }),
         Origin::Space => {
             drive.property(Quantity::Space).map(|space| format!("measured: {space:.0} GB to the first fall"))

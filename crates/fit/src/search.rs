@@ -13,7 +13,7 @@ use crate::identify::{BUSES, UNITS, free, tells_bus, tells_units, with_units};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::measurement::{Load, Measurement};
 use crate::simulate::{simulate, value, write_jobs};
-use crate::twin::{Parameter, Twin};
+use crate::twin::{Link, Parameter, Twin};
 
 /// Scale at which twins are simulated during the search. Chosen: a step takes a second, and a block still has
 /// two layers. What the twin gives is simulated at its own scale at the end.
@@ -26,14 +26,27 @@ pub struct Found {
     pub twin: Twin,
     /// The parameters that were varied, with the standard deviation of their logarithms.
     pub parameters: Vec<(Parameter, f64)>,
-    /// Sums of squares by the number of units, if it was searched.
+    /// Sums of squares by the number of units that were tried.
     pub units: Vec<(u32, f64)>,
-    /// Sums of squares by the mode of the bus.
+    /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
     /// What the twin gives for each measurement of the drive; `None` if no load of it is simulated.
     pub values: Vec<Option<f64>>,
     /// Number of simulated loads.
     pub runs: usize,
+}
+
+/// A change of a twin that is tried.
+type Choice = Box<dyn Fn(&Twin) -> Twin>;
+
+/// The links that are tried: that of the drive, and those that the host's slot may make of it, a generation
+/// slower or with packets of half the payload.
+fn links(link: Link) -> Vec<Link> {
+    let slower = Link { generation: (link.generation - 1).max(1), ..link };
+    let short = |link: Link| Link { payload: 128, ..link };
+    let mut links = vec![link, short(link), slower, short(slower)];
+    links.dedup();
+    links
 }
 
 /// The search with its inputs.
@@ -59,16 +72,21 @@ impl<'a> Search<'a> {
     pub fn run(mut self, guess: &Twin) -> Result<Found, Error> {
         write_jobs(guess, &self.drive.loads(), self.folder)?;
         let scale = guess.scale;
-        let (guess, units) = self.units(&Twin { scale: scale.max(SEARCHED), ..guess.clone() })?;
+        let guess = self.first(&Twin { scale: scale.max(SEARCHED), ..guess.clone() })?;
         let mut best = self.refined(guess)?;
-        let mut buses = vec![(BUSES[0].0, squares(&best.1.residuals))];
-        if tells_bus(self.drive) {
-            for (bus, _) in &BUSES[1..] {
-                let other = self.refined(Twin { bus: *bus, ..best.0.clone() })?;
-                buses.push((*bus, squares(&other.1.residuals)));
-                if squares(&other.1.residuals) < squares(&best.1.residuals) {
-                    best = other;
-                }
+        let mut units = vec![(best.0.units, squares(&best.1.residuals))];
+        let mut buses = vec![(best.0.bus, squares(&best.1.residuals))];
+        for choice in self.choices(&best.0) {
+            let other = self.refined(choice(&best.0))?;
+            let sum = squares(&other.1.residuals);
+            if other.0.units != best.0.units {
+                units.push((other.0.units, sum));
+            }
+            if other.0.bus != best.0.bus {
+                buses.push((other.0.bus, sum));
+            }
+            if sum < squares(&best.1.residuals) {
+                best = other;
             }
         }
         let (twin, found) = best;
@@ -78,26 +96,42 @@ impl<'a> Search<'a> {
         Ok(Found { twin, parameters, units, buses, values, runs: self.runs })
     }
 
-    /// The guess with the number of units and the link whose deviations are least, and the deviations by the
-    /// number of units. A link may be a generation slower than the drive's, as the host's slot is.
-    fn units(&mut self, guess: &Twin) -> Result<(Twin, Vec<(u32, f64)>), Error> {
+    /// The guess, with the number of units and the link whose deviations are least.
+    fn first(&mut self, guess: &Twin) -> Result<Twin, Error> {
         if !tells_units(self.drive) {
-            return Ok((guess.clone(), Vec::new()));
+            return Ok(guess.clone());
         }
-        let (generation, lanes) = guess.link;
-        let links = [generation, (generation - 1).max(1)];
-        let of_link =
-            |generation| UNITS.map(|count| Twin { link: (generation, lanes), ..with_units(guess, count) });
-        let twins = links.map(of_link).concat();
-        let sums: Vec<f64> = self
-            .residuals(&twins.iter().collect::<Vec<_>>())?
-            .iter()
-            .map(|residuals| squares(residuals))
-            .collect();
+        let of_link = |link: Link| UNITS.map(|count| Twin { link, ..with_units(guess, count) });
+        let twins: Vec<Twin> = links(guess.link).into_iter().flat_map(of_link).collect();
+        let residuals = self.residuals(&twins.iter().collect::<Vec<_>>())?;
+        let sums: Vec<f64> = residuals.iter().map(|residuals| squares(residuals)).collect();
         let least = (0..twins.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0);
-        let tried = UNITS.into_iter().enumerate();
-        let tried = tried.map(|(n, count)| (count, sums[n].min(sums[n + UNITS.len()]))).collect();
-        Ok((twins[least].clone(), tried))
+        Ok(twins[least].clone())
+    }
+
+    /// The changes of a twin that are tried one after the other, each with a search of its own: other rates of
+    /// the bus, and where reads by depth tell them, the next numbers of units and other links.
+    fn choices(&self, best: &Twin) -> Vec<Choice> {
+        let mut choices: Vec<Choice> = Vec::new();
+        if tells_units(self.drive) {
+            let place = UNITS.iter().position(|count| *count == best.units).unwrap_or(0);
+            for count in
+                [place.checked_sub(1), Some(place + 1)].into_iter().flatten().filter_map(|n| UNITS.get(n))
+            {
+                choices.push(Box::new(move |twin| with_units(twin, *count)));
+            }
+        }
+        if tells_bus(self.drive) {
+            for (bus, _) in BUSES.into_iter().filter(|(bus, _)| *bus != best.bus) {
+                choices.push(Box::new(move |twin| Twin { bus, ..twin.clone() }));
+            }
+        }
+        if tells_units(self.drive) {
+            for link in links(best.link).into_iter().filter(|link| *link != best.link) {
+                choices.push(Box::new(move |twin| Twin { link, ..twin.clone() }));
+            }
+        }
+        choices
     }
 
     /// The twin with the least deviations around a guess, at its bus and its number of units.

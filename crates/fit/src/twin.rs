@@ -46,14 +46,25 @@ pub struct Twin {
     pub suspend: f64,
     /// Firmware time of each command.
     pub command: f64,
-    /// Generation and lanes of the PCI Express link.
-    pub link: (u32, u32),
+    /// The PCI Express link.
+    pub link: Link,
     /// Mode of the flash bus (NV-DDR3).
     pub bus: u8,
     /// The SLC cache, if there is one.
     pub cache: Option<SlcCache>,
     /// Factor by which blocks are shorter than those of the drive.
     pub scale: u32,
+}
+
+/// A PCI Express link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Generation.
+    pub generation: u32,
+    /// Lanes.
+    pub lanes: u32,
+    /// Largest payload of a packet, in bytes.
+    pub payload: u32,
 }
 
 /// The SLC cache of a twin.
@@ -324,7 +335,7 @@ impl Twin {
     }
 
     fn front(&self) -> Vec<Line> {
-        let (generation, lanes) = self.link;
+        let Link { generation, lanes, payload } = self.link;
         vec![
             chosen("queue_depth = 1024", "more than any load has outstanding"),
             of(
@@ -335,7 +346,9 @@ impl Twin {
             chosen("interface = \"nvme\"", "no other is fitted"),
             of(
                 Origin::Link,
-                &format!("nvme = {{ link = {{ generation = {generation}, lanes = {lanes} }} }}"),
+                &format!(
+                    "nvme = {{ link = {{ generation = {generation}, lanes = {lanes}, max_payload = \"{payload}B\" }} }}"
+                ),
                 "that of current drives",
             ),
         ]
