@@ -32,8 +32,9 @@ const PAYLOAD: u32 = 256;
 /// Bytes of a die: 512 Gb.
 const DIE: f64 = 68_719_476_736.0;
 
-/// Numbers of units that are tried where reads by depth tell them. Chosen: powers of two and those between.
-pub const UNITS: [u32; 10] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+/// Numbers of units that are tried where reads by depth tell them. Chosen: steps of a quarter at most, as the
+/// depth at which throughput bends differs by as much.
+pub const UNITS: [u32; 16] = [4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128];
 
 /// Least depth of reads that tells the number of units. Chosen: few reads meet below it.
 const DEEP: u32 = 16;

@@ -96,14 +96,13 @@ impl<'a> Search<'a> {
         Ok(Found { twin, parameters, units, buses, values, runs: self.runs })
     }
 
-    /// The guess, with the number of units and the link whose deviations are least.
+    /// The guess, with the number of units whose deviations are least.
     fn first(&mut self, guess: &Twin) -> Result<Twin, Error> {
         if !tells_units(self.drive) {
             return Ok(guess.clone());
         }
-        let of_link = |link: Link| UNITS.map(|count| Twin { link, ..with_units(guess, count) });
-        let twins: Vec<Twin> = links(guess.link).into_iter().flat_map(of_link).collect();
-        let residuals = self.residuals(&twins.iter().collect::<Vec<_>>())?;
+        let twins = UNITS.map(|count| with_units(guess, count));
+        let residuals = self.residuals(&twins.each_ref())?;
         let sums: Vec<f64> = residuals.iter().map(|residuals| squares(residuals)).collect();
         let least = (0..twins.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0);
         Ok(twins[least].clone())
