@@ -105,6 +105,12 @@ impl Stripes {
         self.store(id, &row, blocks, array, host, calendar);
     }
 
+    /// Whether rows wait for log space.
+    #[inline]
+    pub(super) fn is_waiting_for_log(&self) -> bool {
+        !self.wait_for_log.is_empty()
+    }
+
     /// Continues rows that wait for log space, or frees log space. Returns whether there was anything to do.
     pub(super) fn advance_log<D: BlockDevice>(
         &mut self,

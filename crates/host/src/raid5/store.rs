@@ -41,15 +41,21 @@ impl Stripes {
         self.batch.push(id);
     }
 
-    /// Stores the batch. Returns whether there was one.
+    /// Whether there is a batch to store.
+    #[inline]
+    pub(super) fn has_batch(&self) -> bool {
+        !self.batch.is_empty()
+    }
+
+    /// Stores the batch, if there is one.
     pub(super) fn store_batch<D: BlockDevice>(
         &mut self,
         array: &mut Array<D>,
         host: &mut Host,
         calendar: &mut impl Schedule<Event<D::Event>>,
-    ) -> bool {
+    ) {
         let mut batch = std::mem::take(&mut self.batch).into_iter();
-        let Some(first) = batch.next() else { return false };
+        let Some(first) = batch.next() else { return };
         let row = self.row_of(first, array);
         for id in batch {
             let head = self.heads.get_mut(id);
@@ -59,7 +65,6 @@ impl Stripes {
             self.heads.get_mut(first).batch.push(id);
         }
         self.log_and_store(first, &row, row.all, array, host, calendar);
-        true
     }
 
     /// Writes the sectors that the current writes cover, as contiguous runs. Also writes whole blocks that

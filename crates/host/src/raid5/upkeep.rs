@@ -21,10 +21,12 @@ impl<D: BlockDevice> Raid5<D> {
                 self.complete_command(over, calendar);
             } else if let Some(id) = self.stripes.heads.next_to_handle() {
                 self.stripes.handle_head(id, &mut self.array, &mut self.host, calendar);
-            } else if !(self.stripes.store_batch(&mut self.array, &mut self.host, calendar)
-                || self.serve_waiting(calendar)
+            } else if self.stripes.has_batch() {
+                self.stripes.store_batch(&mut self.array, &mut self.host, calendar);
+            } else if !(self.serve_waiting(calendar)
                 || self.send_flushes(calendar)
-                || self.stripes.advance_log(&mut self.array, &mut self.host, calendar)
+                || self.stripes.is_waiting_for_log()
+                    && self.stripes.advance_log(&mut self.array, &mut self.host, calendar)
                 || self.advance_sync(calendar))
             {
                 break;
