@@ -6,17 +6,19 @@ use wordline_device::physical_device::{
 };
 use wordline_nand::DataTag;
 
-use super::OpenChannel;
-use super::chunks::Entry;
+use super::chunks::{ChunkId, Chunks, Entry};
 
-impl OpenChannel {
+/// Rules of a device with this geometry, and chunks in these states.
+pub(super) struct Rules<'a> {
+    pub(super) geometry: &'a Geometry,
+    pub(super) chunks: &'a Chunks,
+}
+
+impl Rules<'_> {
     /// Checks a command against all rules.
     pub(super) fn check(&self, command: &Command<'_>) -> Result<(), Refusal> {
         let Command { operation, blocks, to, stamps, .. } = *command;
-        if self.recovering.is_some() {
-            return Err(Refusal::NotReady);
-        }
-        let geometry = &self.config.geometry;
+        let geometry = self.geometry;
         if operation == Operation::Copy && !geometry.capabilities.copy {
             return Err(Refusal::Unsupported { operation });
         }
@@ -50,6 +52,10 @@ impl OpenChannel {
         }
     }
 
+    fn id_of(&self, chunk: Chunk) -> ChunkId {
+        ChunkId(self.geometry.number(chunk))
+    }
+
     /// Entry of a chunk, if the chunk is in one of `states` and not being reset.
     fn chunk_in(&self, chunk: Chunk, states: &[ChunkState]) -> Result<&Entry, Refusal> {
         let entry = self.chunks.get(self.id_of(chunk));
@@ -62,7 +68,7 @@ impl OpenChannel {
 
     fn check_read(&self, block: LogicalBlock) -> Result<(), Refusal> {
         use ChunkState::{Closed, Free, Offline, Open};
-        let end = self.readable(self.id_of(block.chunk));
+        let end = self.chunks.get(self.id_of(block.chunk)).readable(self.geometry.mw_cunits);
         // Completed blocks of a chunk stay readable when it goes offline.
         let states: &[ChunkState] =
             if end > 0 { &[Free, Open, Closed, Offline] } else { &[Free, Open, Closed] };
@@ -79,7 +85,7 @@ impl OpenChannel {
     /// Checks a write. Each run in a chunk must begin at the write pointer, or where the command's last run
     /// in the chunk ended. The command must not exceed the limits of open chunks.
     fn check_write(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
-        let unit = self.config.geometry.ws_min;
+        let unit = self.geometry.ws_min;
         let mut ends: Vec<LogicalBlock> = Vec::new();
         let mut opened: Vec<Chunk> = Vec::new();
         let is_beside = |one: &LogicalBlock, next: &LogicalBlock| *next == one.chunk.at(one.block + 1);
@@ -106,7 +112,7 @@ impl OpenChannel {
 
     /// Checks whether a chunk may be opened. `opened` has the chunks that the same command opens.
     fn check_open(&self, chunk: Chunk, opened: &mut Vec<Chunk>) -> Result<(), Refusal> {
-        let Geometry { max_open, max_open_per_unit, .. } = self.config.geometry;
+        let Geometry { max_open, max_open_per_unit, .. } = *self.geometry;
         let is_of_unit = |other: &&Chunk| (other.group, other.unit) == (chunk.group, chunk.unit);
         let of_unit = self.chunks.open_of(self.chunks.unit_of(self.id_of(chunk)));
         let of_unit = of_unit + opened.iter().filter(is_of_unit).count() as u32;
@@ -121,7 +127,7 @@ impl OpenChannel {
     }
 
     fn check_reset(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
-        let Capabilities { multiple_resets, early_resets, .. } = self.config.geometry.capabilities;
+        let Capabilities { multiple_resets, early_resets, .. } = self.geometry.capabilities;
         let mut states = vec![ChunkState::Closed];
         states.extend(early_resets.then_some(ChunkState::Open));
         states.extend(multiple_resets.then_some(ChunkState::Free));

@@ -57,6 +57,50 @@ impl Entry {
     pub(super) fn is_behind(&self) -> bool {
         self.programmed != self.next
     }
+
+    /// Number of readable logical blocks, from the first on. An open chunk keeps its last `mw_cunits` blocks
+    /// unreadable.
+    pub(super) fn readable(&self, mw_cunits: u32) -> u32 {
+        match self.state {
+            ChunkState::Closed => self.written,
+            ChunkState::Open => self.written.saturating_sub(mw_cunits),
+            ChunkState::Free => 0,
+            // A chunk that went offline because the reserve was used up is still readable.
+            ChunkState::Offline => self.written,
+        }
+    }
+
+    /// Checks that the entry of a chunk agrees with the programmed logical blocks of its block. A device with
+    /// a failure manager `repairs` programs, and knows with an open block list where the pages are (not
+    /// `is_mapped`).
+    pub(super) fn check(
+        &self,
+        chunk: ChunkId,
+        in_flash: u32,
+        (has_repairs, is_mapped): (bool, bool),
+        (unit, size): (u32, u32),
+    ) -> Result<(), String> {
+        let Self { state, next, written, programmed, .. } = *self;
+        // A failed unit follows the programmed units in a closed chunk, or while the failure manager waits
+        // for an erased block.
+        let is_behind_failure = in_flash == programmed + unit;
+        let is_as_programmed =
+            !is_mapped || self.is_void || in_flash == programmed || has_repairs && is_behind_failure;
+        // Padding of a chunk that was closed early.
+        let is_padded = has_repairs && in_flash == size;
+        let fits = match state {
+            ChunkState::Free => is_as_programmed && next == 0 && programmed == 0,
+            ChunkState::Open => is_as_programmed && programmed < size && next > 0,
+            ChunkState::Closed => is_as_programmed || is_padded || is_behind_failure && next == programmed,
+            ChunkState::Offline => next == written,
+        };
+        ensure(fits && programmed <= written && written <= next, || {
+            format!(
+                "chunk {} is {state:?}, programmed to {programmed} of {written} of {next}; its flash to {in_flash}",
+                chunk.0
+            )
+        })
+    }
 }
 
 /// Table of all chunks.

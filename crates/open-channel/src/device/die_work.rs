@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::BlockSetId;
 
-use super::OpenChannelConfig;
 use super::chunks::ChunkId;
+use super::config::OpenChannelConfig;
 use super::failures::{Manager, PageLocation, SavedEntries, Shape, Step};
 use super::journal::{Journal, pages_of_record};
 use super::latency::RetryStats;
@@ -118,10 +118,6 @@ impl Repairs {
         self.manager.closed(chunk);
     }
 
-    pub(super) fn complete_step(&mut self, chunk: ChunkId, step: Step) {
-        self.manager.complete_step(chunk, step);
-    }
-
     /// Whether host programs of a die have to wait for the failure manager.
     pub(super) fn must_hold_programs(&self, unit: u32) -> bool {
         self.hands[unit as usize].is_changing() || self.manager.must_copy_first(unit)
@@ -189,6 +185,12 @@ impl Repairs {
     pub(super) fn last_records(&self) -> Option<Vec<PageLocation>> {
         let journals: Option<Vec<&Journal>> = self.hands.iter().map(|hand| hand.journal.as_ref()).collect();
         Some(journals?.iter().filter_map(|journal| journal.last()).collect())
+    }
+
+    /// Checks that the tables agree, and that they and the journals use each of `blocks` blocks at most once.
+    pub(super) fn check(&self, blocks: u32) -> Result<(), String> {
+        let journals = self.hands.iter().filter_map(|hand| hand.journal.as_ref());
+        self.manager.check(blocks, journals.flat_map(Journal::blocks))
     }
 
     /// Lengths of the lists whose lengths follow from the configuration.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_device::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
+use wordline_device::physical_device::{Command, Completion, Failure, Geometry, LogicalBlock, Operation};
 use wordline_kernel::Instant;
+use wordline_kernel::ensure::ensure;
 use wordline_nand::{DataTag, DieId, Location};
 
 use super::latency::LatencyStats;
@@ -46,7 +47,7 @@ pub(super) struct InFlight {
     pub(super) reads: u32,
 }
 
-/// Mark of a logical block that is read from the buffer.
+/// Location of a logical block of a command that is not in flash.
 pub(super) const NO_LOCATION: Location = Location(u32::MAX);
 
 impl InFlight {
@@ -95,6 +96,21 @@ impl InFlight {
     /// Whether any of the command's blocks has failed so far.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
+    }
+
+    /// Checks a command of a loaded state.
+    pub(super) fn check(&self, geometry: &Geometry) -> Result<(), String> {
+        let blocks = self.blocks.len();
+        let is_read = matches!(self.operation, Operation::Read | Operation::Copy);
+        let located = if is_read || self.operation == Operation::Reset { blocks } else { 0 };
+        let stamps = if is_read || self.operation == Operation::Write { blocks } else { 0 };
+        let fits = self
+            .blocks
+            .iter()
+            .chain(&self.to)
+            .all(|block| geometry.has(block.chunk) && block.block < geometry.blocks_per_chunk)
+            && (self.locations.len(), self.stamps.len()) == (located, stamps);
+        ensure(fits, || format!("command {} cannot be", self.tag))
     }
 
     /// Number of logical blocks whose data are returned to the host.

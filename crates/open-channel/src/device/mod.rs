@@ -15,122 +15,65 @@
 //!   policy decided otherwise.
 //! * A chunk goes offline at once if its erase failed or its endurance is used up.
 
-mod audit;
 pub mod buffer;
 mod check;
+mod chunk_data;
 pub mod chunks;
 mod config;
+mod counts;
 mod die_work;
+mod event;
 pub mod failures;
+mod host;
 mod in_flight;
 mod journal;
 mod latency;
 mod link;
+mod maintenance;
+mod media;
 mod metrics;
 mod physical_device;
 mod power_cut;
 mod progress;
+mod recovery;
 mod repairs;
 mod resets;
+mod state;
 mod time_recorder;
 mod writes;
 
-use serde::{Deserialize, Serialize};
-use wordline_device::Recovered;
-use wordline_device::physical_device::{
-    Chunk, ChunkState, Command, Completion, Failure, LogicalBlock, Notice, Notification, Operation,
-};
-use wordline_flash as flash;
-use wordline_flash::policy::failure::FailurePolicy;
-use wordline_flash::policy::tuner::Tuner;
-use wordline_flash::{Class, Flash, Outcome, RequestId, Task, TaskWait, Ticket};
-use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{BlockSetId, CommandCompletion, DataTag, DieId, Layers, Location, Operation as Work};
+use wordline_device::lifetime::PoolWear;
+use wordline_device::physical_device::{ChunkState, Command, LogicalBlock, Operation};
+use wordline_flash::{Outcome, RequestId, Task, Ticket};
+use wordline_kernel::ensure::ensure;
+use wordline_kernel::{Digest, Schedule, Seed};
+use wordline_nand::{BlockSetId, Chips, CommandCompletion, Location, Operation as Work};
 
-use buffer::{Buffers, CompletionMode};
-use chunks::{ChunkId, Chunks};
+use buffer::CompletionMode;
+use chunk_data::ChunkData;
+use chunks::ChunkId;
 use die_work::Repairs;
-use in_flight::{Commands, InFlight, NO_LOCATION, Stage};
-use link::HostLink;
+use host::Host;
+use in_flight::InFlight;
+use media::Media;
+use recovery::Recovery;
 use resets::Resets;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
-pub use metrics::{Counts, Mark, all as metrics};
+pub use counts::Counts;
+pub use event::Event;
+pub use media::Policies;
+pub use metrics::{Mark, all as metrics};
 
-/// Event of an open-channel device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
-    /// Event of the flash.
-    Flash(flash::Event),
-    /// Next step of a command on the link.
-    Link(u32),
-    /// Arrival of the data of a unit over the link.
-    Unit(u32),
-}
-
-/// Policies of an open-channel device.
-pub struct Policies {
-    /// Array parameters of commands.
-    pub tuner: Box<dyn Tuner>,
-    /// Decides what happens to a chunk or block after a program or erase failure.
-    pub failure: Box<dyn FailurePolicy>,
-    /// Whether the tuner selects the parameters of programs.
-    pub tunes_programs: bool,
-}
-
-state!(Policies {
-    parts { tuner, failure }
-    fixed { tunes_programs }
-});
-
-impl Policies {
-    /// Policies of a configuration.
-    pub fn of(config: &OpenChannelConfig) -> Self {
-        Self {
-            tuner: config.file.tuner.build(|| Layers::of(&config.pools)),
-            failure: config.file.failure.build(),
-            tunes_programs: false,
-        }
-    }
-}
-
-/// Open-channel device.
+/// Open-channel device: it takes the commands of the host to the flash, and what ends there back.
 pub struct OpenChannel {
-    config: OpenChannelConfig,
-    flash: Flash,
-    policies: Policies,
-    chunks: Chunks,
-    commands: Commands,
-    buffers: Buffers,
-    link: Option<HostLink>,
+    media: Media,
+    host: Host,
+    data: ChunkData,
     repairs: Option<Repairs>,
     resets: Resets,
-    completions: Vec<Completion>,
-    notifications: Vec<Notification>,
-    counts: Counts,
-    /// Program commands that power losses interrupted.
-    cut_programs: u64,
-    recovering: Option<Recovering>,
-    recovery: Option<Recovered>,
+    recovery: Recovery,
     digest: Digest,
-}
-
-state!(OpenChannel {
-    values { chunks, commands, buffers, resets, completions, notifications, counts, cut_programs, recovering, recovery, digest }
-    parts { flash, policies, link, repairs }
-    fixed { config }
-});
-
-/// Recovery from a power loss.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Recovering {
-    /// Chunks that commands were changing at the power loss.
-    chunks: Vec<ChunkId>,
-    /// Outstanding reads. `pages_read` counts all reads of the recovery.
-    left: u32,
-    pages_read: u64,
-    /// When power returned; `None` before that.
-    since: Option<Instant>,
 }
 
 impl OpenChannel {
@@ -142,50 +85,37 @@ impl OpenChannel {
 
     /// Empty device with these policies.
     pub fn with(config: OpenChannelConfig, seed: Seed, policies: Policies) -> Self {
-        let mut flash = Flash::new(&config.setup(), seed);
-        if policies.tunes_programs {
-            flash.tune_programs(true);
-        }
-        let mut chunks = Chunks::new(&config.geometry);
-        let bad = flash.chips().factory_bad();
-        let (repairs, offline) = Repairs::of(&config, &bad);
+        let mut data = ChunkData::new(&config);
+        let host = Host::new(&config);
+        let media = Media::new(config, seed, policies);
+        let (repairs, offline) = Repairs::of(&media.config, &media.chips().factory_bad());
         for chunk in offline {
-            chunks.set_state(chunk, ChunkState::Offline);
+            data.chunks.set_state(chunk, ChunkState::Offline);
         }
-        let buffers = Buffers::new(&config.geometry, config.file.buffer.as_ref().map(|buffer| buffer.size));
         Self {
-            link: config.file.link.as_ref().map(HostLink::new),
-            config,
-            flash,
-            policies,
-            chunks,
-            commands: Commands::default(),
-            buffers,
+            media,
+            host,
+            data,
             repairs,
             resets: Resets::default(),
-            completions: Vec::new(),
-            notifications: Vec::new(),
-            counts: Counts::default(),
-            cut_programs: 0,
-            recovering: None,
-            recovery: None,
+            recovery: Recovery::default(),
             digest: Digest::default(),
         }
     }
 
     /// Configuration of the device.
     pub fn config(&self) -> &OpenChannelConfig {
-        &self.config
+        &self.media.config
     }
 
     /// Chips of the device.
-    pub fn chips(&self) -> &wordline_nand::Chips {
-        self.flash.chips()
+    pub fn chips(&self) -> &Chips {
+        self.media.chips()
     }
 
     /// Counts of events since the device was created.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.media.counts
     }
 
     /// Program failure manager, if there is one.
@@ -193,27 +123,24 @@ impl OpenChannel {
         self.repairs.as_ref().map(Repairs::manager)
     }
 
-    #[inline]
-    fn id_of(&self, chunk: Chunk) -> ChunkId {
-        ChunkId(self.config.geometry.number(chunk))
+    /// Wear of the chunks.
+    pub fn worn(&self) -> PoolWear {
+        self.media.worn()
     }
 
     /// Flash location of the unit with a logical block of a chunk. The unit is written or the next one to be
     /// written.
     fn unit_location(&self, chunk: ChunkId, block: u32) -> Location {
-        let unit = self.config.geometry.ws_min;
+        let unit = self.media.unit();
         match &self.repairs {
-            None => self.config.pools.at(self.block_of(chunk), block - block % unit),
-            Some(repairs) => {
-                let place = repairs.manager().locate(chunk, block / unit);
-                self.config.pools.at(place.block, place.page * unit)
-            }
+            None => self.media.config.pools.at(self.block_of(chunk), block - block % unit),
+            Some(repairs) => self.media.first_location(repairs.manager().locate(chunk, block / unit)),
         }
     }
 
     /// Flash location of a logical block of a chunk.
     fn location_of(&self, chunk: ChunkId, block: u32) -> Location {
-        Location(self.unit_location(chunk, block).0 + block % self.config.geometry.ws_min)
+        Location(self.unit_location(chunk, block).0 + block % self.media.unit())
     }
 
     /// Multi-plane block that a chunk is mapped to.
@@ -228,66 +155,28 @@ impl OpenChannel {
     /// they do so only while a reserve block is left.
     fn is_write_back(&self, unit: u32) -> bool {
         let is_back = |buffer: &buffer::BufferFile| buffer.completion == CompletionMode::WriteBack;
-        self.config.file.buffer.as_ref().is_some_and(is_back)
+        self.media.config.file.buffer.as_ref().is_some_and(is_back)
             && self.repairs.as_ref().is_none_or(|repairs| !repairs.manager().reserve(unit).is_empty())
     }
 
     /// Accepts a checked command.
     fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) {
-        for LogicalBlock { chunk, .. } in command.written() {
-            let chunk = self.id_of(*chunk);
-            self.chunks.write(chunk, 1);
-        }
-        for LogicalBlock { chunk, .. } in command.blocks {
-            let chunk = self.id_of(*chunk);
-            match command.operation {
-                Operation::Read | Operation::Copy => self.chunks.get_mut(chunk).readers += 1,
-                Operation::Reset => self.chunks.get_mut(chunk).is_resetting = true,
-                Operation::Write | Operation::Flush | Operation::Close => {}
-            }
-        }
-        let number = self.commands.add(InFlight::new(command, calendar.now()));
+        self.data.accept(command, &self.media);
+        let number = self.host.commands.add(InFlight::new(command, calendar.now()));
         if command.operation == Operation::Close {
             self.close(number);
         }
-        match self.link.as_mut().filter(|_| self.flash.is_clock_running()) {
-            Some(link) => {
-                let at = link.submit(calendar.now());
-                calendar.at(at, Event::Link(number));
-            }
-            None => self.start_command(number, calendar),
+        if !self.host.submit(number, &self.media, calendar) {
+            self.start_command(number, calendar);
         }
-        while let Some(done) = self.flash.next_untimed_completion() {
+        while let Some(done) = self.media.flash.next_untimed_completion() {
             self.command_done(&done, calendar);
-        }
-    }
-
-    /// Continues a command on the link with its next step.
-    fn advance_on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let link = self.link.as_mut().expect("an event of it");
-        let command = self.commands.get_mut(number);
-        match command.stage {
-            Stage::Submitting => {
-                command.stage = Stage::Fetching;
-                calendar.at(link.fetch(calendar.now()), Event::Link(number));
-            }
-            Stage::Fetching => self.start_command(number, calendar),
-            Stage::Completing => self.completion(number, calendar),
-            Stage::Executing => unreachable!("the link has nothing of a command that is worked on"),
         }
     }
 
     /// Starts the execution of a command.
     fn start_command(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let submitted = self.commands.get(number).submitted;
-        if let Some(teller) = &mut self.commands.teller {
-            teller.begun(number, submitted, calendar.now(), self.flash.worked());
-        }
-        let command = self.commands.get_mut(number);
-        command.stage = Stage::Executing;
-        // The command counts as one part until all of its parts are known.
-        command.parts = 1;
-        match command.operation {
+        match self.host.begin(number, &self.media, calendar.now()) {
             Operation::Read => self.begin_reads(number, calendar),
             Operation::Write => self.begin_writes(number, calendar),
             Operation::Copy => {
@@ -296,13 +185,13 @@ impl OpenChannel {
             }
             Operation::Reset => self.begin_resets(number, calendar),
             Operation::Flush => {
-                let is_over = self.buffers.flush(number);
-                self.commands.get_mut(number).parts += u32::from(!is_over);
+                let is_over = self.data.buffers.flush(number);
+                self.host.commands.get_mut(number).parts += u32::from(!is_over);
             }
             // The chunks were closed when the command was submitted.
             Operation::Close => {}
         }
-        self.counts.count(self.commands.get(number));
+        self.media.counts.count(self.host.commands.get(number));
         self.finish_part(number, calendar);
         self.start_background_work(calendar);
     }
@@ -310,60 +199,22 @@ impl OpenChannel {
     /// Starts the reads of a command. Buffered blocks are read at once; the others need a flash read for each
     /// page.
     fn begin_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let blocks = std::mem::take(&mut self.commands.get_mut(number).blocks);
+        let blocks = std::mem::take(&mut self.host.commands.get_mut(number).blocks);
         for (at, LogicalBlock { chunk, block }) in blocks.iter().enumerate() {
-            let chunk = self.id_of(*chunk);
-            let (programmed, unit) = (self.chunks.get(chunk).programmed, self.chunks.unit_of(chunk));
-            if *block < programmed {
+            let chunk = self.media.id_of(*chunk);
+            let ChunkData { chunks, buffers } = &self.data;
+            if *block < chunks.get(chunk).programmed {
                 let location = self.location_of(chunk, *block);
-                self.commands.get_mut(number).locations[at] = location;
+                self.host.commands.get_mut(number).locations[at] = location;
                 continue;
             }
-            match self.buffers.find(unit, chunk, *block) {
-                Some(stamp) => self.commands.get_mut(number).stamps[at] = stamp,
-                None => self.unread(number, at),
+            match buffers.find(chunks.unit_of(chunk), chunk, *block) {
+                Some(stamp) => self.host.commands.get_mut(number).stamps[at] = stamp,
+                None => self.host.unread(number, at, &mut self.media),
             }
         }
-        self.commands.get_mut(number).blocks = blocks;
-        self.queue_reads(number, calendar);
-    }
-
-    /// Records that a logical block of a command is unreadable.
-    fn unread(&mut self, number: u32, at: usize) {
-        self.commands.get_mut(number).record_failure(at, 1, Failure::Unread);
-        self.counts.blocks_unreadable += 1;
-    }
-
-    /// Queues the flash reads of a command, one for each page.
-    fn queue_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let Self { config, flash, policies, commands, .. } = self;
-        let pools = &config.pools;
-        let mut dies = std::mem::take(&mut commands.dies);
-        let command = commands.get_mut(number);
-        let is_beside = |location: &Location, next: &Location| {
-            *location != NO_LOCATION
-                && next.0 == location.0 + 1
-                && pools.page_of(*location) == pools.page_of(*next)
-        };
-        for locations in command.locations.chunk_by(is_beside) {
-            if locations[0] == NO_LOCATION {
-                continue;
-            }
-            let (die, page) = pools.die_and_page_of(locations[0]);
-            let ticket = Ticket::Request(RequestId(number));
-            let task = flash.read(die, calendar.now(), (ticket, Class::Read), page);
-            (task.location, task.locations) = (locations[0], locations.len() as u32);
-            task.bytes = (config.geometry.block_size.0 * locations.len() as u64) as u32;
-            command.reads += 1;
-            dies.push(die);
-        }
-        command.parts += command.reads;
-        dies.sort_unstable();
-        dies.dedup();
-        for die in dies.drain(..) {
-            flash.start(die, &*policies.tuner, &mut calendar.within(Event::Flash));
-        }
-        commands.dies = dies;
+        self.host.commands.get_mut(number).blocks = blocks;
+        self.host.queue_reads(number, &mut self.media, calendar);
     }
 
     /// Handles the end of a flash command.
@@ -371,29 +222,21 @@ impl OpenChannel {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
-        let mut next = self.flash.finish(done, now);
+        let mut next = self.media.flash.finish(done, now);
         while let Some(id) = next {
-            let task = self.flash.release(done.die, id);
+            let Media { flash, policies, .. } = &mut self.media;
+            let task = flash.release(done.die, id);
             next = task.next_in_chain();
-            let tuner = &mut *self.policies.tuner;
-            let failed = match self.flash.outcome(&task, done, tuner, &mut calendar.within(Event::Flash)) {
+            let tuner = &mut *policies.tuner;
+            let failed = match flash.outcome(&task, done, tuner, &mut calendar.within(Event::Flash)) {
                 Outcome::Retried => continue,
                 Outcome::Done => false,
                 Outcome::Unreadable(_) | Outcome::Failed | Outcome::Rejected => true,
             };
             self.finish_task(&task, done, failed, calendar);
         }
-        self.start(done.die, calendar);
+        self.media.start(done.die, calendar);
         self.start_background_work(calendar);
-    }
-
-    /// Notifies the tuner of the erase of a block.
-    fn note_erased(&mut self, block: BlockSetId) {
-        self.policies.tuner.erased(block);
-    }
-
-    fn start(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
     fn finish_task(
@@ -404,16 +247,22 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         match task.ticket {
-            Ticket::Scan(_) => self.finish_scan_read(calendar),
+            Ticket::Scan(_) => {
+                if self.recovery.finish_read() {
+                    self.recovered(calendar);
+                }
+            }
             Ticket::Gc(..) | Ticket::TableUnit(_) => self.finish_repair_task(task, failed, calendar),
             Ticket::HostUnit(_) => {
-                let unit = self.buffers.at_die(self.config.pools.die_of(task.location).0);
-                let waits = unit.and_then(|id| self.buffers.get(id).command);
-                waits.into_iter().for_each(|number| self.note_task(number, task, done, calendar.now()));
+                let unit = self.data.buffers.at_die(self.media.config.pools.die_of(task.location).0);
+                let waits = unit.and_then(|id| self.data.buffers.get(id).command);
+                if let Some(number) = waits {
+                    self.host.note_task(number, task, done, &self.media, calendar.now());
+                }
                 self.finish_program(task, failed, calendar);
             }
             Ticket::Request(RequestId(number)) => {
-                self.note_task(number, task, done, calendar.now());
+                self.host.note_task(number, task, done, &self.media, calendar.now());
                 match task.operation {
                     Work::Erase => self.finish_erase(number, task, failed, calendar),
                     _ => self.finish_read(number, task, failed, calendar),
@@ -423,44 +272,10 @@ impl OpenChannel {
         }
     }
 
-    /// Records the times of a flash command that a host command waits for.
-    fn note_task(&mut self, number: u32, task: &Task, done: &CommandCompletion, now: Instant) {
-        if let Some(teller) = &mut self.commands.teller {
-            teller.task(number, self.flash.spent(task, done, now), TaskWait::of(done.die, task));
-        }
-    }
-
     /// Handles the end of a flash read, which may have failed.
     fn finish_read(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
-        let mut first = None;
-        let mut any_failed = false;
-        let Self { flash, commands, counts, .. } = self;
-        let command = commands.get_mut(number);
-        let read = task.location.0..task.location.0 + task.locations;
-        for at in 0..command.locations.len() {
-            let location = command.locations[at];
-            if !read.contains(&location.0) {
-                continue;
-            }
-            let found = flash.stamp(location);
-            assert!(found != DataTag::ERASED, "location {} can be read and is not programmed", location.0);
-            if failed || found == DataTag::UNREADABLE {
-                any_failed = true;
-                command.record_failure(at, 1, Failure::Unread);
-                counts.blocks_unreadable += 1;
-            } else {
-                command.stamps[at] = found;
-            }
-            first = first.or(Some(command.blocks[at]));
-        }
-        if let Some(first) = first.filter(|_| any_failed || task.tries > 0) {
-            let notice = if any_failed { Notice::Unrecovered } else { Notice::HighErrorRate };
-            self.notifications.push(Notification { first, blocks: task.locations, notice });
-        }
-        let command = self.commands.get_mut(number);
-        command.reads -= 1;
-        let (is_last, copies) = (command.reads == 0, command.operation == Operation::Copy);
-        if is_last && copies {
+        let is_last = self.host.finish_read(number, task, failed, &mut self.media);
+        if is_last && self.host.commands.get(number).operation == Operation::Copy {
             self.finish_copy_reads(number, calendar);
         }
         if is_last {
@@ -471,48 +286,55 @@ impl OpenChannel {
 
     /// Ends a part of a command. After its last part the command completes.
     fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        if !self.commands.finish_part(number) {
-            return;
-        }
-        self.commands.teller.iter_mut().for_each(|teller| teller.ended(number, calendar.now()));
-        let command = self.commands.get_mut(number);
-        command.stage = Stage::Completing;
-        if command.operation == Operation::Flush && self.buffers.has_stranded() {
-            command.record_failure(0, 1, Failure::NotFlushed);
-        }
-        if matches!(command.operation, Operation::Read | Operation::Copy) {
-            for block in &command.blocks {
-                self.chunks.get_mut(ChunkId(self.config.geometry.number(block.chunk))).readers -= 1;
-            }
-        }
-        match self.link.as_mut().filter(|_| self.flash.is_clock_running()) {
-            Some(link) => {
-                let bytes = self.config.geometry.block_size.0 * command.found() as u64;
-                let at = link.complete(bytes, calendar.now());
-                calendar.at(at, Event::Link(number));
-            }
-            None => self.completion(number, calendar),
+        self.data.finish_part(number, &mut self.host, &self.media, calendar);
+        self.follow_completions(calendar);
+    }
+
+    /// Starts background work if a command has completed.
+    fn follow_completions(&mut self, calendar: &mut impl Schedule<Event>) {
+        if self.host.take_completed() {
+            self.start_background_work(calendar);
         }
     }
 
-    fn completion(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let completion = self.commands.completion(number, calendar.now(), self.flash.is_clock_running());
-        if let Some(teller) = &mut self.commands.teller {
-            teller.completed(number, &completion, &self.flash);
-        }
-        self.completions.push(completion);
-        self.start_background_work(calendar);
+    /// Number of parts of outstanding commands: flash reads and erases, units, resets and flushes. `None` if
+    /// fewer flash commands are outstanding than recovery, failure manager and buffer count together. This
+    /// happens only in a forged state.
+    fn parts_in_flight(&self) -> Option<usize> {
+        let buffers = &self.data.buffers;
+        let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.tasks_in_flight());
+        let of_none = self.recovery.reads().checked_add(of_repairs)?.checked_add(buffers.programs())?;
+        let of_commands = self.media.flash.outstanding().checked_sub(of_none)?;
+        Some(of_commands + buffers.awaited_units() + buffers.flushes() + self.resets.len())
     }
 
-    /// Number of readable logical blocks of a chunk, from its first on.
-    fn readable(&self, chunk: ChunkId) -> u32 {
-        let entry = self.chunks.get(chunk);
-        match entry.state {
-            ChunkState::Closed => entry.written,
-            ChunkState::Open => entry.written.saturating_sub(self.config.geometry.mw_cunits),
-            ChunkState::Free => 0,
-            // A chunk that went offline because the reserve was used up is still readable.
-            ChunkState::Offline => entry.written,
+    /// Checks that the tables agree with each other and, after recovery, with the chips.
+    fn check_tables(&self) -> Result<(), String> {
+        self.data.chunks.check_loaded()?;
+        if let Some(repairs) = &self.repairs {
+            repairs.check(self.media.config.pools.block_sets())?;
+        }
+        if self.recovery.is_under_way() {
+            return Ok(());
+        }
+        let of_unit = (self.media.unit(), self.media.config.geometry.blocks_per_chunk);
+        self.data.chunks.iter().try_for_each(|(chunk, entry)| {
+            let in_flash = self.chips().programmed(self.block_of(chunk));
+            let is_mapped = self.failures().is_none_or(|manager| manager.shift(chunk) == Some(0));
+            entry.check(chunk, in_flash, (self.repairs.is_some(), is_mapped), of_unit)
+        })
+    }
+
+    fn check_event(&self, event: Event) -> Result<(), String> {
+        let Host { link, commands, .. } = &self.host;
+        match event {
+            Event::Flash(event) => self.media.flash.check_event(event),
+            Event::Link(number) => ensure(link.is_some() && commands.find(number).is_some(), || {
+                format!("{event:?} of no command")
+            }),
+            Event::Unit(id) => {
+                ensure(link.is_some() && self.data.buffers.has(id), || format!("{event:?} of no unit"))
+            }
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Counts of zone events, and their metrics.
 
-use wordline_device::PhysicalDevice;
 use wordline_kernel::metrics::Unit;
-use wordline_kernel::{Instant, Metric, Metrics, counters};
+use wordline_kernel::{Metric, Metrics, counters};
 
-use super::Zoned;
 use super::table::ZoneState;
+use super::zones::Zones;
 
 counters! {
     /// Counts of zone events since the device was created.
@@ -60,20 +59,18 @@ pub struct Mark<M> {
     pub(super) device: M,
 }
 
-impl<D: PhysicalDevice> Zoned<D> {
-    pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
-        let closed_by_device = self.table.closed_by_device();
-        Mark { counts: self.counts.clone(), closed_by_device, device: self.device.mark(now) }
+impl<M> Mark<M> {
+    pub(super) fn new(zones: &Zones, device: M) -> Self {
+        Self { counts: zones.counts.clone(), closed_by_device: zones.table.closed_by_device(), device }
     }
 
-    pub(super) fn metrics_since(&self, mark: &Mark<D::Mark>, now: Instant) -> Metrics {
-        let mut metrics = self.device.metrics(&mark.device, now);
-        self.counts.since(&mark.counts).add_to(&mut metrics);
-        metrics.add(CLOSED_BY_DEVICE, self.table.closed_by_device() - mark.closed_by_device);
+    /// Adds the metrics of zones since the mark.
+    pub(super) fn add_metrics(&self, zones: &Zones, metrics: &mut Metrics) {
+        zones.counts.since(&self.counts).add_to(metrics);
+        metrics.add(CLOSED_BY_DEVICE, zones.table.closed_by_device() - self.closed_by_device);
         for (metric, state) in IN_STATE.iter().zip(ZoneState::ALL) {
-            let zones = self.table.ids().filter(|zone| self.table.get(*zone).state == state);
+            let zones = zones.table.ids().filter(|zone| zones.table.get(*zone).state == state);
             metrics.add(*metric, zones.count() as u64);
         }
-        metrics
     }
 }

@@ -10,57 +10,78 @@ use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
 use super::Zoned;
+use super::below::Below;
+use super::host::Host;
 use super::table::{ZoneId, ZoneState};
 use super::zone_data::Job;
+use super::zones::Zones;
 
 impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
-        let torn = self.device.power_cut(now).torn;
-        self.device.clear_completions();
-        self.outbox.teller.iter_mut().for_each(|teller| **teller = Default::default());
-        self.digest.add(now.ps());
-        for zone in self.table.ids() {
-            let lost = self.bodies[zone].forget(self.config.is_protected);
-            self.counts.blocks_lost += lost as u64;
-        }
-        drop(self.sent.forget());
-        drop(self.pieces.forget());
-        self.losses.forget();
+        let torn = self.below.cut(now);
+        self.zones.cut();
         self.is_recovering = true;
-        PowerCut { incomplete: self.commands.forget().map(|command| command.tag).collect(), torn }
+        PowerCut { incomplete: self.host.cut(now), torn }
     }
 
     /// Continues the recovery when the device below has recovered.
     pub(super) fn continue_recovery(&mut self, calendar: &mut impl Schedule<D::Event>) {
-        if !self.is_recovering || !self.device.is_ready() {
+        if !self.is_recovering || !self.below.device.is_ready() {
             return;
         }
         self.is_recovering = false;
         // Notifications of the device below are dropped, because `settle` reads the chunk reports.
-        self.device.clear_notifications();
+        self.below.device.clear_notifications();
+        self.zones.recover(&mut self.below, &mut self.host, calendar);
+        // Notifications about zones are dropped, because the host reads the zone reports.
+        self.host.outbox.notifications.clear();
+        self.process_below(calendar);
+    }
+}
+
+impl Zones {
+    /// Drops outstanding work at a power loss, and gathered blocks unless the buffer is protected.
+    fn cut(&mut self) {
+        for body in self.bodies.iter_mut() {
+            self.counts.blocks_lost += body.forget(self.config.is_protected) as u64;
+        }
+        drop(self.pieces.forget());
+        self.losses.forget();
+    }
+
+    /// Finishes the resets and closes that had begun, and finds the write pointers of active zones.
+    fn recover<D: PhysicalDevice>(
+        &mut self,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         for zone in self.table.ids() {
             let state = self.table.get(zone).state;
             if self.bodies[zone].has_pending_reset() {
                 if state.is_active() || state == ZoneState::Full {
                     self.table.settle(zone, 0);
                 }
-                self.run_jobs(zone, calendar);
+                self.run_jobs(zone, below, host, calendar);
             } else if state.is_active() {
-                self.settle(zone, calendar);
+                self.settle(zone, below, host, calendar);
             } else if matches!(state, ZoneState::Full | ZoneState::ReadOnly) {
                 self.bodies[zone].jobs.push_back(Job::Close(None));
-                self.run_jobs(zone, calendar);
+                self.run_jobs(zone, below, host, calendar);
             }
         }
-        // Notifications about zones are dropped, because the host reads the zone reports.
-        self.outbox.notifications.clear();
-        self.process_below(calendar);
     }
 
     /// Finds the write pointer of an active zone.
-    fn settle(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    fn settle<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         let layout = self.config.layout;
-        let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| self.device.report(chunk)).collect();
+        let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| below.device.report(chunk)).collect();
         let written = || (0..).zip(&reports).map(|(member, report)| (member, report.readable));
         let missing = written().filter(|(_, end)| *end < layout.blocks_per_chunk);
         let missing = missing.map(|(member, end)| layout.position(member, end)).min();
@@ -82,7 +103,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         if taken == 0 {
             body.clear();
             body.jobs.push_back(Job::Reset(None));
-            return self.run_jobs(zone, calendar);
+            return self.run_jobs(zone, below, host, calendar);
         }
         if !is_whole {
             body.runs.add_run(body.blocks_sent(), last);
@@ -93,11 +114,11 @@ impl<D: PhysicalDevice> Zoned<D> {
                 && report.write_pointer < layout.below(member, layout.positions())
         };
         if reports.iter().any(|report| report.state == ChunkState::Offline) {
-            self.retire(zone, calendar);
+            self.retire(zone, below, host, calendar);
         } else if !fits || reports.iter().zip(0..).any(ends) {
-            self.end(zone, calendar);
+            self.end(zone, below, host, calendar);
         } else {
-            self.pad_to(zone, last, calendar);
+            self.pad_to(zone, last, below, host, calendar);
         }
     }
 }

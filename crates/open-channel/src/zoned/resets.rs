@@ -2,22 +2,26 @@
 
 use wordline_device::physical_device::{ChunkState, LogicalBlock, Notice};
 use wordline_device::{PhysicalDevice, physical_device as physical};
-use wordline_kernel::Schedule;
+use wordline_kernel::{Instant, Schedule};
 
-use super::Zoned;
+use super::below::Below;
 use super::command::{Action, Status};
+use super::host::Host;
 use super::in_flight::Work;
 use super::table::{ZoneId, ZoneState};
 use super::zone_data::Job;
+use super::zones::Zones;
 
-impl<D: PhysicalDevice> Zoned<D> {
+impl Zones {
     /// Queues the flash job of a state change. `number` and `at` are the command and the index of the zone in
     /// it.
-    pub(super) fn queue_job(
+    pub(super) fn queue_job<D: PhysicalDevice>(
         &mut self,
         action: Action,
         (number, at): (u32, u32),
         zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let job = match action {
@@ -27,13 +31,19 @@ impl<D: PhysicalDevice> Zoned<D> {
             Action::Reset => Job::Reset(Some((number, at))),
         };
         self.counts.resets += u64::from(action == Action::Reset);
-        self.commands.get_mut(number).parts += 1;
+        host.commands.get_mut(number).parts += 1;
         self.bodies[zone].jobs.push_back(job);
-        self.run_jobs(zone, calendar);
+        self.run_jobs(zone, below, host, calendar);
     }
 
     /// Runs the jobs of a zone as far as they can run now.
-    pub(super) fn run_jobs(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn run_jobs<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         loop {
             let body = &mut self.bodies[zone];
             if body.is_at_work {
@@ -41,9 +51,9 @@ impl<D: PhysicalDevice> Zoned<D> {
             }
             let goes_on = match body.jobs.front() {
                 None => return,
-                Some(Job::Reset(_)) => self.reset(zone, calendar),
-                Some(Job::Close(_)) => self.close(zone, calendar),
-                Some(Job::Write(..)) => self.write_next(zone, calendar),
+                Some(Job::Reset(_)) => self.reset(zone, below, host, calendar),
+                Some(Job::Close(_)) => self.close(zone, below, host, calendar),
+                Some(Job::Write(..)) => self.write_next(zone, below, host, calendar),
             };
             if !goes_on {
                 return;
@@ -52,126 +62,176 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Runs the first job of a zone, a write. The write fails if the zone went offline before.
-    fn write_next(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
+    fn write_next<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> bool {
         let Some(Job::Write(piece, stamps)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("it is the first")
         };
         if self.table.get(zone).state == ZoneState::Offline {
             self.pieces.get_mut(piece).has_failed = true;
-            self.write_piece(piece, &[], calendar);
+            self.write_piece(piece, &[], below, host, calendar);
         } else {
-            self.write_piece(piece, &stamps, calendar);
+            self.write_piece(piece, &stamps, below, host, calendar);
         }
         true
     }
 
     /// First logical blocks of the zone's chunks that are in one of `states`.
-    fn chunks_in(&self, zone: ZoneId, states: &[ChunkState]) -> Vec<LogicalBlock> {
+    fn chunks_in<D: PhysicalDevice>(
+        &self,
+        zone: ZoneId,
+        states: &[ChunkState],
+        below: &Below<D>,
+    ) -> Vec<LogicalBlock> {
         let chunks = self.config.layout.chunks(zone);
         chunks
-            .filter(|chunk| states.contains(&self.device.report(*chunk).state))
+            .filter(|chunk| states.contains(&below.device.report(*chunk).state))
             .map(|chunk| chunk.at(0))
             .collect()
     }
 
     /// Resets the chunks of a zone when none of its reads and writes is in flight. Returns whether the reset
     /// is done.
-    fn reset(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
+    fn reset<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> bool {
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
         }
         body.clear();
-        let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed]);
+        let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed], below);
         if chunks.is_empty() {
-            self.finish_reset(zone, false, calendar);
+            self.finish_reset(zone, false, below, host, calendar.now());
             return true;
         }
         self.bodies[zone].is_at_work = true;
         let reset = |tag| physical::Command::reset(tag, &chunks);
-        assert!(self.send(Work::Reset { zone }, reset, calendar), "nothing of the zone is in flight");
+        assert!(below.send(Work::Reset { zone }, reset, calendar), "nothing of the zone is in flight");
         false
     }
 
-    pub(super) fn on_reset_done(
+    pub(super) fn on_reset_done<D: PhysicalDevice>(
         &mut self,
         zone: ZoneId,
         failed: bool,
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.bodies[zone].is_at_work = false;
-        self.finish_reset(zone, failed, calendar);
-        self.run_jobs(zone, calendar);
+        self.finish_reset(zone, failed, below, host, calendar.now());
+        self.run_jobs(zone, below, host, calendar);
     }
 
     /// Ends a reset. If a chunk of the zone failed, the zone goes offline.
-    fn finish_reset(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_reset<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        failed: bool,
+        below: &Below<D>,
+        host: &mut Host,
+        now: Instant,
+    ) {
         let Some(Job::Reset(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a reset is the first")
         };
-        let has_lost = failed || !self.chunks_in(zone, &[ChunkState::Offline]).is_empty();
+        let has_lost = failed || !self.chunks_in(zone, &[ChunkState::Offline], below).is_empty();
         if has_lost {
             self.counts.zones_lost += u64::from(self.table.get(zone).state != ZoneState::Offline);
             self.table.retire(zone, ZoneState::Offline);
-            self.notify(zone, Notice::Offline);
+            self.notify(zone, Notice::Offline, host);
         }
         if let Some((number, at)) = asked {
             if has_lost {
-                self.commands.get_mut(number).record_failure(at as usize, 1, Status::Offline);
+                host.commands.get_mut(number).record_failure(at as usize, 1, Status::Offline);
             }
-            self.finish_part(number, calendar);
+            host.finish_part(number, now);
         }
     }
 
     /// Closes the chunks of a full or read-only zone when none of its reads and writes is in flight. Gathered
     /// blocks are written before. Returns whether the close is done.
-    fn close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
-        self.pad(zone, calendar);
+    fn close<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> bool {
+        self.pad(zone, below, host, calendar);
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
         }
-        let chunks = self.chunks_in(zone, &[ChunkState::Open]);
+        let chunks = self.chunks_in(zone, &[ChunkState::Open], below);
         if chunks.is_empty() {
-            self.finish_close(zone, calendar);
+            self.finish_close(zone, host, calendar.now());
             return true;
         }
         self.bodies[zone].is_at_work = true;
         let close = |tag| physical::Command::close(tag, &chunks);
-        assert!(self.send(Work::Close { zone }, close, calendar), "nothing of the zone is in flight");
+        assert!(below.send(Work::Close { zone }, close, calendar), "nothing of the zone is in flight");
         false
     }
 
-    pub(super) fn on_close_done(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn on_close_done<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         self.bodies[zone].is_at_work = false;
-        self.finish_close(zone, calendar);
-        self.run_jobs(zone, calendar);
+        self.finish_close(zone, host, calendar.now());
+        self.run_jobs(zone, below, host, calendar);
     }
 
-    fn finish_close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_close(&mut self, zone: ZoneId, host: &mut Host, now: Instant) {
         let Some(Job::Close(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a close is the first")
         };
         if let Some(number) = asked {
-            self.finish_part(number, calendar);
+            host.finish_part(number, now);
         }
     }
 
     /// Makes a zone full that cannot accept more writes.
-    pub(super) fn end(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn end<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         if !self.table.get(zone).state.is_active() || self.bodies[zone].has_pending_reset() {
             return;
         }
         self.table.end(zone);
         self.counts.zones_filled_by_device += 1;
-        self.notify(zone, Notice::EarlyClose);
+        self.notify(zone, Notice::EarlyClose, host);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.run_jobs(zone, calendar);
+        self.run_jobs(zone, below, host, calendar);
     }
 
     /// Retires a zone with an offline chunk. An empty zone goes offline; any other becomes read-only, so that
     /// its completed data stay readable.
-    pub(super) fn retire(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn retire<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         let state = match self.table.get(zone).state {
             ZoneState::Empty => ZoneState::Offline,
             ZoneState::Offline | ZoneState::ReadOnly => return,
@@ -179,8 +239,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         };
         self.table.retire(zone, state);
         self.counts.zones_lost += 1;
-        self.notify(zone, Notice::Offline);
+        self.notify(zone, Notice::Offline, host);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.run_jobs(zone, calendar);
+        self.run_jobs(zone, below, host, calendar);
     }
 }

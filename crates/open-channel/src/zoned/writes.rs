@@ -3,23 +3,26 @@
 
 use wordline_device::physical_device::{Failure, LogicalBlock, MOST_BLOCKS};
 use wordline_device::{PhysicalDevice, physical_device as physical};
-use wordline_kernel::Schedule;
+use wordline_kernel::{Instant, Schedule};
 use wordline_nand::DataTag;
 
-use super::Zoned;
+use super::below::Below;
 use super::command::Status;
+use super::host::Host;
 use super::in_flight::{Piece, Work};
 use super::table::ZoneId;
 use super::zone_data::Job;
+use super::zones::Zones;
 
-impl<D: PhysicalDevice> Zoned<D> {
+impl Zones {
     /// Writes at the write pointer of a zone, for a command. The data begin at index `at` of the command.
-    pub(super) fn write(
+    pub(super) fn write<D: PhysicalDevice>(
         &mut self,
-        number: u32,
-        at: u32,
+        (number, at): (u32, u32),
         zone: ZoneId,
         stamps: &[DataTag],
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let count = stamps.len() as u32;
@@ -29,41 +32,45 @@ impl<D: PhysicalDevice> Zoned<D> {
         let end = self.table.get(zone).next;
         let piece = Piece { command: number, zone, at, count, end, parts: 1, has_failed: false };
         let piece = self.pieces.add(piece);
-        self.commands.get_mut(number).parts += 1;
+        host.commands.get_mut(number).parts += 1;
         let body = &mut self.bodies[zone];
         body.pieces.push_back(piece);
         if body.jobs.is_empty() {
-            self.write_piece(piece, stamps, calendar);
+            self.write_piece(piece, stamps, below, host, calendar);
         } else {
             body.jobs.push_back(Job::Write(piece, stamps.to_vec()));
         }
         if end == self.config.layout.capacity {
             self.bodies[zone].jobs.push_back(Job::Close(None));
-            self.run_jobs(zone, calendar);
+            self.run_jobs(zone, below, host, calendar);
         }
     }
 
     /// Sends those blocks of a piece to the device below that fill programs.
-    pub(super) fn write_piece(
+    pub(super) fn write_piece<D: PhysicalDevice>(
         &mut self,
         number: u32,
         stamps: &[DataTag],
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let zone = self.pieces.get_mut(number).zone;
         let body = &mut self.bodies[zone];
         let kept = (body.blocks_sent(), body.gathered.len() as u32);
         let (position, whole) = body.take(stamps, self.config.layout.unit);
-        self.write_programs(zone, (position, &whole), (Some(number), kept), calendar);
-        self.finish_piece_part(number, calendar);
+        self.write_programs(zone, (position, &whole), (Some(number), kept), below, host, calendar);
+        self.finish_piece_part(number, host, calendar.now());
     }
 
     /// Writes programs from a position on. If the device below rejects one, the zone becomes full.
-    fn write_programs(
+    fn write_programs<D: PhysicalDevice>(
         &mut self,
         zone: ZoneId,
         (position, stamps): (u32, &[DataTag]),
         (piece, (first, kept)): (Option<u32>, (u32, u32)),
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let unit = self.config.layout.unit as usize;
@@ -74,9 +81,9 @@ impl<D: PhysicalDevice> Zoned<D> {
             let blocks: Vec<LogicalBlock> =
                 (position..end).map(|at| self.config.layout.block(zone, at)).collect();
             let work = Work::Write { zone, piece, first, kept };
-            if !self.send(work, |tag| physical::Command::write(tag, &blocks, stamps), calendar) {
+            if !below.send(work, |tag| physical::Command::write(tag, &blocks, stamps), calendar) {
                 self.record_loss(piece, kept);
-                return self.end(zone, calendar);
+                return self.end(zone, below, host, calendar);
             }
             self.bodies[zone].writes += 1;
             if let Some(piece) = piece {
@@ -100,11 +107,13 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Handles the end of a write of the device below, or its failure.
-    pub(super) fn finish_write(
+    fn finish_write<D: PhysicalDevice>(
         &mut self,
         zone: ZoneId,
         (piece, (first, kept)): (Option<u32>, (u32, u32)),
         completion: &physical::Completion,
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.bodies[zone].writes -= 1;
@@ -112,17 +121,17 @@ impl<D: PhysicalDevice> Zoned<D> {
         let arrived = arrived.map(|at| self.bodies[zone].on_way.remove(&(first + at))).count() as u32;
         if completion.failure.is_some() {
             self.record_loss(piece, kept - arrived);
-            self.end(zone, calendar);
+            self.end(zone, below, host, calendar);
         }
         if let Some(piece) = piece {
-            self.finish_piece_part(piece, calendar);
+            self.finish_piece_part(piece, host, calendar.now());
         }
-        self.run_jobs(zone, calendar);
+        self.run_jobs(zone, below, host, calendar);
     }
 
     /// Ends a part of a piece. The pieces of a zone end in order, so that after a power loss no data are
     /// missing before data of a completed write.
-    fn finish_piece_part(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_piece_part(&mut self, number: u32, host: &mut Host, now: Instant) {
         let piece = self.pieces.get_mut(number);
         piece.parts -= 1;
         let zone = piece.zone;
@@ -132,46 +141,59 @@ impl<D: PhysicalDevice> Zoned<D> {
             self.bodies[zone].pieces.pop_front();
             let Piece { command, at, count, end, has_failed, .. } = self.pieces.remove(first);
             if has_failed {
-                self.commands.get_mut(command).record_failure(at as usize, count, Status::WriteFault);
+                host.commands.get_mut(command).record_failure(at as usize, count, Status::WriteFault);
                 self.counts.writes_failed += 1;
             } else {
                 self.bodies[zone].completed = end;
             }
-            self.finish_part(command, calendar);
+            host.finish_part(command, now);
         }
     }
 
     /// Flushes: pads gathered blocks, unless they survive a power loss anyway, and flushes the device below.
-    pub(super) fn flush(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn flush<D: PhysicalDevice>(
+        &mut self,
+        number: u32,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         self.counts.flushes += 1;
         if self.config.layout.unit > 1 && !self.config.is_protected {
             let gathers =
                 |zone: &ZoneId| !self.bodies[*zone].gathered.is_empty() && self.bodies[*zone].jobs.is_empty();
             let zones: Vec<ZoneId> = self.table.ids().filter(gathers).collect();
-            zones.into_iter().for_each(|zone| self.pad(zone, calendar));
+            zones.into_iter().for_each(|zone| self.pad(zone, below, host, calendar));
         }
-        self.commands.get_mut(number).parts += 1;
+        host.commands.get_mut(number).parts += 1;
         let work = Work::Flush { command: number, told: self.losses.told() };
-        assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
+        assert!(below.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
     }
 
     /// Ends a flush. It fails if some earlier write is not in flash and never will be.
-    pub(super) fn finish_flush(
+    fn finish_flush(
         &mut self,
         (number, told): (u32, u64),
         completion: &physical::Completion,
-        calendar: &mut impl Schedule<D::Event>,
+        host: &mut Host,
+        now: Instant,
     ) {
         let has_failed = completion.failure == Some(Failure::NotFlushed);
         if self.losses.report(told) || has_failed {
-            self.commands.get_mut(number).record_failure(0, 1, Status::WriteFault);
+            host.commands.get_mut(number).record_failure(0, 1, Status::WriteFault);
         }
-        self.finish_part(number, calendar);
+        host.finish_part(number, now);
     }
 
     /// Writes the gathered blocks of a zone, followed by padding. The zone becomes full if the padding leaves
     /// too little space for its remaining capacity.
-    pub(super) fn pad(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn pad<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         let layout = self.config.layout;
         let body = &mut self.bodies[zone];
         if body.gathered.is_empty() {
@@ -181,61 +203,74 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.counts.padding += u64::from(layout.unit - kept.1);
         let (position, stamps) = body.pad(layout.unit);
         let fits = body.fits(&layout);
-        self.write_programs(zone, (position, &stamps), (None, kept), calendar);
+        self.write_programs(zone, (position, &stamps), (None, kept), below, host, calendar);
         if !fits {
-            self.end(zone, calendar);
+            self.end(zone, below, host, calendar);
         }
     }
 
     /// Pads the chunks of a zone up to a position, after a power loss.
-    pub(super) fn pad_to(&mut self, zone: ZoneId, position: u32, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn pad_to<D: PhysicalDevice>(
+        &mut self,
+        zone: ZoneId,
+        position: u32,
+        below: &mut Below<D>,
+        host: &mut Host,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         let layout = self.config.layout;
         let unit = layout.unit as usize;
         let mut blocks = Vec::new();
         for member in 0..layout.width {
             let chunk = layout.chunk(zone, member);
-            let (first, end) = (self.device.report(chunk).write_pointer, layout.below(member, position));
+            let (first, end) = (below.device.report(chunk).write_pointer, layout.below(member, position));
             blocks.extend(chunk.range(first, end.saturating_sub(first)));
         }
         self.counts.padding += blocks.len() as u64;
         for blocks in blocks.chunks(MOST_BLOCKS / unit * unit) {
             let stamps = vec![DataTag::PADDING; blocks.len()];
             let work = Work::Write { zone, piece: None, first: 0, kept: 0 };
-            if !self.send(work, |tag| physical::Command::write(tag, blocks, &stamps), calendar) {
-                return self.end(zone, calendar);
+            if !below.send(work, |tag| physical::Command::write(tag, blocks, &stamps), calendar) {
+                return self.end(zone, below, host, calendar);
             }
             self.bodies[zone].writes += 1;
         }
     }
 
     /// Handles a completion of the device below.
-    pub(super) fn completed(
+    pub(super) fn completed<D: PhysicalDevice>(
         &mut self,
         completion: &physical::Completion,
+        below: &mut Below<D>,
+        host: &mut Host,
         calendar: &mut impl Schedule<D::Event>,
     ) {
-        if let Some(teller) = &mut self.outbox.teller {
-            teller.note_below(self.device.take_breakdown(completion.tag), calendar.now());
+        if let Some(teller) = &mut host.outbox.teller {
+            teller.note_below(below.device.take_breakdown(completion.tag), calendar.now());
         }
-        match self.sent.remove(completion.tag) {
+        match below.sent.remove(completion.tag) {
             Work::Write { zone, piece, first, kept } => {
-                self.finish_write(zone, (piece, (first, kept)), completion, calendar);
+                self.finish_write(zone, (piece, (first, kept)), completion, below, host, calendar);
             }
             Work::Read { zone, command, places } => {
                 self.bodies[zone].reads -= 1;
                 for (n, at) in places.iter().enumerate() {
                     if completion.has_failed(n) {
-                        self.unread(command, *at);
+                        host.unread(command, *at);
                     } else {
-                        self.commands.get_mut(command).found[*at as usize] = completion.found[n];
+                        host.commands.get_mut(command).found[*at as usize] = completion.found[n];
                     }
                 }
-                self.finish_part(command, calendar);
-                self.run_jobs(zone, calendar);
+                host.finish_part(command, calendar.now());
+                self.run_jobs(zone, below, host, calendar);
             }
-            Work::Reset { zone } => self.on_reset_done(zone, completion.failure.is_some(), calendar),
-            Work::Close { zone } => self.on_close_done(zone, calendar),
-            Work::Flush { command, told } => self.finish_flush((command, told), completion, calendar),
+            Work::Reset { zone } => {
+                self.on_reset_done(zone, completion.failure.is_some(), below, host, calendar);
+            }
+            Work::Close { zone } => self.on_close_done(zone, below, host, calendar),
+            Work::Flush { command, told } => {
+                self.finish_flush((command, told), completion, host, calendar.now());
+            }
         }
     }
 }
