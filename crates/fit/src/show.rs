@@ -113,7 +113,7 @@ pub fn write(
         .map(|chart| (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes()))
         .collect();
     files.push(("fit.json".into(), json.into_bytes()));
-    files.push((format!("{}.toml", fit.name), fit.configuration.clone().into_bytes()));
+    files.push(("device.toml".into(), fit.configuration.clone().into_bytes()));
     files.push(("report.html".into(), page(fit, &charts, command, provenance).into_bytes()));
     folder.write(&files)
 }

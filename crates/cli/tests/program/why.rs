@@ -27,6 +27,7 @@ fn its_report_draws_every_change_and_holds_the_answer() {
     let out = folder.path().join("out");
     let report = ["--requests", "3000", "--report", &out.display().to_string()];
     wordline(&[&FEW[..5], &report].concat()).success();
+    wordline(&[&FEW[..5], &report].concat()).success(); // The second report replaces the first.
     let read = |name: &str| {
         std::fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     };

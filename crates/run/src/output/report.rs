@@ -22,7 +22,8 @@ const CHART: &str = ".vl.json";
 const DRAWN: [&str; 3] = [".pdf", ".svg", ".png"];
 
 /// Data files of a report.
-const DATA: [&str; 4] = ["summary.json", "outcome.json", "table.json", "answers.json"];
+const DATA: [&str; 7] =
+    ["summary.json", "outcome.json", "table.json", "answers.json", "why.json", "fit.json", "device.toml"];
 
 /// The lock file of the run that will write the report. Its name counts as temporary.
 const LOCK: &str = ".wordline-lock";
@@ -96,6 +97,9 @@ impl ReportFolder {
     /// # Errors
     /// [`Error::File`]. The previous report stays until the new files are written.
     pub fn write(mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
+        let is_chart = |name: &str| name.starts_with(CHARTS) && name.ends_with(CHART);
+        let is_known = |name: &str| name == PAGE || DATA.contains(&name) || is_chart(name);
+        debug_assert!(files.iter().all(|(name, _)| is_known(name)), "no later report could replace the file");
         self.replace(files).map_err(|reason| failed(&self.path, reason))?;
         self.is_new = false;
         Ok(())
