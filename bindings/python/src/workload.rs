@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 use wordline_kernel::Duration;
 use wordline_lab as lab;
-use wordline_lab::Origin;
 use wordline_lab::config::named;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
+use wordline_lab::{DEFAULT_PRESET, Origin};
 
 use crate::columns::{request, rows};
 use crate::errors::{device_error, refused};
@@ -47,10 +47,10 @@ impl Workload {
         with_pace(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
     }
 
-    /// The default preset for this workload.
+    /// The default preset.
     #[getter]
     fn usual_preset(&self) -> &'static str {
-        self.0.origin.usual_preset()
+        DEFAULT_PRESET
     }
 }
 

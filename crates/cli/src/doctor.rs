@@ -22,7 +22,7 @@ Examples:
 const REQUESTS: u64 = 500_000;
 
 /// Device and workload of that run, as in `make bench`.
-const MEASURED: [&str; 2] = ["nvme-tlc", "randread-4k"];
+const MEASURED: [&str; 2] = ["bench-tlc", "randread-4k"];
 
 /// Python program that reports, as JSON, the versions of Python, the package and the optional packages.
 const PROBE: &str = "

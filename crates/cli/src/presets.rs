@@ -15,6 +15,10 @@ Examples:
   wordline presets list
   wordline presets show nvme-tlc > mine.toml     to run with --config mine.toml";
 
+/// Columns of the list.
+const COLUMNS: [&str; 8] =
+    ["name", "class", "capacity", "spare", "4 KiB writes/s, steady", "description", "chips", "design"];
+
 /// Lists and shows the embedded devices.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
@@ -48,7 +52,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
             let presets = config::presets(registry)?;
             output::json_or(&json, &presets, || {
                 let rows: Vec<_> = presets.iter().map(row).collect();
-                output::rows(&rows, &["name", "description", "chips", "flash", "design"])
+                output::rows(&rows, &COLUMNS)
             })
         }
         Command::Show { name, json } => {
@@ -58,14 +62,17 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
 }
 
-/// The row of a preset: the chips of all pools, and the total capacity.
+/// The row of a preset: its class, the capacity that the host sees, and the chips of all pools.
 fn row(preset: &PresetInfo) -> Value {
     let chips = preset.chips.iter().map(|chips| format!("{} {}", chips.dies, chips.part));
     json!({
         "name": preset.name,
         "description": preset.description,
         "chips": chips.collect::<Vec<_>>().join(" + "),
-        "flash": Quantity::Bytes(preset.physical_bytes as f64).to_string(),
+        "class": preset.class,
+        "capacity": Quantity::Bytes(preset.capacity_bytes as f64).to_string(),
+        "spare": preset.spare.map(|spare| Quantity::Fraction(spare).to_string()),
+        "4 KiB writes/s, steady": preset.steady_writes.map(|rate| Quantity::Count(rate as u64).to_string()),
         "design": preset.design,
     })
 }

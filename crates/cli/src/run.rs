@@ -9,7 +9,7 @@ use wordline_lab::output::{ReportFolder, is_standard};
 use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::Outcome;
-use wordline_lab::{Device, Error, PowerCutPoint, Registry, Summary, Timeline, Window};
+use wordline_lab::{DEFAULT_PRESET, Device, Error, PowerCutPoint, Registry, Summary, Timeline, Window};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::charts::{Charts, ChartsArguments};
@@ -22,7 +22,7 @@ use crate::screen::{self, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
-  wordline run                                              a recorded trace on a 3D TLC drive
+  wordline run                                              a recorded trace on a client drive
   wordline run --trace writes.csv --report out              a trace; a page in out/report.html
   wordline run --workload randwrite-4k-steady --json -      a workload; JSON on standard output
   wordline run --preset z-nand --trace writes.csv --queue-depth 8
@@ -33,8 +33,8 @@ Examples:
 
 /// Runs a trace or a workload on a device and prints the results.
 ///
-/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive. The default device is
-/// `nvme-tlc` for a trace, and `bench-512g` for a workload, a profile or a job file.
+/// Without arguments: an embedded recorded trace on an embedded drive. The default device is `nvme-tlc`, a
+/// client drive of 3D TLC.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -98,7 +98,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     options.power_cut = after.or(arguments.cut_power_at.map(PowerCutPoint::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
         (Some(file), Some(settings)) => device_of(file, settings, registry)?,
-        _ => arguments.device.device(registry, workload.origin.usual_preset())?,
+        _ => arguments.device.device(registry, DEFAULT_PRESET)?,
     };
     options.from_snapshot = arguments.from_snapshot;
     options.save_snapshot = arguments.save_snapshot;

@@ -15,7 +15,7 @@ use wordline_lab::trace::workload::profile::Claim;
 use wordline_lab::trace::{
     self, Generated, Options, Progress, Requests, Statistics, Stream, TargetFormat, WriteReport,
 };
-use wordline_lab::{Origin, Registry, RunOptions, Workload};
+use wordline_lab::{DEFAULT_PRESET, Origin, Registry, RunOptions, Workload};
 
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, print_message};
@@ -231,7 +231,7 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
             (Box::new(requests.map(Ok)), Some(total))
         }
         _ => {
-            let device = arguments.device.device(registry, origin.usual_preset())?;
+            let device = arguments.device.device(registry, DEFAULT_PRESET)?;
             let workload = Workload { requests: arguments.requests, ..origin.into() };
             let options = RunOptions::seed(arguments.seed.seed);
             let load = workload.job(&device, &options, &mut Unobserved)?.load;

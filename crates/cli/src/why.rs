@@ -7,7 +7,7 @@ use wordline_lab::output::ReportFolder;
 use wordline_lab::report::Origin;
 use wordline_lab::sweep::SweepOptions;
 use wordline_lab::why::{self, REQUESTS};
-use wordline_lab::{Error, Registry, Workload};
+use wordline_lab::{DEFAULT_PRESET, Error, Registry, Workload};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::charts::ChartsArguments;
@@ -72,7 +72,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
         (Some(file), Some(settings)) => device_of(file, settings, registry)?,
-        _ => arguments.device.device(registry, workload.origin.usual_preset())?,
+        _ => arguments.device.device(registry, DEFAULT_PRESET)?,
     };
     options.from_snapshot = arguments.from_snapshot;
     let outputs = [

@@ -34,6 +34,7 @@ pub mod cells;
 pub mod config;
 mod device;
 pub mod devices;
+pub mod drives;
 pub mod import;
 pub mod job;
 pub mod nand;

@@ -126,7 +126,7 @@ mod tests {
             "ftl.over_provisioning=0.4",
         ];
         let set = set.iter().map(|text| (*text).to_owned()).collect();
-        let selection = Selection { preset: Some("nvme-tlc".into()), file: None, set };
+        let selection = Selection { preset: Some("bench-tlc".into()), file: None, set };
         let device = Device::load(&selection).expect("a device");
         let own = device.clone().with_parts(|base, _| Parts { router: Box::new(Single), ..base });
         let load = Workload { requests: Some(1), ..Workload::named("randread-4k") };

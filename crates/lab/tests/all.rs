@@ -1,6 +1,7 @@
 //! The tests of runs from outside, as one program: each file is a module, and linked once.
 
 mod bare_chips;
+mod drives;
 mod golden;
 mod real_traces;
 mod session;

@@ -10,11 +10,11 @@ const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodep
 
 /// Read and write rates of a job at which each device has idle time.
 const RATES: [(&str, &[&str], &str); 6] = [
-    ("nvme-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
-    ("nvme-tlc", &[], "1700,3300"),
-    ("nvme-tlc-1t", &["ftl.mapping.unit=4KiB"], "5100,9900"),
-    ("nvme-qlc", &["ftl.mapping.unit=4KiB"], "170,330"),
-    ("z-nand", &["ftl.mapping.unit=4KiB"], "17000,33000"),
+    ("bench-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
+    ("bench-tlc", &[], "1700,3300"),
+    ("bench-tlc-1t", &["ftl.mapping.unit=4KiB"], "5100,9900"),
+    ("bench-qlc", &["ftl.mapping.unit=4KiB"], "170,330"),
+    ("bench-z-nand", &["ftl.mapping.unit=4KiB"], "17000,33000"),
     ("tiny", &["ftl.gc.paced=true", "part.geometry.blocks_per_plane=128"], "1700,3300"),
 ];
 
@@ -72,7 +72,7 @@ fn a_part_of_the_blocks_amplifies_as_all_of_them() {
     }
     let scaled = |blocks: u32| {
         let blocks = format!("part.geometry.blocks_per_plane={blocks}");
-        amplification(&steady(&device("nvme-tlc", &["ftl.mapping.unit=4KiB", &blocks]), &closed(1_000_000)))
+        amplification(&steady(&device("bench-tlc", &["ftl.mapping.unit=4KiB", &blocks]), &closed(1_000_000)))
     };
     let whole = scaled(683);
     for blocks in [171, 342] {

@@ -94,7 +94,7 @@ mod tests {
         let set =
             ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1", setting];
         let selection = Selection {
-            preset: Some(load.origin.usual_preset().into()),
+            preset: Some("bench-512g".into()),
             set: set.iter().map(ToString::to_string).collect(),
             ..Selection::default()
         };

@@ -262,9 +262,9 @@ const BESIDE_A_PRESET: [(&str, &[&str], &str); 4] = [
         "--set design.thresholds: found a list of 1 value, wanted one of 3",
     ),
     (
-        "zns-tlc",
+        "bench-zns",
         &["zones.max_active=1"],
-        "--set zones.max_active: zones.max_open: found 14 (preset zns-tlc:12), wanted",
+        "--set zones.max_active: zones.max_open: found 14 (preset bench-zns:12), wanted",
     ),
     (
         "ressd",

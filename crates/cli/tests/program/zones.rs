@@ -2,7 +2,7 @@
 
 use super::wordline;
 
-/// Preset `zns-tlc`, scaled down.
+/// Preset `bench-zns`, scaled down.
 const SMALL: [&str; 6] = [
     "open_channel.part.geometry.blocks_per_plane=40",
     "open_channel.part.geometry.pages_per_block=48",
@@ -13,7 +13,7 @@ const SMALL: [&str; 6] = [
 ];
 
 fn settings<'a>(set: &[&'a str]) -> Vec<&'a str> {
-    let all = ["--preset", "zns-tlc"].into_iter();
+    let all = ["--preset", "bench-zns"].into_iter();
     all.chain(SMALL.iter().chain(set).flat_map(|set| ["--set", *set])).collect()
 }
 

@@ -29,10 +29,13 @@ pub const CELLS: &[Embedded] =
 
 /// All SSD presets.
 pub const PRESETS: &[Embedded] = embed!("presets":
-    "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12"
-    "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
-    "cubeftl-minus-factors" "ft-passd-conventional" "mqsim-64g" "mqsim-64g-when-full"
-    "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ressd-baseline" "ressd-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
+    "bench-512g" "bench-512g-4k" "bench-qlc" "bench-tlc" "bench-tlc-1t" "bench-z-nand" "centaur" "centaur-2d"
+    "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12" "centaur-extra-3"
+    "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
+    "cubeftl-minus-factors" "ft-passd-conventional" "mqsim-64g" "mqsim-64g-when-full" "nvme-dc-3t2" "nvme-dc-960g"
+    "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "nvme-tlc-2t" "nvme-tlc-hmb" "pageftl" "pageftl-factors" "ressd"
+    "ressd-baseline" "ressd-tlc" "sata-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "ufs-256g" "vertftl" "vertftl-factors"
+    "z-nand" "zns-tlc-conventional"
 );
 
 /// Presets of the fixed-latency device.
@@ -49,7 +52,7 @@ pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-c
 pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny" "raid5-tlc" "rss-raid");
 
 /// Presets of zoned namespaces.
-pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "zns-tlc");
+pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "bench-zns" "zns-tlc");
 
 /// Presets of all device types.
 #[cfg(test)]

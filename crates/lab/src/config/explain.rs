@@ -120,7 +120,7 @@ fn capacity(config: &Config) -> Rows {
         0 => "ftl.over_provisioning".to_owned(),
         some => format!("ftl.over_provisioning, and {some} reserved blocks in a plane group"),
     };
-    vec![
+    let mut rows = vec![
         row("physical", human(all)),
         row("logical", human(seen)),
         row("spare / physical", format!("{} ({of})", Quantity::Fraction(spare / all.0 as f64))),
@@ -128,7 +128,28 @@ fn capacity(config: &Config) -> Rows {
             "spare / logical",
             format!("{} (as drives are advertised)", Quantity::Fraction(spare / seen.0 as f64)),
         ),
-    ]
+    ];
+    rows.extend(slc_cache(config));
+    rows
+}
+
+/// The size of the SLC cache of an erased device, and the write rates before and after it is full. Written
+/// data reduce the spare blocks of which the cache takes a share.
+fn slc_cache(config: &Config) -> Option<(String, String)> {
+    let Pool { part, geometry: g, .. } = config.pools.get(0);
+    let (cache, slc) = (config.file.slc_cache_of(0)?, part.timing.slc.as_ref()?);
+    let ftl = &config.file.ftl;
+    let (bits, groups) = (f64::from(part.geometry.bits_per_cell), u64::from(g.rows()));
+    let kept = ftl.gc.start_below_free_blocks + ftl.reserved_blocks + cache.blocks;
+    let spare = f64::from(g.blocks_per_plane.saturating_sub(kept));
+    let blocks = f64::from(cache.blocks) + cache.spare * spare / (1.0 + cache.spare / bits);
+    let size = blocks * block_set(g).0 as f64 / bits * groups as f64;
+    let (_, native) = array_times(part);
+    let before = rate(g.page_size * u64::from(g.planes_per_row), slc.program, groups);
+    let after = rate(g.page_size * u64::from(g.pages_per_program), native, groups);
+    let [before, after] = [before, after].map(|rate| Quantity::Throughput(rate * 1e6));
+    let size = Quantity::Bytes(size);
+    Some(row("SLC cache", format!("about {size} on an erased device; arrays write {before}, then {after}")))
 }
 
 fn collection(config: &Config, n: usize) -> Rows {

@@ -20,7 +20,7 @@ use wordline_nand::part::PartFile;
 
 use crate::device::{Device, Selection};
 use crate::devices::{ChipsInfo, Configured, Registry};
-use crate::{Error, error::Result};
+use crate::{Error, drives, error::Result};
 pub(crate) use effect::ineffective_keys as ineffective_keys_of_ssd;
 pub(crate) use load::cells;
 pub use policies::{Policy, find_policies, policies};
@@ -52,6 +52,17 @@ pub struct PresetInfo {
     pub physical_bytes: u64,
     /// Bytes that the host sees.
     pub capacity_bytes: u64,
+    /// The class of drives that it stands for, or `benchmark`, `paper` or `test`; `None` for a preset from
+    /// another crate.
+    pub class: Option<&'static str>,
+    /// Blocks of a drive of the class for each block of the preset; `None` for other presets.
+    pub scale: Option<u32>,
+    /// Over-provisioning: the share of the flash that the host does not see; `None` for a device without the
+    /// key.
+    pub spare: Option<f64>,
+    /// Random writes of 4 KiB a second in steady state, as `docs/drives.md` has them; `None` for other
+    /// presets.
+    pub steady_writes: Option<f64>,
 }
 
 /// The NAND part `name`: an embedded part, or the file at that path. The error lists every fault.
@@ -106,8 +117,16 @@ pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
         let names: Vec<&str> = device.ssd().into_iter().flat_map(|ssd| ssd.designs.names()).collect();
         let design = (!names.is_empty()).then(|| names.join(", "));
         let Device { name, description, configured, .. } = device;
+        let table = configured.table();
+        let of_ftl = table.get("ftl").and_then(|ftl| ftl.get("over_provisioning"));
+        let spare = of_ftl.or_else(|| table.get("over_provisioning")).and_then(toml::Value::as_float);
+        let class = drives::class_of(&name);
         let chips = configured.chips();
         Ok(PresetInfo {
+            class: drives::kind_of(&name),
+            scale: class.map(|class| class.scale),
+            spare,
+            steady_writes: drives::steady_writes(&name),
             name,
             description,
             source,

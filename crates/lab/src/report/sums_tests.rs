@@ -25,7 +25,7 @@ fn under_a_host() -> [(&'static str, Device); 3] {
         let set = set.iter().map(|one| format!("open_channel.part.geometry.{one}")).collect::<Vec<_>>();
         let more = match preset {
             "pblk" => vec!["over_provisioning=0.4"],
-            "zns-tlc" => {
+            "bench-zns" => {
                 vec!["zones.capacity=9MiB", "open_channel.failures.reserve=0.2", "over_provisioning=0.5"]
             }
             _ => Vec::new(),
@@ -36,7 +36,7 @@ fn under_a_host() -> [(&'static str, Device); 3] {
     };
     [
         ("pblk", small("pblk", &["blocks_per_plane=16", "pages_per_block=12"])),
-        ("zones", small("zns-tlc", &["blocks_per_plane=40", "pages_per_block=48", "layers=4"])),
+        ("zones", small("bench-zns", &["blocks_per_plane=40", "pages_per_block=48", "layers=4"])),
         ("open channel", small("ft-passd-open-channel", &["blocks_per_plane=24", "pages_per_block=12"])),
     ]
 }

@@ -110,7 +110,7 @@ fn the_window_of_the_slowest_request_holds_it() {
 
 /// Small devices that are not plain SSDs.
 fn others() -> [(&'static str, Device); 4] {
-    ["raid5-tiny", "pblk", "zns-tlc", "ft-passd-open-channel"]
+    ["raid5-tiny", "pblk", "bench-zns", "ft-passd-open-channel"]
         .map(|name| (name, Device::preset(name).expect("it is there")))
 }
 

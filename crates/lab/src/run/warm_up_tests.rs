@@ -75,7 +75,7 @@ fn the_length_of_a_run_does_not_decide_what_a_drive_amplifies() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
         return;
     }
-    let drive = Device::preset("nvme-tlc").expect("a preset");
+    let drive = Device::preset("bench-tlc").expect("a preset");
     let measured = |requests: u64| {
         let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
         let run = run(&drive, &load, &RunOptions::seed(1), &mut Unobserved).expect("it runs");

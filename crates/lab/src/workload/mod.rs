@@ -16,7 +16,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
 use crate::arrivals::PassSource;
 use crate::change::Change;
-use crate::device::{DEFAULT_PRESET, Device};
+use crate::device::Device;
 use crate::devices::Configured;
 use crate::error::{Error, Result};
 use crate::job::{Job, RunOptions};
@@ -49,17 +49,6 @@ pub enum Origin {
     Given(String, Arc<[Request]>),
     /// Requests that a session submits with [`Session::submit`](crate::Session::submit). A run cannot use it.
     Submitted,
-}
-
-impl Origin {
-    /// The default preset: the device of the benchmarks for a named workload, a current 3D TLC drive for a
-    /// trace.
-    pub const fn usual_preset(&self) -> &'static str {
-        match self {
-            Self::Named(_) | Self::Generated(..) => "bench-512g",
-            Self::Embedded | Self::Trace(..) | Self::Given(..) | Self::Submitted => DEFAULT_PRESET,
-        }
-    }
 }
 
 /// Requests and their pace. A field that is `None` gets its value from the source of the requests.

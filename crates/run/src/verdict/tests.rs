@@ -67,7 +67,7 @@ fn the_only_part_that_is_full_binds() {
 
 #[test]
 fn a_die_that_programs_without_a_pause_is_full_though_its_array_rests_while_data_come() {
-    // A program on `nvme-tlc` spends 85 % of its time in the array and 15 % on the bus.
+    // A program on `bench-tlc` spends 85 % of its time in the array and 15 % on the bus.
     let of_program = DieTimeShares { sensing: 0.0, programming: 0.849, erasing: 0.0, bus: 0.151 };
     assert_eq!(verdict(&run([0.99, 0.6, 0.1], of_program, &WAITING, 32.0)).bound, Bound::Arrays);
 }

@@ -130,7 +130,7 @@ const KINDS: [Kind; 12] = [
     Kind { name: "open channel", preset: "ft-passd-open-channel", set: MANAGED },
     Kind {
         name: "zones",
-        preset: "zns-tlc",
+        preset: "bench-zns",
         set: &[
             "open_channel.part.geometry.blocks_per_plane=40",
             "open_channel.part.geometry.pages_per_block=48",
