@@ -1,5 +1,7 @@
 //! Synthetic drives, whose parameters are known, and the fits of their measurements.
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use libm::{exp, log};
@@ -8,7 +10,7 @@ use wordline_lab::Unobserved;
 use wordline_lab::sweep::SweepOptions;
 
 use crate::drive::Drive;
-use crate::fit;
+use crate::{fit, table};
 use crate::identify::first_guess;
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
@@ -164,5 +166,25 @@ fn loads_do_not_see_the_parameters_that_the_search_leaves_out() {
             parameter.set(&mut other, 2.0 * parameter.get(&twin));
         }
         assert!((digest(&twin) - digest(&other)).abs() < 1e-6, "{load}");
+    }
+}
+
+/// The presets `twin-...` are fits of the tables in `data/drives`. Long: minutes for each drive.
+#[test]
+fn twins_of_drives_are_what_the_fit_makes() {
+    if std::env::var_os("WORDLINE_LONG").is_none() {
+        return;
+    }
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+    for id in ["micron-7450-max", "samsung-980-pro", "skhynix-pe8110", "solidigm-p5520"] {
+        let [description, table] = ["toml", "csv"].map(|kind| format!("{id}.{kind}"));
+        let mut drive = Drive::of_file(&data.join("drives").join(&description)).expect("a description");
+        drive.add_all(table::read(&data.join("drives").join(&table), &[]).expect("a table").measured);
+        let stop = AtomicBool::new(false);
+        let conduct = SweepOptions { threads: 2, stop: &stop, progress: &|_, _| () };
+        let source = format!("wordline fit, from {description}, {table}");
+        let fit = fit(&drive, 16, &source, &conduct).expect("a fit");
+        let preset = data.join(format!("presets/{}.toml", fit.name));
+        assert_eq!(fit.configuration, fs::read_to_string(preset).expect("a preset"), "{id}");
     }
 }
