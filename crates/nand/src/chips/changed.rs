@@ -1,42 +1,11 @@
 //! Changes of chip times in the middle of a run, for what-if experiments on a device that reached its state
 //! with the original times.
-//!
-//! The changed times are stored beside the times of the parts. A die uses them from its next command on, so
-//! that a command in progress ends with the old times. Commands of a [marked](Chips::mark) die have an
-//! additional factor.
 
-use wordline_kernel::{Column, Duration, Factor};
+use wordline_kernel::{Duration, Factor};
 
+use super::Stage;
 use super::time_factors::TimeFactors;
 use super::times::{PhaseTimes, Times};
-use super::{Chips, Stage};
-use crate::geometry::DieId;
-
-/// The marked dies.
-#[derive(Clone, Debug)]
-pub(super) struct Changed {
-    pub(super) marked: Column<DieId, bool>,
-}
-
-impl Chips {
-    /// Whether times were [changed](Self::change_times), so that marks have an effect.
-    #[inline]
-    pub fn has_marks(&self) -> bool {
-        self.changed.is_some()
-    }
-
-    /// Number of unchanged timing tables: one for each pool, and one for each cell mode.
-    pub(super) fn unchanged_table_count(&self) -> usize {
-        self.pools.count() + self.modes.as_ref().map_or(0, |modes| modes.views.len())
-    }
-
-    /// The index of the timing table for the next command of a die. `kind` is the index of its unchanged
-    /// table.
-    pub(super) fn times_index(&self, die: DieId, kind: usize) -> usize {
-        let factors = self.changed.as_ref().map(|changed| 1 + usize::from(changed.marked[die]));
-        kind + factors.unwrap_or(0) * self.unchanged_table_count()
-    }
-}
 
 impl PhaseTimes {
     /// The same phase with `change` applied to the time of each stage.
@@ -71,8 +40,8 @@ mod tests {
     use wordline_kernel::{Bytes, Calendar, Schedule};
 
     use super::*;
-    use crate::chips::{Command, Operation};
-    use crate::geometry::{ChannelId, Layout};
+    use crate::chips::{Chips, Command, Operation};
+    use crate::geometry::{ChannelId, DieId, Layout};
     use crate::part::tests::mqsim_file;
     use crate::{BlockSetId, Pools};
 

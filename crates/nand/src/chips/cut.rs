@@ -2,11 +2,11 @@
 //! progress are interrupted.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Instant;
 
+use super::cells::Cells;
+use super::die::Die;
 use super::pages::plane_mask;
-use super::suspend::Suspended;
-use super::{BackgroundProgram, Chips, Command, DataTag, Operation, Step};
+use super::{Command, DataTag, Operation};
 use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::locations::Location;
 use crate::{CellMode, Pool};
@@ -43,64 +43,23 @@ impl CutLosses {
     }
 }
 
-impl Chips {
-    /// Cuts the power at `now`: every die becomes idle. The caller must drop the events that the chips have
-    /// scheduled.
-    ///
-    /// * A command whose data or addresses are still on the bus has no effect.
-    /// * An interrupted program makes its program unit and the earlier pages of the same word line
-    ///   [unreadable](DataTag::UNREADABLE).
-    /// * An interrupted erase makes all pages of the block unreadable, and counts as an erase for wear.
-    pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
-        let mut torn = CutLosses::default();
-        for die in self.pools.all_dies() {
-            let stages = self.over(die, now);
-            let over = self.dies[die].is_array_done(now);
-            if let Some(BackgroundProgram { command, over: behind_over, .. }) = self.behind[die] {
-                self.stop(die, command, behind_over || over, at_cut, &mut torn);
-            }
-            let (command, step) = (self.dies[die].command, self.dies[die].step);
-            let suspended = self.suspended[die].take();
-            // While the suspended operation is parked, the die may execute another command.
-            let has_own = suspended.as_ref().is_none_or(Suspended::is_parked);
-            if let Some(suspended) = suspended {
-                self.stop(die, suspended.command, false, at_cut, &mut torn);
-            }
-            if has_own && step != Step::Idle && self.changes_array(die, now) {
-                self.stop(die, command, over || step == Step::Status, at_cut, &mut torn);
-            }
-            self.dies[die] = self.dies[die].cut(stages, &self.behind[die], now);
-            self.behind[die] = None;
-        }
-        let dies = self.pools.iter().map(|pool| pool.geometry.dies_per_channel as usize).sum();
-        for channel in self.buses.ids() {
-            self.buses[channel] = self.buses[channel].cut(dies, now);
-        }
-        torn
-    }
-
-    /// Whether the array of a die is changing cells for the current command, or has changed them.
-    fn changes_array(&self, die: DieId, now: Instant) -> bool {
-        let work = &self.dies[die];
-        let latched = work.hold_until > work.asked && work.hold_until <= now;
-        match (work.command.operation, work.step) {
-            (Operation::Read | Operation::ReadCache { .. }, _) => false,
-            (_, Step::Status | Step::Suspend | Step::Resume) => true,
-            (Operation::Copyback { .. }, step) => step == Step::Copy && latched,
-            (Operation::Program | Operation::ProgramCache | Operation::Erase, _) => latched,
-        }
-    }
-
+impl Cells {
     /// Ends a command at the power cut: it is complete, or interrupted.
-    fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: InFlightFate, torn: &mut CutLosses) {
-        if over || at_cut == InFlightFate::Completed {
-            self.effect(die, &command);
+    pub(super) fn stop(
+        &mut self,
+        (die, work): (DieId, &Die),
+        command: Command,
+        is_complete: bool,
+        torn: &mut CutLosses,
+    ) {
+        if is_complete {
+            self.effect(die, work, &command);
             return;
         }
         if command.operation == Operation::Erase {
             torn.erases += 1;
-            self.counts[usize::from(self.dies[die].pool)].block_sets_erased += 1;
-            self.pages.tear_block(self.pool_of(die).geometry.block_of(command.page));
+            self.counts[usize::from(work.pool)].block_sets_erased += 1;
+            self.pages.tear_block(self.pool_of(work).geometry.block_of(command.page));
             return;
         }
         let first = match command.operation {
@@ -108,41 +67,26 @@ impl Chips {
             _ => command.page,
         };
         torn.programs += 1;
-        torn.pages += u64::from(command.planes * self.pages_per_program(die, &command));
+        torn.pages += u64::from(command.planes * self.pages_per_program(work, &command));
         if self.modes.is_some() && self.mode_of(&command).is_reprogram() {
             torn.partners += if self.backs_up { 0 } else { u64::from(command.planes) };
-            self.effect(die, &command);
+            self.effect(die, work, &command);
             self.spoil_reprogram(first, plane_mask(command.planes));
             return;
         }
-        torn.partners += self.tear_partners(die, &command, first);
+        torn.partners += self.tear_partners(work, &command, first);
         self.pages.registers(die).fill(DataTag::UNREADABLE);
-        self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
-    }
-
-    /// Enables backups of lower pages. Before a page is programmed into cells that already store another
-    /// page, that other page is copied to an SLC backup block. The copy takes its time; a power cut then
-    /// destroys only the interrupted page. The backup blocks and their wear are not part of the geometry. A
-    /// reprogram reads the word line in any case, so its backup takes no time.
-    pub fn back_up_lower_pages(&mut self) {
-        for (pool, times) in self.pools.iter().zip(&mut self.times) {
-            // Parts that program pages one after another into the same cells.
-            if !pool.part.geometry.one_shot && pool.part.geometry.bits_per_cell > 1 {
-                self.backs_up = true;
-                times.back_up_lower_pages(&pool.part);
-            }
-            self.backs_up |= pool.part.has_mode(CellMode::Mlc);
-        }
+        self.effect(die, work, &Command { operation: Operation::Program, page: first, ..command });
     }
 
     /// Corrupts the programmed pages that share cells with the program unit of `first`. Returns their number.
-    fn tear_partners(&mut self, die: DieId, command: &Command, first: PageId) -> u64 {
-        let geometry = &self.pool_of(die).part.geometry;
+    fn tear_partners(&mut self, work: &Die, command: &Command, first: PageId) -> u64 {
+        let geometry = &self.pool_of(work).part.geometry;
         let native = self.mode_of(command) == CellMode::Native;
         if !native || geometry.one_shot || geometry.bits_per_cell == 1 || self.backs_up {
             return 0;
         }
-        let Pool { part, geometry, locations } = self.pools.of_die(die);
+        let Pool { part, geometry, locations } = self.pools.get(usize::from(work.pool));
         let (block, offset) = geometry.split(first);
         let page = geometry.page_in_block(offset);
         let planes = geometry.planes_per_row;
@@ -160,8 +104,8 @@ impl Chips {
 
     /// Fills the next `locations` locations of a block with padding, in no time: the rest of an interrupted
     /// word line.
-    pub fn skip(&mut self, block: BlockSetId, locations: u32) {
-        let first = self.pools.at(block, self.programmed(block));
+    pub(super) fn skip(&mut self, block: BlockSetId, locations: u32) {
+        let first = self.pools.at(block, self.pages.programmed[block]);
         for n in 0..locations {
             self.pages.put(Location(first.0 + n), DataTag::PADDING);
         }

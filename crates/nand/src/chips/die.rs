@@ -244,6 +244,17 @@ impl Die {
         self.works_until <= now
     }
 
+    /// Whether the array of a die is changing cells for the current command, or has changed them.
+    pub(super) fn changes_array(&self, now: Instant) -> bool {
+        let latched = self.hold_until > self.asked && self.hold_until <= now;
+        match (self.command.operation, self.step) {
+            (Operation::Read | Operation::ReadCache { .. }, _) => false,
+            (_, Step::Status | Step::Suspend | Step::Resume) => true,
+            (Operation::Copyback { .. }, step) => step == Step::Copy && latched,
+            (Operation::Program | Operation::ProgramCache | Operation::Erase, _) => latched,
+        }
+    }
+
     /// The die after a power cut at `now`: idle, with finished stages still counted.
     pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<BackgroundProgram>, now: Instant) -> Self {
         let (overlap, array_busy) = (self.overlap(now), self.array_busy(behind, now));

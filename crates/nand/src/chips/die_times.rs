@@ -1,9 +1,6 @@
 //! The time of each die by activity.
 
-use wordline_kernel::{Duration, Instant};
-
-use super::Chips;
-use crate::Stage;
+use wordline_kernel::Duration;
 
 /// The time of a die in finished stages, by activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,25 +49,6 @@ impl std::iter::Sum for DieTimes {
             erasing: sum.erasing + next.erasing,
             bus: sum.bus + next.bus,
             both: sum.both + next.both,
-        })
-    }
-}
-
-impl Chips {
-    /// The time of each die until `now` by activity, in the order of dies.
-    pub fn die_times(&self, now: Instant) -> impl Iterator<Item = DieTimes> + '_ {
-        let elapsed = now - Instant::ZERO;
-        self.pools.all_dies().map(move |die| {
-            let stages = self.stages_of_die(die, elapsed);
-            // No stage of a die exceeds the range of the clock.
-            let of = |stage| Duration::from_ps(stages.ps(stage) as u64);
-            DieTimes {
-                sensing: of(Stage::Ton),
-                programming: of(Stage::Tin),
-                erasing: of(Stage::Ber),
-                bus: of(Stage::Cle) + of(Stage::Ale) + of(Stage::Tir) + of(Stage::Tor),
-                both: Duration::from_ps(self.dies[die].overlap(now)),
-            }
         })
     }
 }

@@ -2,14 +2,16 @@
 
 use wordline_kernel::Schedule;
 
-use super::{Chips, Event};
+use super::Event;
+use super::cells::Cells;
+use super::sequencer::Sequencer;
 use crate::geometry::{ChannelId, DieId};
 
-impl Chips {
+impl Sequencer {
     #[inline(never)]
-    pub(super) fn request_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn request_bus(&mut self, die: DieId, cells: &mut Cells, calendar: &mut impl Schedule<Event>) {
         if self.can_take_bus(die, calendar) {
-            self.grant_bus(die, calendar);
+            self.grant_bus(die, cells, calendar);
         } else {
             self.queue_for_bus(die, calendar);
         }
@@ -23,7 +25,7 @@ impl Chips {
         let bus = &self.buses[self.dies[die].channel];
         bus.busy_until <= now
             && !bus.has_requests()
-            && self.wiring.clocks.host.edge(now) == now
+            && self.tables.wiring.clocks.host.edge(now) == now
             && calendar.is_settled()
     }
 
@@ -44,7 +46,7 @@ impl Chips {
         {
             return bus.hand_on();
         }
-        let free = self.wiring.clocks.host.edge(now);
+        let free = self.tables.wiring.clocks.host.edge(now);
         calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
     }
 
@@ -52,14 +54,19 @@ impl Chips {
     /// There may be no request, and the bus may be busy: a die that was to suspend withdraws its request if
     /// its array has finished meanwhile.
     #[inline(never)]
-    pub(super) fn grant_next(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn grant_next(
+        &mut self,
+        channel: ChannelId,
+        cells: &mut Cells,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let bus = &mut self.buses[channel];
         if bus.busy_until > calendar.now() {
             return;
         }
         loop {
             let Some(next) = self.buses[channel].next() else { return };
-            self.grant_bus(next, calendar);
+            self.grant_bus(next, cells, calendar);
             let bus = &mut self.buses[channel];
             if !bus.has_requests() {
                 return;

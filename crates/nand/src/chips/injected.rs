@@ -1,58 +1,70 @@
 //! Injected faults: commands that fail by a rule, and the state of their pages.
 
-use wordline_kernel::{Instant, Seed};
+use wordline_kernel::Instant;
 
+use super::cells::Cells;
+use super::die::Die;
 use super::pages::plane_mask;
-use super::{Chips, Command, DataTag, Operation};
-use crate::faults::{Fails, Fault, Faults, Sense, Site};
-use crate::geometry::{BlockSetId, DieId, PageId};
+use super::{Command, CommandCompletion, DataTag, Operation};
+use crate::Stage;
+use crate::faults::{Fails, Sense, Site};
+use crate::geometry::{DieId, PageId};
+use crate::physics::{CellModel, Sensed};
 
-impl Chips {
-    /// Injects faults by `rules` from now on. Without rules no checks are made.
-    pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
-        self.faults = (!rules.is_empty() || self.cells_determine_uncorrectable())
-            .then(|| Box::new(Faults::new(rules, &self.pools, seed)));
+impl Cells {
+    /// Whether the cell model determines which pages are uncorrectable.
+    pub(super) fn cells_determine_uncorrectable(&self) -> bool {
+        self.asked().is_some_and(|asks| asks.determines_uncorrectable)
     }
 
-    /// The factory bad block sets of the rules.
-    pub fn factory_bad(&self) -> Vec<BlockSetId> {
-        self.faults.as_ref().map_or_else(Vec::new, |faults| faults.factory_bad())
+    /// Queries the cell model for each programmed page of a read of a die with the read reference voltages
+    /// `level`, if it determines which pages are uncorrectable. Returns the results as a bit mask with the
+    /// lowest bit for the first page.
+    fn query_sensed(
+        &mut self,
+        die: DieId,
+        command: &Command,
+        (level, now): (u8, Instant),
+        query: impl Fn(&mut CellModel, &Sensed) -> bool,
+    ) -> u16 {
+        if !self.cells_determine_uncorrectable() {
+            return 0;
+        }
+        let mode = self.mode_at(command, Stage::Ton, command.page);
+        let Self { modes, pools, pages, .. } = self;
+        let asks = modes.as_mut().and_then(|modes| modes.asks.as_mut()).expect("they were there just now");
+        asks.query_sensed(command, (mode, level, now), (pools.of_die(die), pages), query)
     }
 
-    /// Whether `die` has failed.
-    pub fn has_failed(&self, die: DieId) -> bool {
-        self.faults.as_ref().is_some_and(|faults| faults.has_failed(die))
-    }
-
-    /// Number of failed dies.
-    pub fn failed_dies(&self) -> u32 {
-        self.faults.as_ref().map_or(0, |faults| faults.failed_dies())
+    /// Whether a page of a completed read of a die needs soft-decision decoding.
+    pub(super) fn needs_soft_decision(&mut self, work: &Die, done: &CommandCompletion) -> bool {
+        let soft = |asked: &mut CellModel, sensed: &Sensed| asked.needs_soft_decision(sensed);
+        self.query_sensed(done.die, &done.command, (done.level, work.ends()), soft) != 0
     }
 
     /// Checks the rules at the end of a command. If the command fails, applies the effect and returns the
     /// failed planes; for a read, the planes with unreadable pages.
     #[cold]
-    pub(super) fn apply_fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
-        let now = self.dies[die].ends();
+    pub(super) fn apply_fault(&mut self, die: DieId, work: &Die, command: &Command) -> Option<u16> {
         let failed = match command.operation {
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                self.program_fault(die, command, now)
+                self.program_fault(die, work, command)
             }
-            Operation::Erase => self.erase_fault(die, command, now),
-            Operation::Read | Operation::ReadCache { .. } => self.read_fault(die, command, now),
+            Operation::Erase => self.erase_fault(die, command, work.ends()),
+            Operation::Read | Operation::ReadCache { .. } => self.read_fault(die, work, command),
         };
         (failed != 0).then_some(failed)
     }
 
     /// The conditions under which the pages of a command are sensed.
-    fn sensing_of(&self, die: DieId, command: &Command) -> impl Fn(PageId) -> Sense + use<> {
-        let (level, mode) = (self.dies[die].level, self.mode_of(command).of_block());
+    fn sensing_of(&self, work: &Die, command: &Command) -> impl Fn(PageId) -> Sense + use<> {
+        let (level, mode) = (work.level, self.mode_of(command).of_block());
         move |page| Sense { page, level, mode }
     }
 
-    fn program_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
-        let word_line = self.pages_per_program(die, command);
-        let sense = self.sensing_of(die, command);
+    fn program_fault(&mut self, die: DieId, work: &Die, command: &Command) -> u16 {
+        let (word_line, now) = (self.pages_per_program(work, command), work.ends());
+        let sense = self.sensing_of(work, command);
         let Self { pools, faults, pages, .. } = self;
         let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
         let Command { operation, page, planes, .. } = *command;
@@ -104,9 +116,10 @@ impl Chips {
         failed
     }
 
-    fn read_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
-        let sense = self.sensing_of(die, command);
-        let mut unreadable = self.uncorrectable_by_cells(die, command);
+    fn read_fault(&mut self, die: DieId, work: &Die, command: &Command) -> u16 {
+        let (sense, now) = (self.sensing_of(work, command), work.ends());
+        let uncorrectable = |asked: &mut CellModel, sensed: &Sensed| asked.is_uncorrectable(sensed);
+        let mut unreadable = self.query_sensed(die, command, (work.level, now), uncorrectable);
         let Self { pools, faults, pages, .. } = self;
         let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
         let Command { page, planes, .. } = *command;

@@ -14,7 +14,7 @@ impl Chips {
     /// # Errors
     /// The contradiction.
     pub fn check_loaded(&self, now: Instant) -> Result<(), String> {
-        for die in self.pools.all_dies() {
+        for die in self.sequencer.dies.ids() {
             if !self.is_wired(die) {
                 return Err(format!("die {} does not exist in this device", die.0));
             }
@@ -22,20 +22,20 @@ impl Chips {
                 return Err(format!("die {} is in an invalid state", die.0));
             }
         }
-        let mut waits = vec![false; self.dies.len()];
-        for (channel, bus) in self.buses.entries() {
+        let mut waits = vec![false; self.sequencer.dies.len()];
+        for (channel, bus) in self.sequencer.buses.entries() {
             let mut is_first = |die: DieId| {
-                let is_own = self.dies.get(die).is_some_and(|work| work.channel == channel);
+                let is_own = self.sequencer.dies.get(die).is_some_and(|work| work.channel == channel);
                 is_own && !std::mem::replace(&mut waits[die.0 as usize], true)
             };
             let mut waiting = bus.waiting();
-            let all_work = waiting.all(|die| is_first(die) && self.dies[die].step != Step::Idle);
-            let is_own = bus.told_by().is_none_or(|die| die.0 < self.pools.dies());
+            let all_work = waiting.all(|die| is_first(die) && self.sequencer.dies[die].step != Step::Idle);
+            let is_own = bus.told_by().is_none_or(|die| die.0 < self.cells.pools.dies());
             if !(all_work && is_own && bus.is_counted(now)) {
                 return Err(format!("channel {} is used by dies that do not use it", channel.0));
             }
         }
-        self.pages.check_loaded()
+        self.cells.pages.check_loaded()
     }
 
     /// Checks the loaded pending events: each belongs to a die that waits for one, and each working die that
@@ -45,7 +45,7 @@ impl Chips {
     /// # Errors
     /// The contradiction.
     pub fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
-        let mut pending = vec![0u32; self.dies.len()];
+        let mut pending = vec![0u32; self.sequencer.dies.len()];
         for event in events {
             let die = match event {
                 Event::BusFree(_) => continue,
@@ -58,15 +58,15 @@ impl Chips {
             };
             let count = pending.get_mut(die.0 as usize);
             *count.ok_or_else(|| format!("{event:?} of a die that does not exist"))? += 1;
-            let work = &self.dies[die];
+            let work = &self.sequencer.dies[die];
             if work.step == Step::Idle && !work.suspended && work.overtaken == 0 {
                 return Err(format!("{event:?} of a die that is idle"));
             }
         }
-        let mut waits = vec![false; self.dies.len()];
-        let waiting = self.buses.iter().flat_map(|bus| bus.waiting());
+        let mut waits = vec![false; self.sequencer.dies.len()];
+        let waiting = self.sequencer.buses.iter().flat_map(|bus| bus.waiting());
         waiting.for_each(|die| waits[die.0 as usize] = true);
-        for (die, work) in self.dies.entries() {
+        for (die, work) in self.sequencer.dies.entries() {
             let at = die.0 as usize;
             if work.step != Step::Idle && !waits[at] && pending[at] == 0 {
                 return Err(format!("die {} works and never ends", die.0));
@@ -80,7 +80,7 @@ impl Chips {
     /// # Errors
     /// The first tag that is out of range.
     pub fn check_data_tags(&self, units: u32) -> Result<(), String> {
-        let mut stamps = self.pages.stamps.iter().chain(self.pages.all_registers());
+        let mut stamps = self.cells.pages.stamps.iter().chain(self.cells.pages.all_registers());
         match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {
             Some(stamp) => Err(format!("flash holds unit {} of {units}", stamp.logical)),
             None => Ok(()),
@@ -89,20 +89,20 @@ impl Chips {
 
     /// Whether the suspended operation of a die is parked, so that the die accepts other commands.
     pub fn is_parked(&self, die: DieId) -> bool {
-        self.suspended[die].as_ref().is_some_and(|suspended| suspended.is_parked())
+        self.sequencer.suspended[die].as_ref().is_some_and(|suspended| suspended.is_parked())
     }
 
     /// Whether a die is on its channel, and its command is valid for it.
     fn is_wired(&self, die: DieId) -> bool {
-        let (work, number) = (&self.dies[die], self.pools.number_of(die));
-        let geometry = &self.pools.get(number).geometry;
+        let (work, number) = (&self.sequencer.dies[die], self.cells.pools.number_of(die));
+        let geometry = &self.cells.pools.get(number).geometry;
         let command = &work.command;
         let planes = 1..=geometry.planes_per_row;
         let is_known = !matches!(command.operation, Operation::ReadCache { .. } | Operation::ProgramCache);
-        let is_own = work.step == Step::Idle || self.pools.find_die(command.page) == Some(die);
+        let is_own = work.step == Step::Idle || self.cells.pools.find_die(command.page) == Some(die);
         work.channel == geometry.channel_of(die)
             && usize::from(work.pool) == number
-            && usize::from(work.times) < self.times.len()
+            && self.sequencer.tables.has(work)
             && planes.contains(&command.planes)
             && work.matches_command(geometry.planes_per_row)
             && is_known
@@ -111,11 +111,11 @@ impl Chips {
 
     /// Whether the step of a die is consistent with its array and its suspended operation.
     fn is_at_step(&self, die: DieId, now: Instant) -> bool {
-        let work = &self.dies[die];
+        let work = &self.sequencer.dies[die];
         let is_idle = work.step == Step::Idle;
         let rests = work.ends() <= now && work.pipeline.array_ready_at <= now;
-        self.behind[die].is_none()
-            && work.suspended == self.suspended[die].is_some()
+        self.sequencer.behind[die].is_none()
+            && work.suspended == self.sequencer.suspended[die].is_some()
             && (!is_idle || rests)
             && (is_idle || work.asked <= now)
     }

@@ -7,6 +7,7 @@
 
 mod bus;
 mod cell_queries;
+mod cells;
 mod changed;
 mod command;
 mod counts;
@@ -24,39 +25,39 @@ mod refusal;
 mod report;
 mod reprogram;
 mod sequence;
+mod sequencer;
+mod state;
 mod suspend;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod time_factors;
 mod times;
 
-use bus::Bus;
-use changed::Changed;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
+use wordline_kernel::{Duration, Instant, Schedule, Seed};
 
 use crate::chain::BusPhase;
 use crate::clock::Clocks;
-use crate::energy::Stage;
-use crate::faults::Faults;
-use crate::geometry::{ChannelId, DieId, Geometry};
-use crate::{CellMode, LatencyModel, Part, Pool, Pools};
+use crate::faults::{Fault, Faults};
+use crate::geometry::{BlockSetId, ChannelId, DieId, Geometry};
+use crate::physics::{Parameters, Physics};
+use crate::{CellMode, LatencyModel, Part, Pools, Span, Stage};
 
 pub(crate) use bus::MAX_CONSECUTIVE_LATCHES;
+use cells::Cells;
 pub use command::{Command, CommandCompletion, Operation};
 pub use counts::Counts;
 pub use cut::{CutLosses, InFlightFate};
-use die::{BackgroundProgram, Die};
 pub use die_times::DieTimes;
-use modes::Modes;
 use pages::Pages;
 pub use pages::{DataTag, Violations};
-use record::Recorder;
+use partial::PartialPrograms;
 pub use refusal::Refusal;
 pub(crate) use refusal::fits;
-use suspend::Suspended;
+use sequencer::Sequencer;
+use tables::Tables;
 pub use time_factors::TimeFactors;
-use times::{Opening, Times};
 
 /// Events of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,38 +131,12 @@ impl Default for Wiring {
     }
 }
 
-/// All chips of a device.
+/// All chips of a device: what their cells store, and how their dies and buses spend time.
 #[derive(Clone, Debug)]
 pub struct Chips {
-    pools: Pools,
-    wiring: Wiring,
-    /// The timing tables of the pools, then of the cell modes. The same tables with changed times follow,
-    /// first for unmarked and then for marked dies.
-    times: Vec<Times>,
-    /// `None` until times are changed.
-    changed: Option<Box<Changed>>,
-    /// `None` until cell modes other than the native one are enabled.
-    modes: Option<Box<Modes>>,
-    buses: Column<ChannelId, Bus>,
-    dies: Column<DieId, Die>,
-    behind: Column<DieId, Option<BackgroundProgram>>,
-    suspended: Column<DieId, Option<Suspended>>,
-    pages: Pages,
-    /// Operation counters of each pool.
-    counts: Vec<Counts>,
-    serial: u32,
-    recorder: Option<Box<Recorder>>,
-    faults: Option<Box<Faults>>,
-    /// Whether lower pages are backed up before their cells store another page.
-    backs_up: bool,
+    cells: Cells,
+    sequencer: Sequencer,
 }
-
-// Recorded spans belong to the caller that requested them. The cached time of a partial page is recomputed.
-state!(Chips {
-    values { buses, dies, behind, suspended, counts, serial }
-    parts { pages, faults, modes }
-    fixed { pools, wiring, times, changed, recorder, backs_up }
-});
 
 impl Chips {
     /// Erased chips of a device. Every location holds a data tag, and programming out of order panics.
@@ -177,63 +152,137 @@ impl Chips {
         Self::with(pools, wiring, pages)
     }
 
+    fn with(pools: Pools, wiring: Wiring, pages: Pages) -> Self {
+        let sequencer = Sequencer::new(&pools, Tables::new(&pools, wiring));
+        Self { cells: Cells::new(pools, pages), sequencer }
+    }
+
     /// Changes the model of array times. By default, times vary as in the part file, and ranges are drawn
     /// from seed 0.
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
-        self.wiring = Wiring { latency: model, seed, ..self.wiring };
-        self.times = times_of(&self.pools, &self.wiring);
-        if self.backs_up {
-            self.back_up_lower_pages();
-        }
-        self.update_mode_times();
+        self.sequencer.tables.set_latency(model, seed, &self.cells.pools);
+        self.update_times();
     }
 
-    fn with(pools: Pools, wiring: Wiring, pages: Pages) -> Self {
-        let dies = pools.dies() as usize;
-        let on_channel = pools.iter().map(|pool| pool.geometry.dies_per_channel as usize).sum();
-        let on = |die| Die::on(pools.of_die(die).geometry.channel_of(die), pools.number_of(die) as u8);
-        Self {
-            times: times_of(&pools, &wiring),
-            changed: None,
-            modes: None,
-            buses: Column::filled(pools.channels() as usize, Bus::new(on_channel)),
-            dies: Column::from_fn(dies, on),
-            behind: Column::filled(dies, None),
-            suspended: Column::filled(dies, None),
-            counts: vec![Counts::default(); pools.count()],
-            serial: 0,
-            recorder: None,
-            faults: None,
-            backs_up: false,
-            pages,
-            pools,
-            wiring,
+    /// Computes the timing tables of the enabled modes.
+    fn update_times(&mut self) {
+        self.sequencer.tables.update(&self.cells.pools, self.cells.modes.as_deref());
+    }
+
+    /// Enables `mode` for blocks from now on. Returns false if no pool's part supports it.
+    pub fn enable_mode(&mut self, mode: CellMode) -> bool {
+        let mode = mode.of_block();
+        if mode == CellMode::Native {
+            return true;
+        }
+        if !self.cells.enable_mode(mode) {
+            return false;
+        }
+        self.update_times();
+        true
+    }
+
+    /// Sets the mode of an erased block for its programs, reads and next erase; the mode must be enabled.
+    pub fn set_mode(&mut self, block: BlockSetId, mode: CellMode) {
+        self.cells.set_mode(block, mode);
+    }
+
+    /// Enables partial page programs from now on, each page as often as its part allows. A program skips
+    /// locations that are [erased](DataTag::ERASED) in the registers. Returns false if no part allows
+    /// more than one program of a page.
+    pub fn enable_partial_programs(&mut self) -> bool {
+        let stands = self.cells.pools.iter().any(|pool| pool.part.programs_per_page() > 1);
+        if stands && !self.cells.has_partial_programs() {
+            let partly = PartialPrograms::of(&self.cells.pools);
+            self.cells.with_modes().partly = Some(partly);
+        }
+        stands
+    }
+
+    /// Enables backups of lower pages. Before a page is programmed into cells that already store another
+    /// page, that other page is copied to an SLC backup block. The copy takes its time; a power cut then
+    /// destroys only the interrupted page. The backup blocks and their wear are not part of the geometry. A
+    /// reprogram reads the word line in any case, so its backup takes no time.
+    pub fn back_up_lower_pages(&mut self) {
+        self.cells.backs_up |= self.sequencer.tables.back_up_lower_pages(&self.cells.pools)
+            || self.cells.pools.iter().any(|pool| pool.part.has_mode(CellMode::Mlc));
+    }
+
+    /// Uses `physics` as the cell model for the times and outcomes of array operations from now on.
+    pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
+        self.cells.asks().set_physics(physics);
+        self.update_times();
+        if self.cells.cells_determine_uncorrectable() && self.cells.faults.is_none() {
+            // The ends of reads are checked only if there is a set of fault rules.
+            self.cells.faults = Some(Box::new(Faults::new(&[], &self.cells.pools, Seed(0))));
         }
     }
 
-    /// The pool of a die.
+    /// Stores `parameters` as set `number`, from 1 on, for commands that begin from now on.
+    pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
+        assert!(number > 0, "set 0 is that of the data sheet");
+        let is_first = self.cells.asked().is_none();
+        self.cells.asks().asked.set(number, parameters);
+        if is_first {
+            self.update_times();
+        }
+    }
+
+    /// Injects faults by `rules` from now on. Without rules no checks are made.
+    pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
+        self.cells.faults = (!rules.is_empty() || self.cells.cells_determine_uncorrectable())
+            .then(|| Box::new(Faults::new(rules, &self.cells.pools, seed)));
+    }
+
+    /// Scales the times of all dies by these factors, from the next command of each die on.
+    pub fn change_times(&mut self, factors: &TimeFactors) {
+        self.sequencer.tables.change(factors, self.sequencer.dies.len());
+    }
+
+    /// Marks or unmarks a die, from its next command on.
+    pub fn mark(&mut self, die: DieId, marked: bool) {
+        self.sequencer.tables.mark(die, marked);
+    }
+
+    /// Whether times were [changed](Self::change_times), so that marks have an effect.
     #[inline]
-    fn pool_of(&self, die: DieId) -> &Pool {
-        self.pools.get(usize::from(self.dies[die].pool))
+    pub fn has_marks(&self) -> bool {
+        self.sequencer.tables.are_changed()
+    }
+
+    /// Records every stage from now on.
+    pub fn record(&mut self) {
+        self.sequencer.recorder = Some(Box::default());
+    }
+
+    /// Stops recording and drops the recorded spans.
+    pub fn stop_recording(&mut self) {
+        self.sequencer.recorder = None;
+    }
+
+    /// The stages recorded so far, ordered by their begin, each with its whole length. A sense ahead is
+    /// included once the command that transfers its page has started.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.sequencer.recorder.as_mut().map_or_else(Vec::new, |recorder| recorder.take_spans())
     }
 
     /// Whether `die` accepts a command (RDY in ONFI).
     #[inline]
     pub fn is_idle(&self, die: DieId) -> bool {
-        self.dies[die].step == Step::Idle
+        self.sequencer.is_idle(die)
     }
 
     /// Whether the array of `die` works on a cache program or a cache read (not ARDY). Then the die accepts
     /// only commands that continue the sequence.
     #[inline]
     pub fn is_array_busy(&self, die: DieId, now: Instant) -> bool {
-        self.dies[die].pipeline.array_ready_at > now
+        self.sequencer.is_array_busy(die, now)
     }
 
     /// The data registers of `die`, to be filled before a program.
     #[inline]
     pub fn registers(&mut self, die: DieId) -> &mut [DataTag] {
-        self.pages.registers(die)
+        self.cells.pages.registers(die)
     }
 
     /// Whether `die` accepts `operation` at `now`. While an operation is suspended the die accepts reads, and
@@ -242,22 +291,19 @@ impl Chips {
     /// and the continuation of a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
-        self.is_idle(die)
-            && (operation == Operation::Read || self.accepts_while_suspended(die, operation))
-            && (operation.can_follow_cache_operation(self.pool_of(die).part.geometry.one_shot)
-                || !self.is_array_busy(die, now))
+        self.sequencer.takes(die, operation, now, &self.cells)
     }
 
     /// Sets the read reference voltages of `die` to set `level` (0: the data sheet) from its next command on.
     /// Each sense takes `setting` longer, the time to set the voltages.
     pub fn set_read_level(&mut self, die: DieId, level: u8, setting: Duration) {
-        let work = &mut self.dies[die];
+        let work = &mut self.sequencer.dies[die];
         (work.level, work.setting) = (level, setting);
     }
 
     /// The set of read reference voltages of `die`.
     pub fn read_level(&self, die: DieId) -> u8 {
-        self.dies[die].level
+        self.sequencer.dies[die].level
     }
 
     /// Begins a command that the die accepts, for a controller that tracks the state of its dies itself.
@@ -271,282 +317,59 @@ impl Chips {
             checked => checked,
         };
         debug_assert_eq!(checked(), Ok(()));
-        let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
-        let goes_behind =
-            || command.operation.can_follow_cache_operation(self.pool_of(die).part.geometry.one_shot);
-        let may = !self.is_array_busy(die, calendar.now()) || goes_behind();
-        assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
-        let work = &mut self.dies[die];
-        assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let may = !work.suspended || self.accepts_while_suspended(die, command.operation);
-        assert!(may, "die {die:?} takes reads, and programs amid an erase, while something is suspended");
-        let work = &mut self.dies[die];
-        work.begin(command, Step::Opening, self.serial, calendar.now());
-        self.serial = self.serial.wrapping_add(1);
-        if self.modes.is_some() || self.changed.is_some() {
-            self.choose_times(die);
-        }
-        if goes_on {
-            self.start_sensed(die, calendar);
-        } else if self.can_take_bus(die, calendar) {
-            self.open(die, calendar);
-        } else {
-            self.queue_for_bus(die, calendar);
-        }
+        self.sequencer.begin(die, command, &mut self.cells, calendar);
     }
 
     /// Handles `event`; returns the completion if it ends a command.
     #[inline]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
-        match event {
-            Event::BusFree(channel) => {
-                self.grant_next(channel, calendar);
-                None
-            }
-            Event::ArrayDone(die) => self.array_done(die, calendar),
-            Event::RegisterTransferred(die) => {
-                self.register_transferred(die, calendar);
-                None
-            }
-            Event::GrantEnded(die) => self.grant_ended(die, calendar),
-            Event::CacheProgramDone(die) => self.cache_program_done(die),
-            Event::Suspend(die) => {
-                self.suspend_now(die, calendar);
-                None
-            }
-            Event::ArraySuspended(die) => {
-                self.park_suspended(die);
-                None
-            }
-        }
+        self.sequencer.handle(event, &mut self.cells, calendar)
     }
 
+    /// Whether `die` executes a program or an erase that can be suspended. A cache program or a copyback
+    /// cannot be suspended, and only one operation at a time can. The operation must not end before the
+    /// suspend would take effect.
+    pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
+        self.sequencer.can_suspend(die, now)
+    }
+
+    /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
+    /// [`Event::ArraySuspended`] reports that the die accepts reads. If the suspend is too late, this event
+    /// does not occur, and the command completes normally.
+    ///
+    /// Panics unless [`can_suspend`](Self::can_suspend).
+    pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.sequencer.suspend(die, &mut self.cells, calendar);
+    }
+
+    /// Whether a program or erase of `die` is suspended. Until it is resumed, the die accepts only reads and,
+    /// during a suspended erase, programs.
     #[inline]
-    fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
-        let Die { command, step, overtaken, .. } = self.dies[die];
-        if overtaken > 0 && self.is_obsolete_end(die, calendar.now()) {
-            return None;
-        }
-        if step == Step::Suspend {
-            let Die { channel, hold_until, .. } = self.dies[die];
-            if hold_until > calendar.now() {
-                // The suspend was too late, but is still being latched.
-                calendar.at(hold_until, Event::ArrayDone(die));
-                return None;
-            }
-            self.buses[channel].forget(die);
-        }
-        let next = match command.operation {
-            Operation::Read => {
-                self.sensed(die, calendar);
-                return None;
-            }
-            Operation::ReadCache { .. } => Step::Turn,
-            Operation::Copyback { .. } if step == Step::Opening => Step::Copy,
-            // The command completes once its status is known.
-            _ if self.wiring.read_status => Step::Status,
-            _ => return Some(self.finish(die)),
-        };
-        self.request_step(die, next, calendar);
-        None
+    pub fn is_suspended(&self, die: DieId) -> bool {
+        self.sequencer.is_suspended(die)
     }
 
-    #[inline]
-    fn grant_ended(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
-        let channel = self.dies[die].channel;
-        if self.buses[channel].hands_on() {
-            calendar.next(Event::BusFree(channel));
-        }
-        if self.dies[die].command.operation != Operation::ProgramCache {
-            return Some(self.finish(die));
-        }
-        let work = &mut self.dies[die];
-        work.step = Step::Idle;
-        let behind = self.behind[die].as_mut().expect("a cache program works behind its status");
-        *behind = BackgroundProgram { over: behind.over, ..BackgroundProgram::of(work) };
-        if behind.over { Some(self.finish_cache_program(die)) } else { None }
+    /// Number of suspends of the current or suspended program or erase of `die`.
+    pub fn suspends(&self, die: DieId) -> u32 {
+        self.sequencer.suspends(die)
     }
 
-    /// Requests the bus to transfer data out.
-    #[inline(never)]
-    fn sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let work = &mut self.dies[die];
-        (work.step, work.asked) = (Step::DataOut, calendar.now());
-        if self.can_take_bus(die, calendar) {
-            self.move_out(die, calendar);
-        } else {
-            self.queue_for_bus(die, calendar);
-        }
+    /// Requests the bus to resume the suspended operation. Panics unless `die` is idle and
+    /// [`is_suspended`](Self::is_suspended).
+    pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.sequencer.resume(die, &mut self.cells, calendar);
     }
 
-    /// Requests the bus for the next step.
-    #[inline]
-    fn request_step(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
-        let work = &mut self.dies[die];
-        work.step = step;
-        work.asked = calendar.now();
-        self.request_bus(die, calendar);
+    /// Cuts the power at `now`: every die becomes idle. The caller must drop the events that the chips have
+    /// scheduled.
+    ///
+    /// * A command whose data or addresses are still on the bus has no effect.
+    /// * An interrupted program makes its program unit and the earlier pages of the same word line
+    ///   [unreadable](DataTag::UNREADABLE).
+    /// * An interrupted erase makes all pages of the block unreadable, and counts as an erase for wear.
+    pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
+        self.sequencer.cut(now, at_cut, &mut self.cells)
     }
-
-    /// Grants the bus to the die for its next stages.
-    #[inline(always)]
-    pub(super) fn grant_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        match self.dies[die].step {
-            Step::Opening => self.open(die, calendar),
-            Step::DataOut => self.move_out(die, calendar),
-            _ => self.grant_step(die, calendar),
-        }
-    }
-
-    /// Latches a command, with the data of a program; then the array works.
-    #[inline(always)]
-    fn open(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let now = calendar.now();
-        let Self { buses, dies, times, .. } = self;
-        let work = &mut dies[die];
-        let bus = &mut buses[work.channel];
-        let times = &times[usize::from(work.times)];
-        let late = times.late(bus, now);
-        let Opening { hold, array } = times.opening(work.kind, work.command.planes);
-        // Precomputed times apply to the parameters of the data sheet.
-        let known = array.filter(|_| work.command.parameters == 0);
-        let end = work.hold(bus, now, hold, late);
-        if self.recorder.is_some() {
-            self.record_phase(die, now);
-        }
-        match known {
-            Some((stage, time)) => {
-                let work = &self.dies[die];
-                let time = if stage == Stage::Ton { time + work.setting } else { time };
-                self.run_array(die, self.wiring.clocks.nand.edge(end), time, stage, calendar);
-            }
-            None => self.work_array(die, end, calendar),
-        }
-    }
-
-    /// Transfers data out, which completes the command.
-    #[inline(always)]
-    fn move_out(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let now = calendar.now();
-        let Self { buses, dies, times, .. } = self;
-        let work = &mut dies[die];
-        let bus = &mut buses[work.channel];
-        let times = &mut times[usize::from(work.times)];
-        // The command addresses the die if several share a chip enable, and each plane if there are several:
-        // it latches like any other command.
-        let latches = times.shared_enable || work.command.planes > 1;
-        let late = if latches { times.late(bus, now) } else { Duration::ZERO };
-        let turnaround = times.turnaround;
-        let end = work.hold(bus, now, times.cached_data_out(&work.command), late);
-        bus.end_data_out(die, end, turnaround);
-        if self.recorder.is_some() {
-            self.record_phase(die, now);
-        }
-        calendar.at(end, Event::GrantEnded(die));
-    }
-
-    /// Starts the array operation that follows the grant ending at `end`, if its time is not precomputed.
-    #[inline(never)]
-    fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
-        let begin = self.wiring.clocks.nand.edge(end);
-        let work = &self.dies[die];
-        let Command { operation, page, planes, .. } = work.command;
-        let geometry = &self.pool_of(die).geometry;
-        let times = &self.times[usize::from(work.times)];
-        let (time, stage) = match (work.step, operation) {
-            (Step::Opening, Operation::Read) => (times.sense(geometry, page, planes), Stage::Ton),
-            (Step::Opening, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
-            (Step::Opening, Operation::Erase) => (times.erase(), Stage::Ber),
-            _ => return self.start_array_step(die, begin, calendar),
-        };
-        let setting = if stage == Stage::Ton { work.setting } else { Duration::ZERO };
-        let time = if self.modes.is_some() { self.query(die, (stage, page), time, begin) } else { time };
-        let time = self.times[usize::from(self.dies[die].times)].array_time(stage, time);
-        self.run_array(die, begin, time + setting, stage, calendar);
-    }
-
-    /// Runs the array for `time` from `begin` on, while the die waits for it.
-    #[inline(always)]
-    fn run_array(
-        &mut self,
-        die: DieId,
-        begin: Instant,
-        time: Duration,
-        stage: Stage,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let work = &mut self.dies[die];
-        let working = work.pipeline.run(begin, time);
-        work.array += time;
-        work.works(working.end, stage, time);
-        let suspend_soon = work.suspend_soon;
-        if self.recorder.is_some() {
-            self.record_array(die, stage, working.begin, time);
-        }
-        calendar.at(working.end, Event::ArrayDone(die));
-        if suspend_soon {
-            calendar.at(working.begin, Event::Suspend(die));
-        }
-    }
-
-    #[inline]
-    fn finish(&mut self, die: DieId) -> CommandCompletion {
-        let work = &mut self.dies[die];
-        work.step = Step::Idle;
-        let Die { command, bus, bus_wait, array, pool, level, .. } = *work;
-        let failed_planes = match command.operation {
-            Operation::Read if self.faults.is_none() => {
-                self.counts[usize::from(pool)].read(command.planes);
-                0
-            }
-            _ => self.effect(die, &command),
-        };
-        CommandCompletion {
-            die,
-            command,
-            bus,
-            bus_wait,
-            array,
-            failed: failed_planes != 0,
-            failed_planes,
-            level,
-        }
-    }
-
-    /// Applies a finished command to the pages. Returns the planes in which it failed.
-    #[inline(never)]
-    fn effect(&mut self, die: DieId, command: &Command) -> u16 {
-        let Command { operation, planes, .. } = *command;
-        let pool = usize::from(self.dies[die].pool);
-        let mut word_line = 0;
-        match operation {
-            Operation::Read | Operation::ReadCache { .. } => {
-                self.counts[pool].read(planes);
-            }
-            Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                word_line = self.pages_per_program(die, command);
-                let counts = &mut self.counts[pool];
-                counts.program_commands += 1;
-                counts.pages_programmed += u64::from(planes * word_line);
-            }
-            Operation::Erase => self.counts[pool].block_sets_erased += 1,
-        }
-        if self.faults.is_some()
-            && let Some(failed) = self.apply_fault(die, command)
-        {
-            return failed;
-        }
-        if self.modes.is_some() {
-            return self.apply_in_mode(die, command, word_line);
-        }
-        self.pages.apply(die, command, word_line)
-    }
-}
-
-/// The timing table of each pool.
-fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
-    let native = |pool: &Pool| Times::of(&pool.part, &pool.geometry, wiring, CellMode::Native);
-    pools.iter().map(native).collect()
 }
 
 /// The bus phase of a step of a command.

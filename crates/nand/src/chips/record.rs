@@ -2,10 +2,12 @@
 
 use wordline_kernel::{Duration, Instant};
 
+use super::cells::Cells;
 use super::die::Die;
-use super::{Chips, Operation, Step, phase_of};
+use super::tables::Tables;
+use super::{Operation, Step, phase_of};
 use crate::chain::{Shape, partial_data_out};
-use crate::geometry::{DieId, PageId};
+use crate::geometry::{DieId, Geometry, PageId};
 use crate::{Span, Stage};
 
 /// Spans recorded so far.
@@ -17,30 +19,27 @@ pub(super) struct Recorder {
     ahead: Vec<Span>,
 }
 
-impl Chips {
-    /// Records every stage from now on.
-    pub fn record(&mut self) {
-        self.recorder = Some(Box::default());
-    }
-
-    /// Stops recording and drops the recorded spans.
-    pub fn stop_recording(&mut self) {
-        self.recorder = None;
-    }
-
+impl Recorder {
     /// The stages recorded so far, ordered by their begin, each with its whole length. A sense ahead is
     /// included once the command that transfers its page has started.
-    pub fn take_spans(&mut self) -> Vec<Span> {
-        let mut spans = self.recorder.as_mut().map_or_else(Vec::new, |r| std::mem::take(&mut r.spans));
+    pub(super) fn take_spans(&mut self) -> Vec<Span> {
+        let mut spans = std::mem::take(&mut self.spans);
         spans.sort();
         spans
     }
 
     /// Records the stages of a bus grant, with adjacent spans of one stage joined.
     #[cold]
-    pub(super) fn record_phase(&mut self, die: DieId, begin: Instant) {
-        let Die { command, step, serial, late, .. } = self.dies[die];
-        let (part, times) = self.part_and_times(die);
+    pub(super) fn record_phase(
+        &mut self,
+        (die, work): (DieId, &Die),
+        begin: Instant,
+        tables: &Tables,
+        cells: &Cells,
+    ) {
+        let Die { command, step, serial, late, .. } = *work;
+        let part = tables.part_of(work, &cells.pools, cells.modes.as_deref());
+        let times = tables.of(work);
         let mode = command.mode.unwrap_or_default();
         let shape = Shape { mode, ..Shape::of(part, command.planes, times.shared_enable) };
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
@@ -55,7 +54,7 @@ impl Chips {
         let cycles = if partial {
             partial_data_out(&shape, command.bytes)
         } else {
-            phase_of(&self.pool_of(die).geometry, step, &command).cycles(&shape)
+            phase_of(&cells.pool_of(work).geometry, step, &command).cycles(&shape)
         };
         if late > Duration::ZERO {
             push(Stage::Cle, late);
@@ -64,54 +63,49 @@ impl Chips {
             let (stage, length) = times.cycle(part, cycle);
             push(stage, length);
         }
-        self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);
+        self.spans.extend(spans);
     }
 
     /// Records an array stage of the current command, or a sense ahead for the next one.
     #[cold]
-    pub(super) fn record_array(&mut self, die: DieId, stage: Stage, begin: Instant, length: Duration) {
-        let Die { command, step, serial, .. } = self.dies[die];
+    pub(super) fn record_array(
+        &mut self,
+        (die, work): (DieId, &Die),
+        stage: Stage,
+        (begin, length): (Instant, Duration),
+        cells: &Cells,
+    ) {
+        let Die { command, step, serial, .. } = *work;
         let ahead = match (step, command.operation) {
             (Step::Turn, Operation::ReadCache { next, .. }) => next,
             _ => None,
         };
         let page = ahead.unwrap_or(command.page);
-        let span = Span {
-            begin,
-            die,
-            stage,
-            planes: self.planes_of(die, page, command.planes),
-            length,
-            command: serial,
-        };
-        let recorder = self.recorder.as_mut().expect("spans are recorded");
-        if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
+        let planes = planes_of(&cells.pool_of(work).geometry, page, command.planes);
+        let span = Span { begin, die, stage, planes, length, command: serial };
+        if ahead.is_some() { self.ahead.push(span) } else { self.spans.push(span) }
     }
 
-    /// Changes the length of the last array stage of `die`, unless the span was taken out already.
-    pub(super) fn shorten_record(&mut self, die: DieId, stage: Stage, length: Duration) {
-        let Some(recorder) = &mut self.recorder else { return };
-        let serial = self.dies[die].serial;
+    /// Changes the length of the last array stage of a die in command `serial`, unless the span was taken out
+    /// already.
+    pub(super) fn shorten(&mut self, die: DieId, serial: u32, stage: Stage, length: Duration) {
         let of_it = |span: &&mut Span| (span.die, span.stage, span.command) == (die, stage, serial);
-        if let Some(span) = recorder.spans.iter_mut().rev().find(of_it) {
+        if let Some(span) = self.spans.iter_mut().rev().find(of_it) {
             span.length = length;
         }
     }
 
-    /// Assigns the sense ahead of `die` to the command that has started.
-    #[inline]
-    pub(super) fn claim_ahead(&mut self, die: DieId) {
-        let Some(recorder) = &mut self.recorder else { return };
-        if let Some(at) = recorder.ahead.iter().position(|span| span.die == die) {
-            let span = recorder.ahead.swap_remove(at);
-            recorder.spans.push(Span { command: self.dies[die].serial, ..span });
+    /// Assigns the sense ahead of `die` to command `serial`, which has started.
+    pub(super) fn claim_ahead(&mut self, die: DieId, serial: u32) {
+        if let Some(at) = self.ahead.iter().position(|span| span.die == die) {
+            let span = self.ahead.swap_remove(at);
+            self.spans.push(Span { command: serial, ..span });
         }
     }
+}
 
-    /// A mask with one bit for each of `count` planes, from the plane of `page` on.
-    fn planes_of(&self, die: DieId, page: PageId, count: u32) -> u16 {
-        let geometry = &self.pool_of(die).geometry;
-        let (_, offset) = geometry.split(page);
-        (((1u32 << count) - 1) << (offset % geometry.planes_per_row)) as u16
-    }
+/// A mask with one bit for each of `count` planes, from the plane of `page` on.
+fn planes_of(geometry: &Geometry, page: PageId, count: u32) -> u16 {
+    let (_, offset) = geometry.split(page);
+    (((1u32 << count) - 1) << (offset % geometry.planes_per_row)) as u16
 }

@@ -243,27 +243,29 @@ impl Chips {
     /// # Errors
     /// The reason for a rejection.
     pub fn check(&self, die: DieId, command: &Command, now: Instant) -> Result<(), Refusal> {
-        let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(page)));
-        fits(&self.pools, die, command, &mode_of)?;
-        if let Some(mode) = command.mode.filter(|mode| !self.is_mode_enabled(self.dies[die].pool, *mode)) {
+        let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.cells.pools.block_of_page(page)));
+        fits(&self.cells.pools, die, command, &mode_of)?;
+        let (cells, work) = (&self.cells, &self.sequencer.dies[die]);
+        if let Some(mode) = command.mode.filter(|mode| !cells.is_mode_enabled(work.pool, *mode)) {
             return Err(Refusal::Unsupported { what: mode.name() });
         }
-        self.check_mode(command)?;
-        self.check_partial_program(die, command)?;
-        if !self.has_parameters(command.parameters) {
+        cells.check_mode(command)?;
+        cells.check_partial_program(die, work, command)?;
+        if command.parameters != 0 && self.parameters(command.parameters).is_none() {
             return Err(Refusal::NoSuchParameters { set: command.parameters });
         }
         let Command { operation, page, planes, .. } = *command;
-        let row = self.pool_of(die).geometry.planes_per_row;
-        if writes_pages(operation) && self.pages.has_data_tags() && planes != row {
+        let pool = cells.pool_of(work);
+        let row = pool.geometry.planes_per_row;
+        if writes_pages(operation) && cells.pages.has_data_tags() && planes != row {
             return Err(Refusal::NotAllPlanes { found: planes, wanted: row });
         }
         if let Operation::Copyback { to } = operation
-            && self.pages.has_data_tags()
+            && cells.pages.has_data_tags()
         {
-            check_page(self.pool_of(die), die, to, planes, &mode_of)?;
+            check_page(pool, die, to, planes, &mode_of)?;
         }
-        let last = &self.dies[die].command;
+        let last = &work.command;
         let sensed = match last.operation {
             Operation::ReadCache { next, .. } => next.map(|page| (page, last.planes)),
             _ => None,
@@ -272,13 +274,14 @@ impl Chips {
         if sensed != goes_on.then_some((page, planes)) {
             return Err(Refusal::Sequence { sensed: sensed.map(|(page, _)| page) });
         }
-        if let Some(suspended) = &self.suspended[die]
-            && !(self.accepts_while_suspended(die, operation) && suspended.leaves(&self.pools, command))
+        if let Some(suspended) = &self.sequencer.suspended[die]
+            && !(self.sequencer.accepts_while_suspended(die, operation)
+                && suspended.leaves(&cells.pools, command))
         {
             return Err(Refusal::Suspended);
         }
         if !self.takes(die, operation, now) {
-            return Err(Refusal::Busy { until: self.dies[die].pipeline.array_ready_at.max(now) });
+            return Err(Refusal::Busy { until: work.pipeline.array_ready_at.max(now) });
         }
         Ok(())
     }

@@ -2,99 +2,98 @@
 
 use wordline_kernel::{Column, Duration, Instant};
 
-use super::die::{Die, Picoseconds};
-use super::times::PhaseTimes;
-use super::{Chips, Counts, DataTag, Operation, Violations};
+use super::{Chips, CommandCompletion, Counts, DataTag, DieTimes, Operation, Violations};
 use crate::energy::{EnergyReport, StageTimes};
-use crate::geometry::{BlockSetId, DieId, Geometry};
+use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;
-use crate::{Part, Pool, Pools};
+use crate::physics::{Outcome, Parameters};
+use crate::{CellMode, Part, Pool, Pools, Stage};
 
 impl Chips {
     /// The data tag at `location`.
     #[inline]
     pub fn stamp(&self, location: Location) -> DataTag {
-        self.pages.stamp(location)
+        self.cells.pages.stamp(location)
     }
 
     /// Prefetches the data tag at `location`, which is read soon; see [`Column::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
-        self.pages.prefetch(location);
+        self.cells.pages.prefetch(location);
     }
 
     /// Programs `location` in no time, to fill a device before a run. Panics if the location is not the next
     /// of its block.
     #[inline]
     pub fn put(&mut self, location: Location, stamp: DataTag) {
-        self.pages.put(location, stamp);
+        self.cells.pages.put(location, stamp);
     }
 
     /// Makes a programmed location unreadable.
     pub fn corrupt(&mut self, location: Location) {
-        self.pages.corrupt(location);
+        self.cells.pages.corrupt(location);
     }
 
     /// Erases `block` in no time. Returns false if this exceeds the endurance of the block.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
-        self.reset_block_counts(block);
-        self.pages.wipe(block)
+        self.cells.reset_block_counts(block);
+        self.cells.pages.wipe(block)
     }
 
     /// Sets the number of erases of `block` before the run.
     pub fn set_erases(&mut self, block: BlockSetId, erases: u32) {
-        self.pages.erases[block] = erases;
+        self.cells.pages.erases[block] = erases;
     }
 
     /// Erases of each block set.
     pub fn erases(&self) -> &Column<BlockSetId, u32> {
-        &self.pages.erases
+        &self.cells.pages.erases
     }
 
     /// Number of programmed locations of `block`.
     pub fn programmed(&self, block: BlockSetId) -> u32 {
-        self.pages.programmed[block]
+        self.cells.pages.programmed[block]
     }
 
     /// Allows the word lines of a block to be programmed in any order from now on, each once. By default a
     /// program out of order panics.
     pub fn program_in_any_order(&mut self) {
-        self.pages.any_order = true;
+        self.cells.pages.any_order = true;
     }
 
     /// Whether a location is programmed, readable or not.
     pub fn is_programmed(&self, location: Location) -> bool {
-        self.pages.stamp(location) != DataTag::ERASED
+        self.cells.pages.stamp(location) != DataTag::ERASED
     }
 
     /// Counts of exceeded limits of the part.
     pub fn violations(&self) -> Violations {
-        self.pages.violations()
+        self.cells.pages.violations()
     }
 
     /// The part of the first pool.
     pub fn part(&self) -> &Part {
-        &self.pools.first().part
+        &self.cells.pools.first().part
     }
 
     /// The geometry of the first pool.
     pub fn geometry(&self) -> &Geometry {
-        &self.pools.first().geometry
+        &self.cells.pools.first().geometry
     }
 
     /// The pools of dies.
     pub fn pools(&self) -> &Pools {
-        &self.pools
+        &self.cells.pools
     }
 
     /// Operation counters of all chips.
     pub fn counts(&self) -> Counts {
-        self.counts.iter().copied().sum()
+        self.cells.counts.iter().copied().sum()
     }
 
     /// Operation counters of each pool.
     pub fn counts_of_pools(&self) -> &[Counts] {
-        &self.counts
+        &self.cells.counts
     }
 
     /// Energy by stage after `elapsed` time, idle included.
@@ -104,23 +103,24 @@ impl Chips {
 
     /// Energy of each pool by stage after `elapsed` time, idle included.
     pub fn energy_of_pools(&self, elapsed: Duration) -> impl Iterator<Item = EnergyReport> + '_ {
-        self.pools.iter().map(move |pool| self.stages_of(pool, elapsed).price(&pool.part.power))
+        self.cells.pools.iter().map(move |pool| self.stages_of(pool, elapsed).price(&pool.part.power))
     }
 
     /// Time in each stage, summed over dies, after `elapsed` time; unfinished stages count as idle.
     pub fn stages(&self, elapsed: Duration) -> StageTimes {
-        self.pools.iter().map(|pool| self.stages_of(pool, elapsed)).sum()
+        self.cells.pools.iter().map(|pool| self.stages_of(pool, elapsed)).sum()
     }
 
     /// Time in each stage, summed over the dies of a pool.
     fn stages_of(&self, pool: &Pool, elapsed: Duration) -> StageTimes {
         let now = Instant::ZERO + elapsed;
         let of_die = |die| {
-            let over = self.over(die, now);
+            let over = self.sequencer.over(die, now, &self.cells);
             (0..Operation::KINDS).map(move |kind| over.of_kind(kind))
         };
         let mut stages: StageTimes = pool.geometry.all_dies().flat_map(of_die).sum();
-        let overlap = pool.geometry.all_dies().map(|die| u128::from(self.dies[die].overlap(now))).sum();
+        let overlap =
+            pool.geometry.all_dies().map(|die| u128::from(self.sequencer.dies[die].overlap(now))).sum();
         stages.set_idle(pool.geometry.dies(), elapsed, overlap);
         stages
     }
@@ -130,15 +130,15 @@ impl Chips {
     /// from the latch of a suspend.
     pub fn overlap_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
-        self.dies.iter().map(|die| u128::from(die.overlap(now))).sum()
+        self.sequencer.dies.iter().map(|die| u128::from(die.overlap(now))).sum()
     }
 
     /// Time in each stage of one die after `elapsed` time.
     pub fn stages_of_die(&self, die: DieId, elapsed: Duration) -> StageTimes {
         let now = Instant::ZERO + elapsed;
-        let over = self.over(die, now);
+        let over = self.sequencer.over(die, now, &self.cells);
         let mut stages: StageTimes = (0..Operation::KINDS).map(|kind| over.of_kind(kind)).sum();
-        stages.set_idle(1, elapsed, u128::from(self.dies[die].overlap(now)));
+        stages.set_idle(1, elapsed, u128::from(self.sequencer.dies[die].overlap(now)));
         stages
     }
 
@@ -147,51 +147,115 @@ impl Chips {
     pub fn stages_of_kind(&self, kind: usize, elapsed: Duration) -> StageTimes {
         assert!(kind < Operation::KINDS, "an operation has one of {} kinds", Operation::KINDS);
         let now = Instant::ZERO + elapsed;
-        self.all_dies().map(|die| self.over(die, now).of_kind(kind)).sum()
+        self.all_dies().map(|die| self.sequencer.over(die, now, &self.cells).of_kind(kind)).sum()
     }
 
     /// Time in finished stages of unfinished commands after `elapsed` time, in picoseconds.
     pub fn unfinished_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         let unfinished = |die: DieId| {
-            let present = self.dies[die].unfinished(&self.behind[die], &self.current_phase(die, now), now);
-            u128::from(present) + u128::from(self.parked(die).ps())
+            let present = self.sequencer.dies[die].unfinished(
+                &self.sequencer.behind[die],
+                &self.sequencer.current_phase(die, now, &self.cells),
+                now,
+            );
+            u128::from(present) + u128::from(self.sequencer.parked(die).ps())
         };
         self.all_dies().map(unfinished).sum()
     }
 
     fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
-        self.pools.all_dies()
-    }
-
-    /// The stages of a die that are over.
-    pub(super) fn over(&self, die: DieId, now: Instant) -> Picoseconds {
-        self.dies[die].over(&self.behind[die], &self.current_phase(die, now), now)
-    }
-
-    /// The times of the current bus grant of a die.
-    fn current_phase(&self, die: DieId, now: Instant) -> PhaseTimes {
-        let Die { step, command, hold_until, late, .. } = &self.dies[die];
-        if *hold_until <= now {
-            return PhaseTimes::default();
-        }
-        let times = self.part_and_times(die).1;
-        times.of_step(&self.pool_of(die).geometry, *step, command).later(*late)
+        self.cells.pools.all_dies()
     }
 
     /// Busy time of each channel's bus until `now`, in picoseconds.
     pub fn bus_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
-        self.buses.iter().map(move |bus| bus.busy(now))
+        self.sequencer.buses.iter().map(move |bus| bus.busy(now))
     }
 
     /// Time that dies waited for each channel's bus, summed over dies, in picoseconds. Only waits that have
     /// ended in a grant are included.
     pub fn bus_waited(&self) -> impl Iterator<Item = u64> + '_ {
-        self.buses.iter().map(|bus| bus.waited)
+        self.sequencer.buses.iter().map(|bus| bus.waited)
     }
 
     /// Array time of each die in stages that are over by `now`, in picoseconds.
     pub fn array_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
-        self.all_dies().map(move |die| self.dies[die].array_busy(&self.behind[die], now))
+        self.all_dies().map(move |die| self.sequencer.dies[die].array_busy(&self.sequencer.behind[die], now))
+    }
+
+    /// The time of each die until `now` by activity, in the order of dies.
+    pub fn die_times(&self, now: Instant) -> impl Iterator<Item = DieTimes> + '_ {
+        let elapsed = now - Instant::ZERO;
+        self.all_dies().map(move |die| {
+            let stages = self.stages_of_die(die, elapsed);
+            // No stage of a die exceeds the range of the clock.
+            let of = |stage| Duration::from_ps(stages.ps(stage) as u64);
+            DieTimes {
+                sensing: of(Stage::Ton),
+                programming: of(Stage::Tin),
+                erasing: of(Stage::Ber),
+                bus: of(Stage::Cle) + of(Stage::Ale) + of(Stage::Tir) + of(Stage::Tor),
+                both: Duration::from_ps(self.sequencer.dies[die].overlap(now)),
+            }
+        })
+    }
+
+    /// The mode of a block.
+    pub fn mode(&self, block: BlockSetId) -> CellMode {
+        self.cells.mode(block)
+    }
+
+    /// Number of reprogram passes of the word line of `page` since its block was erased.
+    pub fn reprograms(&self, page: PageId) -> u8 {
+        self.cells.reprograms(page)
+    }
+
+    /// Programs of `page` since its block was erased, if partial programs are enabled.
+    pub fn programs(&self, page: PageId) -> u8 {
+        self.cells.partly().map_or(0, |partly| partly.programs(page))
+    }
+
+    /// The parameters in set `number`; `None` if there is no such set.
+    pub fn parameters(&self, number: u16) -> Option<&Parameters> {
+        self.cells.asked()?.asked.parameters(number)
+    }
+
+    /// The outcome of a command that has just completed, if its parameters request it; for a copyback, the
+    /// outcome of the program.
+    pub fn outcome(&self, done: &CommandCompletion) -> Option<&Outcome> {
+        self.cells.asked()?.outcome(done)
+    }
+
+    /// Whether a page of a completed read needs soft-decision decoding.
+    pub fn needs_soft_decision(&mut self, done: &CommandCompletion) -> bool {
+        self.cells.needs_soft_decision(&self.sequencer.dies[done.die], done)
+    }
+
+    /// The factory bad block sets of the fault rules.
+    pub fn factory_bad(&self) -> Vec<BlockSetId> {
+        self.cells.faults.as_ref().map_or_else(Vec::new, |faults| faults.factory_bad())
+    }
+
+    /// Whether `die` has failed.
+    pub fn has_failed(&self, die: DieId) -> bool {
+        self.cells.faults.as_ref().is_some_and(|faults| faults.has_failed(die))
+    }
+
+    /// Number of failed dies.
+    pub fn failed_dies(&self) -> u32 {
+        self.cells.faults.as_ref().map_or(0, |faults| faults.failed_dies())
+    }
+
+    /// Fills the next `locations` locations of a block with padding, in no time: the rest of an interrupted
+    /// word line.
+    pub fn skip(&mut self, block: BlockSetId, locations: u32) {
+        self.cells.skip(block, locations);
+    }
+
+    /// Replaces a page of a word line in no time, before the run. `stamps` are the data tags of its locations
+    /// from `first` on, in all planes.
+    pub fn put_reprogrammed(&mut self, first: Location, stamps: &[DataTag]) {
+        self.cells.put_reprogrammed(first, stamps);
     }
 }

@@ -3,25 +3,24 @@
 //! A reprogram replaces one of the two pages of a word line in MLC mode. It is allowed up to
 //! [`LunTimes::reprograms`] times, and only while no word line of a later super layer is programmed.
 
-use super::{Chips, Command, DataTag, Operation, Refusal};
+use super::cells::Cells;
+use super::{Command, DataTag, Operation, Refusal};
 use crate::CellMode;
-use crate::geometry::{DieId, PageId};
+use crate::geometry::PageId;
 use crate::locations::Location;
 use crate::onfi::LunTimes;
 
-impl Chips {
+impl Cells {
     /// Number of reprogram passes of the word line of `page` since its block was erased.
-    pub fn reprograms(&self, page: PageId) -> u8 {
-        let counts = self.modes.as_ref().map_or(&[][..], |modes| &modes.again);
-        counts.get(self.reprogram_counter_of(page)).copied().unwrap_or(0)
+    pub(super) fn reprograms(&self, page: PageId) -> u8 {
+        self.modes.as_ref().map_or(0, |modes| modes.reprograms(&self.pools, page))
     }
 
-    /// Index of the reprogram counter of a page's word line, in a block in MLC mode.
-    fn reprogram_counter_of(&self, page: PageId) -> usize {
-        let geometry = &self.pools.of_page(page).geometry;
-        let (block, offset) = geometry.split(page);
-        let per_block = self.modes.as_ref().map_or(0, |modes| modes.word_lines);
-        (block.0 * per_block + geometry.page_in_block(offset) / 2) as usize
+    /// Counts a reprogram of the word line of `page`.
+    pub(super) fn count_reprogram(&mut self, page: PageId) {
+        if let Some(modes) = &mut self.modes {
+            modes.count_reprogram(&self.pools, page);
+        }
     }
 
     /// The other page of the word line of `page`, in the same plane.
@@ -79,39 +78,6 @@ impl Chips {
         lines.map(first).find(|first| self.pages.are_programmed(*first, 1))
     }
 
-    /// Applies a command if modes are enabled. A program writes `word_line` pages in each plane. Returns the
-    /// planes in which a limit was exceeded.
-    #[inline(never)]
-    pub(super) fn apply_in_mode(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
-        match command.operation {
-            Operation::Erase if self.pages.has_data_tags() => {
-                self.reset_block_counts(self.pools.block_of_page(command.page));
-            }
-            Operation::Program if self.mode_of(command).is_reprogram() => {
-                self.count_reprogram(command.page);
-                if self.pages.has_data_tags() {
-                    self.pages.replace(die, command.page, command.planes);
-                }
-                return 0;
-            }
-            Operation::Program | Operation::ProgramCache
-                if self.has_partial_programs() && self.pages.has_data_tags() =>
-            {
-                self.program_partial(die, command, word_line);
-                return 0;
-            }
-            _ => {}
-        }
-        self.pages.apply(die, command, word_line)
-    }
-
-    fn count_reprogram(&mut self, page: PageId) {
-        let line = self.reprogram_counter_of(page);
-        if let Some(times) = self.modes.as_mut().and_then(|modes| modes.again.get_mut(line)) {
-            *times = times.saturating_add(1);
-        }
-    }
-
     /// Corrupts the pages of a reprogram that was interrupted, or failed, in these planes. Neither page is
     /// readable, unless lower pages are backed up: a reprogram begins with a read of the page that it keeps.
     pub(super) fn spoil_reprogram(&mut self, page: PageId, planes: u16) {
@@ -124,7 +90,7 @@ impl Chips {
 
     /// Replaces a page of a word line in no time, before the run. `stamps` are the data tags of its locations
     /// from `first` on, in all planes.
-    pub fn put_reprogrammed(&mut self, first: Location, stamps: &[DataTag]) {
+    pub(super) fn put_reprogrammed(&mut self, first: Location, stamps: &[DataTag]) {
         self.count_reprogram(self.pools.page_of(first));
         for (at, stamp) in (first.0..).zip(stamps) {
             self.pages.replace_one(Location(at), *stamp);

@@ -9,7 +9,9 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 
-use super::{Chips, Command, Event, Operation, Step};
+use super::cells::Cells;
+use super::sequencer::Sequencer;
+use super::{Command, Event, Operation, Step};
 use crate::geometry::DieId;
 use crate::{Pools, Stage};
 
@@ -35,6 +37,11 @@ impl Suspended {
         self.parked
     }
 
+    /// Parks the operation, or takes it up again.
+    fn set_parked(&mut self, parked: bool) {
+        self.parked = parked;
+    }
+
     /// Whether a command does not touch the cells of the suspended operation: a read, or a program of another
     /// block.
     pub(super) fn leaves(&self, pools: &Pools, command: &Command) -> bool {
@@ -43,11 +50,9 @@ impl Suspended {
     }
 }
 
-impl Chips {
-    /// Whether `die` executes a program or an erase that can be suspended. A cache program or a copyback
-    /// cannot be suspended, and only one operation at a time can. The operation must not end before the
-    /// suspend would take effect.
-    pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
+impl Sequencer {
+    /// Whether `die` executes a program or an erase that can be suspended.
+    pub(super) fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
         let goes_on = match work.step {
@@ -64,12 +69,12 @@ impl Chips {
     /// does not occur, and the command completes normally.
     ///
     /// Panics unless [`can_suspend`](Self::can_suspend).
-    pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn suspend(&mut self, die: DieId, cells: &mut Cells, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         assert!(self.can_suspend(die, now), "die {die:?} has something to suspend");
         let work = &mut self.dies[die];
         if work.array_work(now).is_some() && work.hold_until <= now {
-            self.request_step(die, Step::Suspend, calendar);
+            self.request_step(die, Step::Suspend, cells, calendar);
             return;
         }
         work.suspend_soon = true;
@@ -81,11 +86,11 @@ impl Chips {
 
     /// Handles the begin of an array operation that must be suspended.
     #[inline(never)]
-    pub(super) fn suspend_now(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn suspend_now(&mut self, die: DieId, cells: &mut Cells, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.dies[die].suspend_soon = false;
         if self.can_suspend(die, now) {
-            self.request_step(die, Step::Suspend, calendar);
+            self.request_step(die, Step::Suspend, cells, calendar);
         }
     }
 
@@ -107,12 +112,12 @@ impl Chips {
     /// Whether a program or erase of `die` is suspended. Until it is resumed, the die accepts only reads and,
     /// during a suspended erase, programs.
     #[inline]
-    pub fn is_suspended(&self, die: DieId) -> bool {
+    pub(super) fn is_suspended(&self, die: DieId) -> bool {
         self.dies[die].suspended
     }
 
     /// Number of suspends of the current or suspended program or erase of `die`.
-    pub fn suspends(&self, die: DieId) -> u32 {
+    pub(super) fn suspends(&self, die: DieId) -> u32 {
         match &self.suspended[die] {
             Some(suspended) if suspended.parked => suspended.suspends,
             _ => self.dies[die].suspends,
@@ -122,23 +127,23 @@ impl Chips {
     /// Requests the bus to resume the suspended operation. Panics unless `die` is idle and
     /// [`is_suspended`](Self::is_suspended).
     #[inline(never)]
-    pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn resume(&mut self, die: DieId, cells: &mut Cells, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_idle(die), "die {die:?} reads still");
         let suspended = self.suspended[die].as_mut().expect("something is suspended");
         let Suspended { command, serial, suspends, bus, bus_wait, array, .. } = *suspended;
-        suspended.parked = false;
+        suspended.set_parked(false);
         let work = &mut self.dies[die];
         work.begin(command, Step::Resume, serial, calendar.now());
         (work.suspends, work.bus, work.bus_wait, work.array) = (suspends, bus, bus_wait, array);
-        if self.modes.is_some() || self.changed.is_some() {
-            self.choose_times(die);
+        if cells.modes.is_some() || self.tables.are_changed() {
+            self.choose_times(die, cells);
         }
-        self.request_bus(die, calendar);
+        self.request_bus(die, cells, calendar);
     }
 
     /// Suspend latency: time from the suspend until the array is idle.
     fn rest(&self, die: DieId, stage: Stage) -> Duration {
-        let [program, erase] = self.times[usize::from(self.dies[die].times)].rest;
+        let [program, erase] = self.tables.of(&self.dies[die]).rest;
         if stage == Stage::Ber { erase } else { program }
     }
 
@@ -146,7 +151,7 @@ impl Chips {
     /// it finishes before.
     #[inline(never)]
     pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
-        let at = self.wiring.clocks.nand.edge(end);
+        let at = self.tables.wiring.clocks.nand.edge(end);
         let Some((stage, left)) = self.dies[die].array_work(at) else { return };
         let rest = self.rest(die, stage);
         if left <= rest {
@@ -161,14 +166,16 @@ impl Chips {
         let (bus, bus_wait, array) = (work.bus, work.bus_wait, work.array);
         self.suspended[die] =
             Some(Suspended { stage, left, parked: false, command, serial, suspends, bus, bus_wait, array });
-        self.shorten_record(die, stage, worked);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.shorten(die, serial, stage, worked);
+        }
         calendar.at(at + rest, Event::ArraySuspended(die));
     }
 
     /// Parks the suspended operation, as the array is idle.
     pub(super) fn park_suspended(&mut self, die: DieId) {
         self.dies[die].step = Step::Idle;
-        self.suspended[die].as_mut().expect("the array rests for a suspend").parked = true;
+        self.suspended[die].as_mut().expect("the array rests for a suspend").set_parked(true);
     }
 
     /// Whether the event at `now` that ends an array operation is obsolete because of a suspend.

@@ -102,11 +102,18 @@ pub(super) fn program(chips: &Chips, die: u32) -> (DieId, Command) {
     (DieId(die), Command { operation: Operation::Program, ..read })
 }
 
+/// Changes the wiring of chips, and their times with it.
+fn rewire(chips: &mut Chips, change: impl FnOnce(&mut Wiring)) {
+    let mut wiring = chips.sequencer.tables.wiring;
+    change(&mut wiring);
+    chips.sequencer.tables = Tables::new(&chips.cells.pools, wiring);
+}
+
 #[test]
 fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
     let mut chips = chips(3);
-    chips.wiring.clocks.nand = crate::clock::Clock::new(Duration::from_us(80));
-    chips.times = times_of(&chips.pools, &chips.wiring);
+    let clock = crate::clock::Clock::new(Duration::from_us(80));
+    rewire(&mut chips, |wiring| wiring.clocks.nand = clock);
     // The commands are latched from the last die to the first, but all arrays begin and end at one edge.
     let commands: Vec<_> = [2, 1, 0].map(|die| read(&chips, die, Bytes::kib(8))).into();
     let order: Vec<u32> = run(&mut chips, &commands).iter().map(|(_, done)| done.die.0).collect();
@@ -184,8 +191,7 @@ fn a_page_sensed_ahead_belongs_to_the_command_that_moves_it_out() {
 fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     let mut chips = chips(1);
     let host = crate::clock::Clock::new(Duration::from_ns(40));
-    chips.wiring.clocks.host = host;
-    chips.times = times_of(&chips.pools, &chips.wiring);
+    rewire(&mut chips, |wiring| wiring.clocks.host = host);
     let (die, command) = read(&chips, 0, Bytes(340));
     let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
     // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns. Data: 50 ns and 1021.03 ns, 26 whole clocks
@@ -196,7 +202,7 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
 #[test]
 fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_passed() {
     let mut chips = chips(2);
-    chips.wiring.read_status = true;
+    chips.sequencer.tables.wiring.read_status = true;
     let (_, read) = read(&chips, 0, Bytes::kib(8));
     let page = |n| PageId(read.page.0 + n);
     let cached =

@@ -51,7 +51,7 @@ fn loops(chips: &Chips, done: &CommandCompletion) -> Option<u32> {
 fn run(chips: &mut Chips, commands: &[Command]) -> Vec<(CommandCompletion, Option<u32>)> {
     let mut calendar = Calendar::new();
     // After all previous commands.
-    calendar.at(chips.dies[DIE].pipeline.array_ready_at, Event::BusFree(ChannelId(0)));
+    calendar.at(chips.sequencer.dies[DIE].pipeline.array_ready_at, Event::BusFree(ChannelId(0)));
     calendar.advance();
     let mut waiting = commands.iter();
     chips.start(DIE, *waiting.next().expect("there is a command"), &mut calendar).expect("the die is idle");

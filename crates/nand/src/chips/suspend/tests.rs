@@ -56,7 +56,7 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
     let busy: Vec<u64> = chips.array_busy(calendar.now()).collect();
     assert_eq!(busy, [array], "the array is busy for the commands");
     assert_eq!(chips.unfinished_ps(calendar.now() - Instant::ZERO), 0);
-    Meeting { read, other, done, suspends: chips.dies[DIE].suspends }
+    Meeting { read, other, done, suspends: chips.sequencer.dies[DIE].suspends }
 }
 
 fn erase(chips: &Chips) -> Command {
