@@ -6,145 +6,93 @@
 //! they were last settled. A rejected operation changes no register and no cell.
 
 mod admission;
-mod cell_queries;
+mod array;
 mod erase;
 mod job;
 mod options;
 mod program;
 mod read;
-mod reprogram;
-mod settle;
 mod suspend;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::Instant;
 
-use self::admission::Queued;
+use self::admission::{Admission, Queued};
+use self::array::Array;
 use self::job::Job;
 pub use self::options::{Busy, InjectedFailure, LunOptions, ProgramKind, ReadKind};
-use super::cells::Cells;
 use super::contents::Contents;
-use super::registers::PlaneRegisters;
-use super::{CellMode, Condition, Limit, LunTimes, Row, RowAddressing};
-use crate::Stage;
-use crate::latency::Latency;
+use super::{CellMode, Condition, Limit, Row};
 use crate::pipeline::Pipeline;
 use crate::span::Span;
-use crate::{DieId, Part};
+use crate::{DieId, Outcome, Parameters, Part, Physics, Stage};
 
 /// A LUN: planes of cells with their registers, and one array controller.
 #[derive(Clone, Debug)]
 pub struct Lun {
-    die: DieId,
-    cells: Cells,
-    addressing: RowAddressing,
-    fatal: bool,
-    failures: Vec<InjectedFailure>,
-    contents: Contents,
-    planes: Vec<PlaneRegisters>,
+    array: Array,
+    admission: Admission,
     /// The plane of data in.
     loading: u32,
     /// The plane of data out.
     sending: u32,
-    mode: CellMode,
     protected: bool,
-    pipeline: Pipeline,
-    jobs: Vec<Job>,
-    suspended: Vec<Job>,
-    /// FAIL and FAILC at the suspend.
-    suspended_status: (u16, u16),
-    /// Rows of the queueing commands of a multi-plane operation, each with whether it exceeded a limit.
-    queue: Vec<Queued>,
     /// Rows from which a cache read continues; empty if there is none.
     sensed: Vec<Row>,
-    failed: u16,
-    failed_before: u16,
-    broken: BTreeMap<&'static str, u64>,
-    spans: Vec<Span>,
-    command: u32,
-    /// Whether the last operation was a cache program.
-    in_cache_programs: bool,
 }
 
 impl Lun {
     /// The LUN `die` of `part` with erased cells.
     pub fn new(part: &Part, die: DieId, options: LunOptions) -> Self {
-        let g = &part.geometry;
-        let page_bytes = (g.page_size.0 + g.spare_size.0) as usize;
-        let write_back = if g.one_shot { g.bits_per_cell as usize } else { 0 };
-        let times = options.times.unwrap_or_else(|| LunTimes::of(part));
         Self {
-            die,
-            cells: Cells {
-                part: part.clone(),
-                times,
-                latency: Latency::new(part, options.latency, options.seed),
-                die,
-                asks: None,
-            },
-            addressing: RowAddressing::of(part, 1),
-            fatal: options.fatal,
-            failures: options.failures,
-            contents: Contents::new(page_bytes, g.pages_per_block, die.0, options.seed, &options.bad_blocks),
-            planes: vec![PlaneRegisters::new(page_bytes, write_back); g.planes as usize],
+            array: Array::new(part, die, &options),
+            admission: Admission { fatal: options.fatal, failures: options.failures, ..Admission::default() },
             loading: 0,
             sending: 0,
-            mode: CellMode::Native,
             protected: false,
-            pipeline: Pipeline::default(),
-            jobs: Vec::new(),
-            suspended: Vec::new(),
-            suspended_status: (0, 0),
-            queue: Vec::new(),
             sensed: Vec::new(),
-            failed: 0,
-            failed_before: 0,
-            broken: BTreeMap::new(),
-            spans: Vec::new(),
-            command: 0,
-            in_cache_programs: false,
         }
     }
 
     /// The die of the LUN.
     pub fn die(&self) -> DieId {
-        self.die
+        self.array.die
     }
 
     /// The times at which RDY and ARDY rise.
     pub fn pipeline(&self) -> &Pipeline {
-        &self.pipeline
+        &self.array.pipeline
     }
 
     /// The cells.
     pub fn contents(&self) -> &Contents {
-        &self.contents
+        &self.array.contents
     }
 
     /// Sets the number of erases of `block` before the run.
     pub fn set_erases(&mut self, block: u32, erases: u32) {
-        self.contents.set_erases(block, erases);
+        self.array.contents.set_erases(block, erases);
     }
 
     /// Counters of exceeded limits, by [`Limit::name`].
     pub fn broken(&self) -> &BTreeMap<&'static str, u64> {
-        &self.broken
+        &self.admission.broken
     }
 
     /// The cell mode of the next operations, set by a vendor's prefix command (A2h, A3h, A4h) or feature.
     pub fn mode(&self) -> CellMode {
-        self.mode
+        self.array.mode
     }
 
     /// Sets the cell mode of the next operations.
     pub fn set_mode(&mut self, mode: CellMode) -> Result<(), Limit> {
-        if mode.is_reprogram() || !self.cells.part.has_mode(mode) {
+        if mode.is_reprogram() || !self.array.cells.part.has_mode(mode) {
             return Err(Limit::Unsupported { what: mode.name() });
         }
-        self.mode = mode;
+        self.array.mode = mode;
         Ok(())
     }
 
@@ -155,7 +103,7 @@ impl Lun {
 
     /// Sets the command number in the spans of the next operations.
     pub fn set_command(&mut self, command: u32) {
-        self.command = command;
+        self.array.command = command;
     }
 
     /// The result of a status command (70h) at `now`.
@@ -167,18 +115,19 @@ impl Lun {
     /// The result of an enhanced status command (78h) at `now` in the plane of `row`.
     pub fn status_of(&mut self, row: Row, now: Instant) -> Condition {
         self.settle(now);
-        let plane = self.bit(row);
+        let plane = self.array.bit(row);
         let mut condition = self.condition(plane, now);
-        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && job.is_independent_read());
+        condition.ready &=
+            !self.array.jobs.iter().any(|job| job.planes & plane != 0 && job.is_independent_read());
         condition
     }
 
     fn condition(&self, planes: u16, now: Instant) -> Condition {
         Condition {
-            ready: now >= self.pipeline.ready_at,
-            array_ready: now >= self.pipeline.array_ready_at,
-            failed: self.failed & planes != 0,
-            failed_before: self.failed_before & planes != 0,
+            ready: now >= self.array.pipeline.ready_at,
+            array_ready: now >= self.array.pipeline.array_ready_at,
+            failed: self.array.failed & planes != 0,
+            failed_before: self.array.failed_before & planes != 0,
             protected: self.protected,
         }
     }
@@ -186,7 +135,7 @@ impl Lun {
     /// Handles an address for data in: selects the plane of `row`. `clear` (80h) fills the cache registers
     /// with FFh first; otherwise (85h with five address cycles) they keep their contents.
     pub fn begin_load(&mut self, row: Row, clear: bool) {
-        self.loading = self.addressing.plane(row);
+        self.loading = self.array.addressing.plane(row);
         if clear {
             self.clear_registers();
         }
@@ -195,9 +144,9 @@ impl Lun {
     /// Fills the cache registers of all planes with FFh, as 80h to any LUN of the target does. Planes whose
     /// data wait for the last plane of a program keep their data.
     pub fn clear_registers(&mut self) {
-        let waiting = self.queue.iter().filter(|queued| queued.what == Stage::Tin);
-        let waiting = waiting.fold(0, |mask, queued| mask | self.bit(queued.row));
-        for (plane, registers) in self.planes.iter_mut().enumerate() {
+        let waiting = self.admission.queue.iter().filter(|queued| queued.what == Stage::Tin);
+        let waiting = waiting.fold(0, |mask, queued| mask | self.array.bit(queued.row));
+        for (plane, registers) in self.array.planes.iter_mut().enumerate() {
             if waiting & (1 << plane) == 0 {
                 registers.cache.fill(super::registers::ERASED);
                 registers.copied = None;
@@ -207,57 +156,151 @@ impl Lun {
 
     /// Writes data in at `column` of the cache register of the selected plane. Bytes beyond its end are lost.
     pub fn load(&mut self, column: u32, data: &[u8]) {
-        self.planes[self.loading as usize].load(column, data);
+        self.array.planes[self.loading as usize].load(column, data);
     }
 
     /// Selects the plane of data out (06h, 78h). A plane number beyond the part's planes is taken modulo
     /// their number, because the address has no more bits.
     pub fn select_output(&mut self, plane: u32) {
-        self.sending = plane % self.planes.len() as u32;
+        self.sending = plane % self.array.planes.len() as u32;
     }
 
     /// `len` bytes from `column` of the cache register of the selected plane; FFh beyond its end.
     pub fn output(&self, column: u32, len: u32) -> Vec<u8> {
-        self.planes[self.sending as usize].output(column, len)
+        self.array.planes[self.sending as usize].output(column, len)
     }
 
     /// Bytes of a cache register: data and spare bytes of a page.
     pub fn register_size(&self) -> u32 {
-        self.planes[0].cache.len() as u32
+        self.array.planes[0].cache.len() as u32
     }
 
     /// The spans of finished array operations, in the order of their ends; each is returned once. An
     /// operation is finished when [`Self::settle`] or another call has passed its end, or when a suspend or
     /// reset has aborted it.
     pub fn spans(&mut self) -> Vec<Span> {
-        std::mem::take(&mut self.spans)
+        std::mem::take(&mut self.array.spans)
     }
 
     /// The span of the array operation in progress, up to `now`; `None` if there is none, or if it belongs to
     /// no stage.
     pub fn current_span(&self, now: Instant) -> Option<Span> {
-        let job = self.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
-        let (die, stage, command) = (self.die, job.stage()?, job.command);
+        let job = self.array.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
+        let (die, stage, command) = (self.array.die, job.stage()?, job.command);
         Some(Span { begin: job.begin, die, stage, planes: job.planes, length: now - job.begin, command })
     }
 
-    fn busy(&self) -> Busy {
-        Busy { ready_at: self.pipeline.ready_at, array_ready_at: self.pipeline.array_ready_at }
+    /// Applies all effects that are due by `now`.
+    pub fn settle(&mut self, now: Instant) {
+        self.array.settle(now);
     }
 
-    /// Keeps the LUN busy for `time` without an array operation.
-    fn hold(&mut self, from: Instant, time: Duration) -> Busy {
-        self.pipeline.ready_at = from + time;
-        self.pipeline.array_ready_at = self.pipeline.array_ready_at.max(self.pipeline.ready_at);
-        self.busy()
+    /// Checks that `row` exists in the mode of this operation.
+    fn require_row(&self, row: Row) -> Result<(), Limit> {
+        self.array.addressing.check(row)?;
+        let pages = self.array.cells.pages(self.array.mode);
+        if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
     }
 
-    /// The bit of the plane of `row`.
-    fn bit(&self, row: Row) -> u16 {
-        1 << self.addressing.plane(row)
+    /// Counts exceeded limits. `Ok` reports whether there were any; if so, the operation is executed
+    /// nevertheless. Otherwise FAIL is set in the plane of `row`, unless the LUN is only busy.
+    fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
+        self.admission.count(broken).inspect_err(|limit| {
+            if !matches!(limit, Limit::Busy { .. }) {
+                self.array.failed |= self.array.bit(row);
+            }
+        })
     }
 
-    fn mask(&self, rows: &[Row]) -> u16 {
-        rows.iter().fold(0, |mask, row| mask | self.bit(*row))
+    /// Counts the limit in an error, if any.
+    fn refuse<T>(&mut self, row: Row, checked: Result<T, Limit>) -> Result<T, Limit> {
+        checked.inspect_err(|limit| {
+            self.admit(row, &[*limit]).ok();
+        })
+    }
+
+    /// Suspends the current program or erase, with the jobs that wait behind it. The array becomes idle after
+    /// the part's suspend time, in which the operation makes no progress: the time that remains at `now`
+    /// remains at the resume. An operation that would end before the suspend takes effect runs to its end
+    /// instead.
+    ///
+    /// # Errors
+    /// `NothingToSuspend`, also if an operation is suspended already.
+    pub fn suspend(&mut self, now: Instant) -> Result<Busy, Limit> {
+        self.settle(now);
+        let suspended = self.array.suspend(now);
+        self.refuse(Row::default(), suspended)?;
+        Ok(self.array.busy())
+    }
+
+    /// Whether a program or erase is suspended.
+    pub fn is_suspended(&self) -> bool {
+        self.array.is_suspended()
+    }
+
+    /// Resumes the suspended operation, for its remaining time plus `LunTimes::resume`. FAIL and FAILC have
+    /// their values from before the suspend, whatever operations ran in between.
+    ///
+    /// # Errors
+    /// `NothingToResume`, or `Busy` while the array executes another operation.
+    pub fn resume(&mut self, now: Instant) -> Result<Busy, Limit> {
+        self.settle(now);
+        let resumed = self.array.resume(now);
+        self.refuse(Row::default(), resumed)?;
+        Ok(self.array.busy())
+    }
+
+    /// Resets the LUN (FFh, FCh, FAh): aborts its operations and clears queues, suspended operations, cell
+    /// mode and FAIL. Pages being programmed and blocks being erased are torn. The cache registers keep their
+    /// contents (chosen; the standard does not define this).
+    pub fn reset(&mut self, now: Instant) -> Busy {
+        self.settle(now);
+        self.array.reset(now);
+        self.forget();
+        self.array.busy()
+    }
+
+    /// Cuts the power at `now`: operations are aborted as by a reset, and the registers are lost. The LUN is
+    /// ready when the power returns.
+    pub fn cut_power(&mut self, now: Instant) {
+        self.settle(now);
+        self.array.cut_power(now);
+        self.forget();
+    }
+
+    /// Drops queued rows and the sensed rows of a cache read.
+    fn forget(&mut self) {
+        self.admission.queue.clear();
+        self.sensed.clear();
+    }
+
+    /// Uses `physics` as the cell model for array times and outcomes from now on.
+    pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
+        self.array.cells.asks.get_or_insert_default().asked.set_physics(physics);
+    }
+
+    /// Stores `parameters` as set `number`, from 1 on, for operations that begin from now on.
+    pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
+        assert!(number > 0, "set 0 is that of the data sheet");
+        self.array.cells.asks.get_or_insert_default().asked.set(number, parameters);
+    }
+
+    /// Selects the parameter set of the next operations.
+    ///
+    /// # Errors
+    /// There is no such parameter set.
+    pub fn select_parameters(&mut self, number: u16) -> Result<(), Limit> {
+        match &mut self.array.cells.asks {
+            None if number == 0 => {}
+            Some(asks) if asks.asked.parameters(number).is_some() => asks.set = number,
+            _ => return Err(Limit::Unsupported { what: "a parameter set that was not stored" }),
+        }
+        Ok(())
+    }
+
+    /// The outcome of the last array operation, if its parameters requested one. The outcome is known once
+    /// the operation has begun.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.array.cells.asks.as_ref()?.outcome.as_ref()
     }
 }

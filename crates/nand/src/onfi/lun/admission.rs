@@ -1,10 +1,12 @@
-//! Admission of operations, and the queue of multi-plane rows.
+//! Admission of operations: the limits that they exceed, injected failures, and the queue of multi-plane
+//! rows.
 
-use wordline_kernel::Instant;
+use std::collections::BTreeMap;
 
-use super::Lun;
+use super::InjectedFailure;
+use super::array::Array;
 use crate::Stage;
-use crate::onfi::{Limit, Row};
+use crate::onfi::{Limit, Row, RowAddressing};
 
 /// A queued row of a multi-plane operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,42 +18,30 @@ pub(super) struct Queued {
     pub failing: bool,
 }
 
-impl Lun {
-    /// Checks that the LUN accepts a command at `now`, and that the array is idle. With `behind`, the
-    /// operation may follow the current one while the array works.
-    pub(super) fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {
-        let until = if behind {
-            self.pipeline.ready_at
-        } else {
-            self.pipeline.ready_at.max(self.pipeline.array_ready_at)
-        };
-        if now < until { Err(Limit::Busy { until }) } else { Ok(()) }
-    }
+/// The queue of a LUN, and its counters of exceeded limits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Admission {
+    /// Whether operations that exceed a limit are rejected.
+    pub fatal: bool,
+    pub failures: Vec<InjectedFailure>,
+    /// Rows of the queueing commands of a multi-plane operation, each with whether it exceeded a limit.
+    pub queue: Vec<Queued>,
+    pub broken: BTreeMap<&'static str, u64>,
+}
 
-    /// Whether all current array operations are of `stage` and leave the cache register to the bus.
-    pub(super) fn works_in_cache(&self, stage: Stage) -> bool {
-        self.jobs.iter().all(|job| job.cached && job.stage() == Some(stage))
-    }
-
-    /// Checks that `row` exists in the mode of this operation.
-    pub(super) fn require_row(&self, row: Row) -> Result<(), Limit> {
-        self.addressing.check(row)?;
-        let pages = self.cells.pages(self.mode);
-        if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
-    }
-
+impl Admission {
     /// The limits that `row` exceeds in combination with the queued rows of the same multi-plane operation.
     /// `again` is true for reprograms.
-    pub(super) fn queue_conflicts(&self, row: Row, stage: Stage, again: bool) -> Vec<Limit> {
+    pub fn conflicts(&self, row: Row, stage: Stage, again: bool, array: &Array) -> Vec<Limit> {
         let mut broken = Vec::new();
         for Queued { row: first, what, again: was_again, .. } in self.queue.iter().copied() {
-            let same_plane = self.bit(first) == self.bit(row);
+            let same_plane = array.bit(first) == array.bit(row);
             let unit = |row: Row| match stage {
-                Stage::Tin if !again => self.cells.program_unit(row.page, self.mode),
+                Stage::Tin if !again => array.cells.program_unit(row.page, array.mode),
                 Stage::Ber => 0,
                 _ => row.page,
             };
-            let one_shot = stage == Stage::Tin && !again && self.cells.pages_per_program(self.mode) > 1;
+            let one_shot = stage == Stage::Tin && !again && array.cells.pages_per_program(array.mode) > 1;
             let differs = unit(first) != unit(row);
             if what != stage || was_again != again {
                 broken.push(Limit::OtherQueued { first, second: row });
@@ -66,33 +56,22 @@ impl Lun {
 
     /// Counts exceeded limits. `Ok` reports whether there were any; if so, the operation is executed
     /// nevertheless.
-    pub(super) fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
+    pub fn count(&mut self, broken: &[Limit]) -> Result<bool, Limit> {
         for limit in broken {
             *self.broken.entry(limit.name()).or_default() += 1;
         }
         match broken.iter().find(|limit| self.fatal || !limit.can_be_ignored()) {
-            Some(limit) => {
-                if !matches!(limit, Limit::Busy { .. }) {
-                    self.failed |= self.bit(row);
-                }
-                Err(*limit)
-            }
+            Some(limit) => Err(*limit),
             None => Ok(!broken.is_empty()),
         }
     }
 
-    /// Counts the limit in an error, if any.
-    pub(super) fn refuse<T>(&mut self, row: Row, checked: Result<T, Limit>) -> Result<T, Limit> {
-        checked.inspect_err(|limit| {
-            self.admit(row, &[*limit]).ok();
-        })
-    }
-
     /// Takes the queued rows and the last one, and the planes of the rows that exceeded a limit.
-    pub(super) fn take_queue(&mut self, last: Queued) -> (Vec<Row>, u16) {
+    pub fn take_queue(&mut self, last: Queued, addressing: &RowAddressing) -> (Vec<Row>, u16) {
         self.queue.push(last);
         let queue = std::mem::take(&mut self.queue);
-        let failing = queue.iter().filter(|q| q.failing).fold(0, |mask, q| mask | self.bit(q.row));
+        let failing =
+            queue.iter().filter(|q| q.failing).fold(0, |mask, q| mask | 1 << addressing.plane(q.row));
         let mut rows: Vec<Row> = queue.iter().map(|queued| queued.row).collect();
         rows.sort_unstable();
         rows.dedup();
@@ -100,7 +79,7 @@ impl Lun {
     }
 
     /// Counts an operation for injected failures. Returns whether it fails.
-    pub(super) fn fails(&mut self, row: Row, erase: bool) -> bool {
+    pub fn fails(&mut self, row: Row, erase: bool) -> bool {
         let mut fails = false;
         for failure in &mut self.failures {
             let hit = failure.row.block == row.block && (erase || failure.row.page == row.page);

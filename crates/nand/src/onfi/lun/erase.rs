@@ -18,45 +18,47 @@ impl Lun {
         let row = Row { page: 0, ..row };
         let checked = self.check_erase(row, now);
         self.refuse(row, checked)?;
-        let mut broken = self.queue_conflicts(row, Stage::Ber, false);
-        let limit = self.cells.part.endurance;
-        if self.contents.erases(row.block) >= limit {
+        let mut broken = self.admission.conflicts(row, Stage::Ber, false, &self.array);
+        let limit = self.array.cells.part.endurance;
+        if self.array.contents.erases(row.block) >= limit {
             broken.push(Limit::Endurance { block: row.block, limit });
         }
-        if self.contents.is_bad(row.block) {
+        if self.array.contents.is_bad(row.block) {
             broken.push(Limit::BadBlock { block: row.block });
         }
         let failing = self.admit(row, &broken)?;
         if queue {
-            self.queue.push(Queued { row, what: Stage::Ber, again: false, failing });
-            return Ok(self.hold(now, self.cells.part.timing.plane_busy));
+            self.admission.queue.push(Queued { row, what: Stage::Ber, again: false, failing });
+            return Ok(self.array.hold(now, self.array.cells.part.timing.plane_busy));
         }
         Ok(self.start_erase(row, failing, now))
     }
 
     fn check_erase(&self, row: Row, now: Instant) -> Result<(), Limit> {
-        self.require_ready(now, false)?;
-        self.addressing.check(row)?;
+        self.array.require_ready(now, false)?;
+        self.array.addressing.check(row)?;
         if self.protected {
             return Err(Limit::WriteProtected);
         }
-        if self.suspended.is_empty() { Ok(()) } else { Err(Limit::Suspended { row }) }
+        if self.array.suspended.is_empty() { Ok(()) } else { Err(Limit::Suspended { row }) }
     }
 
     fn start_erase(&mut self, row: Row, failing: bool, now: Instant) -> Busy {
-        let (rows, mut failing) = self.take_queue(Queued { row, what: Stage::Ber, again: false, failing });
+        let (rows, mut failing) = self
+            .admission
+            .take_queue(Queued { row, what: Stage::Ber, again: false, failing }, &self.array.addressing);
         let mut broken = 0;
         for row in &rows {
-            broken |= if self.fails(*row, true) { self.bit(*row) } else { 0 };
+            broken |= if self.admission.fails(*row, true) { self.array.bit(*row) } else { 0 };
         }
         failing |= broken;
-        self.in_cache_programs = false;
+        self.array.in_cache_programs = false;
         self.sensed.clear();
-        let time = self.query(Stage::Ber, &rows, self.cells.erase_time(self.mode), now);
-        let working = self.pipeline.run(now, time);
-        let planes = self.mask(&rows);
+        let time = self.array.query(Stage::Ber, &rows, self.array.cells.erase_time(self.array.mode), now);
+        let working = self.array.pipeline.run(now, time);
+        let planes = self.array.mask(&rows);
         let work = Work::Erase { blocks: rows.iter().map(|row| row.block).collect() };
-        self.start_job(work, planes, failing, (working.begin, working.end)).broken = broken;
-        self.busy()
+        self.array.start_job(work, planes, failing, (working.begin, working.end)).broken = broken;
+        self.array.busy()
     }
 }

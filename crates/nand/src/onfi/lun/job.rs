@@ -67,6 +67,11 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// Records that the operation has begun.
+    pub fn begin(&mut self) {
+        self.begun = true;
+    }
+
     /// The time of its next effect.
     pub fn next_change(&self) -> Instant {
         if self.begun { self.end } else { self.begin }

@@ -16,37 +16,40 @@ impl Lun {
         self.settle(now);
         let allowed = self.check_read(row, kind, now);
         self.refuse(row, allowed)?;
-        let mut broken = self.queue_conflicts(row, Stage::Ton, false);
+        let mut broken = self.admission.conflicts(row, Stage::Ton, false, &self.array);
         broken.extend(self.mixed_modes(row));
         let failing = self.admit(row, &broken)?;
-        self.sending = if self.queue.is_empty() { self.addressing.plane(row) } else { self.sending };
+        self.sending =
+            if self.admission.queue.is_empty() { self.array.addressing.plane(row) } else { self.sending };
         if kind == ReadKind::Queue {
-            self.queue.push(Queued { row, what: Stage::Ton, again: false, failing });
-            return Ok(self.hold(now, self.cells.part.timing.plane_busy));
+            self.admission.queue.push(Queued { row, what: Stage::Ton, again: false, failing });
+            return Ok(self.array.hold(now, self.array.cells.part.timing.plane_busy));
         }
-        let (rows, failing) = self.take_queue(Queued { row, what: Stage::Ton, again: false, failing });
+        let (rows, failing) = self
+            .admission
+            .take_queue(Queued { row, what: Stage::Ton, again: false, failing }, &self.array.addressing);
         Ok(self.sense(rows, failing, kind, now))
     }
 
     fn check_read(&self, row: Row, kind: ReadKind, now: Instant) -> Result<(), Limit> {
         let behind = match kind {
             ReadKind::Plain | ReadKind::Copyback => false,
-            ReadKind::Queue | ReadKind::CacheRandom => self.works_in_cache(Stage::Ton),
-            ReadKind::Independent if !self.cells.part.geometry.independent_reads => {
+            ReadKind::Queue | ReadKind::CacheRandom => self.array.works_in_cache(Stage::Ton),
+            ReadKind::Independent if !self.array.cells.part.geometry.independent_reads => {
                 return Err(Limit::Unsupported { what: "an independent read" });
             }
-            ReadKind::Independent => self.jobs.iter().all(|job| job.is_independent_read()),
+            ReadKind::Independent => self.array.jobs.iter().all(|job| job.is_independent_read()),
         };
-        if kind == ReadKind::CacheRandom && !self.cells.has_cache_register() {
+        if kind == ReadKind::CacheRandom && !self.array.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
-        self.require_ready(now, behind)?;
+        self.array.require_ready(now, behind)?;
         self.require_row(row)?;
         if kind == ReadKind::Independent {
-            if let Some(queued) = self.queue.first() {
+            if let Some(queued) = self.admission.queue.first() {
                 return Err(Limit::OtherQueued { first: queued.row, second: row });
             }
-            let own = self.jobs.iter().find(|job| job.planes & self.bit(row) != 0);
+            let own = self.array.jobs.iter().find(|job| job.planes & self.array.bit(row) != 0);
             if let Some(job) = own {
                 return Err(Limit::Busy { until: job.end });
             }
@@ -68,7 +71,7 @@ impl Lun {
 
     /// The rows after the sensed ones, if all can be read.
     fn next_rows(&self) -> Result<Vec<Row>, Limit> {
-        let pages = self.cells.pages(self.mode);
+        let pages = self.array.cells.pages(self.array.mode);
         let after = |row: &Row| {
             let next = Row { page: row.page + 1, ..*row };
             if next.page >= pages {
@@ -81,7 +84,11 @@ impl Lun {
 
     /// Checks that no suspended operation uses the cells of `row`.
     fn require_free(&self, row: Row) -> Result<(), Limit> {
-        if self.suspended.iter().any(|job| job.uses(row)) { Err(Limit::Suspended { row }) } else { Ok(()) }
+        if self.array.suspended.iter().any(|job| job.uses(row)) {
+            Err(Limit::Suspended { row })
+        } else {
+            Ok(())
+        }
     }
 
     /// End of a cache read (3F): moves the sensed pages to the cache registers.
@@ -94,19 +101,19 @@ impl Lun {
         let row = self.sensed.first().copied().unwrap_or_default();
         self.refuse(row, checked)?;
         let before = std::mem::take(&mut self.sensed);
-        let at = self.pipeline.turn(now, self.cells.part.timing.cache_busy);
-        let planes = self.mask(&before);
-        self.start_job(Work::TransferPages { before }, planes, 0, (at, at));
-        Ok(self.busy())
+        let at = self.array.pipeline.turn(now, self.array.cells.part.timing.cache_busy);
+        let planes = self.array.mask(&before);
+        self.array.start_job(Work::TransferPages { before }, planes, 0, (at, at));
+        Ok(self.array.busy())
     }
 
     /// Checks that a cache read can continue. Returns the first of its sensed rows.
     fn check_cache_read(&self, now: Instant) -> Result<Row, Limit> {
-        if !self.cells.has_cache_register() {
+        if !self.array.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
-        self.require_ready(now, self.works_in_cache(Stage::Ton))?;
-        match self.queue.first() {
+        self.array.require_ready(now, self.array.works_in_cache(Stage::Ton))?;
+        match self.admission.queue.first() {
             Some(queued) => Err(Limit::OtherQueued { first: queued.row, second: queued.row }),
             None => self.sensed.first().copied().ok_or(Limit::NothingSensed),
         }
@@ -115,13 +122,14 @@ impl Lun {
     /// Senses `rows`, which were admitted.
     fn sense(&mut self, rows: Vec<Row>, failing: u16, kind: ReadKind, now: Instant) -> Busy {
         let turn = match kind {
-            ReadKind::CacheRandom => self.cells.part.timing.cache_busy,
+            ReadKind::CacheRandom => self.array.cells.part.timing.cache_busy,
             _ => Duration::ZERO,
         };
-        let rests = if kind == ReadKind::Independent { now } else { now.max(self.pipeline.array_ready_at) };
-        let time = self.query(Stage::Ton, &rows, self.sensing_time(&rows), rests + turn);
-        let planes = self.mask(&rows);
-        self.in_cache_programs = false;
+        let rests =
+            if kind == ReadKind::Independent { now } else { now.max(self.array.pipeline.array_ready_at) };
+        let time = self.array.query(Stage::Ton, &rows, self.sensing_time(&rows), rests + turn);
+        let planes = self.array.mask(&rows);
+        self.array.in_cache_programs = false;
         let before = std::mem::take(&mut self.sensed);
         if matches!(kind, ReadKind::Plain | ReadKind::CacheRandom) {
             self.sensed.clone_from(&rows);
@@ -129,32 +137,32 @@ impl Lun {
         let cached = kind == ReadKind::CacheRandom;
         let (begin, end) = match kind {
             ReadKind::CacheRandom => {
-                let working = self.pipeline.turn_and_run(now, turn, time);
+                let working = self.array.pipeline.turn_and_run(now, turn, time);
                 (working.begin, working.end)
             }
             ReadKind::Independent => {
-                self.hold(now, self.cells.part.timing.plane_busy);
+                self.array.hold(now, self.array.cells.part.timing.plane_busy);
                 let end = now + time;
-                self.pipeline.array_ready_at = self.pipeline.array_ready_at.max(end);
+                self.array.pipeline.array_ready_at = self.array.pipeline.array_ready_at.max(end);
                 (now, end)
             }
             _ => {
-                let working = self.pipeline.run(now, time);
+                let working = self.array.pipeline.run(now, time);
                 (working.begin, working.end)
             }
         };
         let before = if cached { before } else { Vec::new() };
-        self.start_job(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
-        self.busy()
+        self.array.start_job(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
+        self.array.busy()
     }
 
     fn sensing_time(&self, rows: &[Row]) -> Duration {
-        rows.iter().map(|row| self.cells.read_time(*row, self.mode)).max().unwrap_or_default()
+        rows.iter().map(|row| self.array.cells.read_time(*row, self.array.mode)).max().unwrap_or_default()
     }
 
     /// The limit if the block of `row` is in another mode than the current one.
     pub(super) fn mixed_modes(&self, row: Row) -> Option<Limit> {
-        let block = self.contents.mode(row.block).filter(|block| *block != self.mode)?;
+        let block = self.array.contents.mode(row.block).filter(|block| *block != self.array.mode)?;
         Some(Limit::MixedModes { row, block })
     }
 }

@@ -2,32 +2,25 @@
 
 use wordline_kernel::Instant;
 
+use super::array::Array;
 use super::job::{Job, Rewritten, Work};
-use super::{Busy, Lun};
 use crate::Stage;
 use crate::onfi::registers::ERASED;
 use crate::onfi::{CellMode, Limit, Row};
 
-impl Lun {
-    /// Suspends the current program or erase, with the jobs that wait behind it. The array becomes idle after
-    /// the part's suspend time, in which the operation makes no progress: the time that remains at `now`
-    /// remains at the resume. An operation that would end before the suspend takes effect runs to its end
-    /// instead.
-    ///
-    /// # Errors
-    /// `NothingToSuspend`, also if an operation is suspended already.
-    pub fn suspend(&mut self, now: Instant) -> Result<Busy, Limit> {
-        self.settle(now);
+impl Array {
+    /// Suspends the current program or erase.
+    pub(super) fn suspend(&mut self, now: Instant) -> Result<(), Limit> {
         let first = self.jobs.first().filter(|job| job.begun && job.changes_cells());
         let working =
             first.filter(|_| self.suspended.is_empty()).and_then(|job| Some((job.clone(), job.stage()?)));
         let Some((job, stage)) = working else {
-            return self.refuse(Row::default(), Err(Limit::NothingToSuspend));
+            return Err(Limit::NothingToSuspend);
         };
         let [program, erase] = self.cells.part.timing.suspend;
         let rests_at = now + if stage == Stage::Ber { erase } else { program };
         if job.end <= rests_at {
-            return Ok(self.busy());
+            return Ok(());
         }
         self.suspended = std::mem::take(&mut self.jobs);
         self.suspended_status = (self.failed, self.failed_before);
@@ -42,24 +35,20 @@ impl Lun {
         });
         self.pipeline.ready_at = rests_at;
         self.pipeline.array_ready_at = rests_at;
-        Ok(self.busy())
+        Ok(())
     }
 
     /// Whether a program or erase is suspended.
-    pub fn is_suspended(&self) -> bool {
+    pub(super) fn is_suspended(&self) -> bool {
         !self.suspended.is_empty()
     }
 
-    /// Resumes the suspended operation, for its remaining time plus `LunTimes::resume`. FAIL and FAILC have
-    /// their values from before the suspend, whatever operations ran in between.
-    ///
-    /// # Errors
-    /// `NothingToResume`, or `Busy` while the array executes another operation.
-    pub fn resume(&mut self, now: Instant) -> Result<Busy, Limit> {
-        self.settle(now);
-        let ready = self.require_ready(now, false);
-        let allowed = if self.suspended.is_empty() { Err(Limit::NothingToResume) } else { ready };
-        self.refuse(Row::default(), allowed)?;
+    /// Resumes the suspended operation.
+    pub(super) fn resume(&mut self, now: Instant) -> Result<(), Limit> {
+        if self.suspended.is_empty() {
+            return Err(Limit::NothingToResume);
+        }
+        self.require_ready(now, false)?;
         self.jobs = std::mem::take(&mut self.suspended);
         (self.failed, self.failed_before) = self.suspended_status;
         let mut from = now;
@@ -72,14 +61,11 @@ impl Lun {
         let last = self.jobs.last().expect("something was suspended");
         self.pipeline.ready_at = if last.cached { last.begin } else { last.end };
         self.pipeline.array_ready_at = last.end;
-        Ok(self.busy())
+        Ok(())
     }
 
-    /// Resets the LUN (FFh, FCh, FAh): aborts its operations and clears queues, suspended operations, cell
-    /// mode and FAIL. Pages being programmed and blocks being erased are torn. The cache registers keep their
-    /// contents (chosen; the standard does not define this).
-    pub fn reset(&mut self, now: Instant) -> Busy {
-        self.settle(now);
+    /// Aborts all operations, and is busy for the part's reset time.
+    pub(super) fn reset(&mut self, now: Instant) {
         let [read, program, erase] = self.cells.part.timing.reset;
         let longest = self.jobs.iter().filter(|job| job.begun).map(|job| match job.stage() {
             Some(Stage::Ber) => erase,
@@ -90,13 +76,10 @@ impl Lun {
         self.abort_all(now);
         self.pipeline.ready_at = now + time;
         self.pipeline.array_ready_at = now + time;
-        self.busy()
     }
 
-    /// Cuts the power at `now`: operations are aborted as by a reset, and the registers are lost. The LUN is
-    /// ready when the power returns.
-    pub fn cut_power(&mut self, now: Instant) {
-        self.settle(now);
+    /// Aborts all operations at a power cut, and loses the registers.
+    pub(super) fn cut_power(&mut self, now: Instant) {
         self.abort_all(now);
         for registers in &mut self.planes {
             registers.cache.fill(ERASED);
@@ -113,8 +96,6 @@ impl Lun {
         for job in std::mem::take(&mut self.suspended).into_iter().filter(|job| job.begun) {
             self.tear(job);
         }
-        self.queue.clear();
-        self.sensed.clear();
         for registers in &mut self.planes {
             registers.sensed = None;
             registers.copied = None;

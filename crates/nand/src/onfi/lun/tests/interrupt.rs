@@ -1,4 +1,5 @@
 use super::*;
+use crate::onfi::LunTimes;
 use crate::pairing::Pairing;
 
 const START: ProgramKind = ProgramKind::Start;
