@@ -13,7 +13,7 @@ use crate::statistics::Finding;
 use crate::sweep::volume::{VolumeRequests, covering};
 use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
-use wordline_lab::arrivals::RequestSource;
+use wordline_lab::arrivals::{PassSource, RequestSource};
 use wordline_lab::change::Change;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::job::Job;
@@ -172,11 +172,23 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
-        passes: None,
+        passes: passes_of(point),
     };
     let start = point.from_snapshot.clone().map_or(Start::Preconditioned(precondition), Start::Snapshot);
     let job = Job { device: Arc::clone(&point.device), start, load };
     run_job(job, &mut ContinueWhile(goes_on))
+}
+
+/// Makes the requests of further passes, by which a generated workload ages the device. Each pass draws
+/// different requests with the same popular addresses. `None` for other workloads.
+fn passes_of(point: &Point) -> Option<PassSource> {
+    let (workload, seed) = (point.generated()?.clone(), point.seed);
+    let capacity = point.device.shape().capacity;
+    Some(Box::new(move |pass| {
+        let drawn = Seed(seed).stream("experiment.pass", pass).below(u64::MAX);
+        let requests = workload.generator(Seed(drawn), capacity).map_err(Error::Config)?;
+        Ok(RequestSource::generated(requests).in_order())
+    }))
 }
 
 /// Name of a point's device: the name of its chips, or of its type.

@@ -33,6 +33,8 @@ pub enum Shape {
     Line {
         /// Varied key.
         along: String,
+        /// Beginning of the descriptions of the rows. Default: all rows that have the key.
+        rows: Option<String>,
     },
     /// Our value divided by the paper's. Each statistic is a point, each volume a line.
     Ratio {},
@@ -75,7 +77,7 @@ impl ChartFile {
     /// Faults of the chart for experiments of this kind: key, value found, and value wanted.
     pub(crate) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
         let keys: Vec<&String> = match &self.shape {
-            Shape::Line { along } => vec![along],
+            Shape::Line { along, .. } => vec![along],
             Shape::Ratio {} => Vec::new(),
             Shape::Curves { along, by, panel, per, .. } => {
                 [Some(along), by.as_ref(), panel.as_ref()].into_iter().flatten().chain(per.keys()).collect()

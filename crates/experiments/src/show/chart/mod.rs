@@ -25,7 +25,11 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
         let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
         let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
         let mut spec = match &file.shape {
-            Shape::Line { along } => paper::along(&outcome.rows, along),
+            Shape::Line { along, rows } => {
+                let begins = |row: &&Row| rows.as_ref().is_none_or(|begin| row.what.starts_with(begin));
+                let rows: Vec<Row> = outcome.rows.iter().filter(begins).cloned().collect();
+                paper::along(&rows, along)
+            }
             Shape::Ratio {} => ratio(&outcome.rows),
             Shape::Curves { column, unit, along, by, panel, per } => {
                 let value = |point: &Measured| points::value(point, column, &settings(per), &outcome.points);
