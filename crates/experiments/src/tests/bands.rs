@@ -11,7 +11,7 @@ use crate::show::record::Record;
 
 /// Experiments that run only with `WORDLINE_LONG`, as in `make long`, and the sweeps of Centaur, which do so
 /// too. Scaled down, each takes seconds of processor time, most more than five; `make test` runs the others.
-const LONG: [&str; 33] = [
+const LONG: [&str; 36] = [
     "cubeftl/ablations",
     "cubeftl/burst-lengths",
     "cubeftl/burst-reserves",
@@ -29,6 +29,9 @@ const LONG: [&str; 33] = [
     "cubeftl/read-levels",
     "cubeftl/retries",
     "cubeftl/sensitivity",
+    "drives/skew-7450",
+    "drives/skew-p5520",
+    "drives/skew-pe8110",
     "ft-passd/fig14",
     "ft-passd/fig15",
     "ft-passd/fig15-failures",
