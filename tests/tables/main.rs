@@ -154,7 +154,8 @@ mod tests {
     fn every_paper_of_the_experiments_has_a_page() {
         let folders = entries(&root().join("data/experiments")).expect("a folder");
         let names = folders.iter().filter(|path| path.is_dir()).filter_map(|path| path.file_name()?.to_str());
-        let mut papers: Vec<&str> = names.filter(|name| !["drives", "peers", "validation"].contains(name)).collect();
+        let mut papers: Vec<&str> =
+            names.filter(|name| !["drives", "peers", "validation"].contains(name)).collect();
         let mut known = PAPERS.map(|(paper, _)| paper);
         papers.sort_unstable();
         known.sort_unstable();
