@@ -136,6 +136,9 @@ fn capacity(config: &Config) -> Rows {
 /// The size of the SLC cache of an erased device, and the write rates before and after it is full. Written
 /// data reduce the spare blocks of which the cache takes a share.
 fn slc_cache(config: &Config) -> Option<(String, String)> {
+    if !config.file.uses_slc_cache() {
+        return None;
+    }
     let Pool { part, geometry: g, .. } = config.pools.get(0);
     let (cache, slc) = (config.file.slc_cache_of(0)?, part.timing.slc.as_ref()?);
     let ftl = &config.file.ftl;
