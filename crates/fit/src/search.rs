@@ -36,6 +36,9 @@ pub struct Found {
     pub runs: usize,
 }
 
+/// A load with the twin as it sees it.
+type SimulatedLoad = (Twin, Load);
+
 /// A change of a twin that is tried.
 type Choice = Box<dyn Fn(&Twin) -> Twin>;
 
@@ -56,7 +59,7 @@ pub struct Search<'a> {
     folder: &'a Path,
     runs: usize,
     /// What each simulated load gave for the measurements under it, with the twin as the load sees it.
-    known: Vec<((Twin, Load), Vec<Option<f64>>)>,
+    known: Vec<(SimulatedLoad, Vec<Option<f64>>)>,
 }
 
 impl<'a> Search<'a> {

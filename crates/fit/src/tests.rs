@@ -10,12 +10,12 @@ use wordline_lab::Unobserved;
 use wordline_lab::sweep::SweepOptions;
 
 use crate::drive::Drive;
-use crate::{fit, table};
 use crate::identify::first_guess;
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
 use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Parameter, Twin};
+use crate::{fit, table};
 
 /// The shortest blocks that there are.
 const SCALE: u32 = 128;

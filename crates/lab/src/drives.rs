@@ -105,7 +105,7 @@ pub fn class_of(preset: &str) -> Option<&'static DriveClass> {
     RECORD.drive.iter().find(|drive| drive.preset == preset)
 }
 
-/// The use of a preset: its class, or `benchmark`, `paper` or `test`; `None` for a preset from another crate.
+/// The use of a preset: its class, or `twin`, `benchmark`, `paper` or `test`; `None` for a preset from another crate.
 pub fn kind_of(preset: &str) -> Option<&'static str> {
     let other = || RECORD.others.iter().find(|(_, presets)| presets.iter().any(|name| name == preset));
     class_of(preset).map(|drive| &*drive.class).or_else(|| other().map(|(kind, _)| &**kind))
