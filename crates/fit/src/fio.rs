@@ -20,7 +20,7 @@ const FALL: f64 = 0.7;
 /// Seconds of a bin of the logs.
 const BIN: f64 = 1.0;
 
-/// What a folder of job outputs holds.
+/// The contents of a folder of job outputs.
 #[derive(Debug, Default)]
 pub struct Outputs {
     /// The model, if `id-ctrl.json` is there.

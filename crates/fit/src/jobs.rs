@@ -6,7 +6,7 @@ use std::fmt::Write;
 pub struct JobFile {
     /// Name of the job, as in the table of `docs/how-to/fit.md`.
     pub name: &'static str,
-    /// What it shows.
+    /// The parameters that it shows.
     pub shows: &'static str,
     /// The file.
     pub text: String,

@@ -10,7 +10,7 @@
 //! | the outcome, as data, text and a page | [`outcome`], [`show`] |
 //! | the jobs that a user runs on the drive | [`jobs`] |
 //!
-//! What the measurements do not tell stays *chosen*, and the device says so at each key.
+//! Parameters that the measurements do not tell stay *chosen*, and the device says so at each key.
 
 pub mod drive;
 pub mod fio;

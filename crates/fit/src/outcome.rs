@@ -7,7 +7,7 @@ use crate::drive::Drive;
 use crate::identify::{BUSES, tells_bus, tells_units};
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::search::{Found, deviation};
-use crate::twin::{Origin, Parameter};
+use crate::twin::{Origin, Parameter, Twin};
 
 /// Greatest half-width of an interval, relative to the value, of a parameter that counts as identified. Chosen.
 const WIDEST: f64 = 0.5;
@@ -24,7 +24,7 @@ pub struct Fit {
     pub model: String,
     /// The parameters that the measurements tell.
     pub identified: Vec<Identified>,
-    /// What the measurements do not tell, each with what would.
+    /// The parameters that the measurements do not tell.
     pub not_identified: Vec<NotIdentified>,
     /// The drive and the twin, for each measurement under a load.
     pub rows: Vec<Row>,
@@ -59,7 +59,7 @@ pub struct Identified {
 pub struct NotIdentified {
     /// The parameter.
     pub parameter: String,
-    /// What would tell it.
+    /// The measurement that would tell it, or the choice that was made.
     pub wanted: &'static str,
 }
 
@@ -142,64 +142,83 @@ fn rate(mode: u8) -> u32 {
 }
 
 /// The parameters that were identified, and those that were not.
+#[derive(Default)]
+struct Sorted {
+    identified: Vec<Identified>,
+    missing: Vec<NotIdentified>,
+}
+
+impl Sorted {
+    /// Adds a parameter that is read off a measurement, if it was made.
+    fn read_off(
+        &mut self,
+        parameter: &str,
+        value: (f64, &'static str),
+        from: Option<&str>,
+        wanted: &'static str,
+    ) {
+        let parameter = parameter.to_owned();
+        let (value, unit) = value;
+        match from {
+            Some(from) => {
+                let from = from.to_owned();
+                self.identified.push(Identified { parameter, value, unit, interval: None, from });
+            }
+            None => self.missing.push(NotIdentified { parameter, wanted }),
+        }
+    }
+
+    /// Adds the parameters that closed forms and choices tell.
+    fn add_read_off(&mut self, drive: &Drive, twin: &Twin) {
+        self.read_off(
+            "space behind the capacity",
+            (twin.space / 1e9, "GB"),
+            drive.property(Quantity::Space).map(|_| "bytes to the first fall of random writes"),
+            "saturating random writes on a full drive until they fall (job S2)",
+        );
+        self.read_off(
+            "units that read independently",
+            (f64::from(twin.units), ""),
+            tells_units(drive).then_some("random reads by depth"),
+            "random reads of depths from 1 to 256 (job R1)",
+        );
+        self.read_off(
+            "rate of the flash bus",
+            (f64::from(rate(twin.bus)), "MT/s"),
+            tells_bus(drive).then_some("delays of reads; one of three rates"),
+            "latencies of random reads (jobs R1, R2 and P1)",
+        );
+        self.read_off(
+            "firmware time of a command",
+            (twin.command, "us"),
+            has_write_latency(drive).then_some("the lowest median latency of writes"),
+            "latencies of single writes (job W1)",
+        );
+        self.read_off(
+            "SLC cache",
+            (twin.cache.map_or(0.0, |cache| cache.size / 1e9), "GB"),
+            twin.cache.map(|_| "bytes to the first fall of sequential writes"),
+            "sequential writes of the whole erased drive (job S1); the twin has none",
+        );
+    }
+}
+
+/// Parameters that no measurement tells.
+const NEVER_TOLD: [(&str, &str); 4] = [
+    ("size of the write buffer", "no load that the fit simulates shows it; 16 MiB is chosen"),
+    ("erase time", "erases are suspended, so latencies hardly show it; that of the part is chosen"),
+    (
+        "split of the program rate into dies, planes and tPROG",
+        "only the product shows; dies of 512 Gb are chosen",
+    ),
+    ("victim policy of GC", "uniform writes do not show it; greedy is chosen"),
+];
+
+/// The parameters that were identified, and those that were not.
 fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentified>) {
     let twin = &found.twin;
-    let (mut identified, mut missing) = (Vec::new(), Vec::new());
-    let mut read_off = |parameter: &str, value: f64, unit, is_known: bool, from: &str, wanted| {
-        if is_known {
-            let (parameter, from) = (parameter.to_owned(), from.to_owned());
-            identified.push(Identified { parameter, value, unit, interval: None, from });
-        } else {
-            missing.push(NotIdentified { parameter: parameter.to_owned(), wanted });
-        }
-    };
-    read_off(
-        "space behind the capacity",
-        twin.space / 1e9,
-        "GB",
-        drive.property(Quantity::Space).is_some(),
-        "bytes to the first fall of random writes",
-        "saturating random writes on a full drive until they fall (job S2)",
-    );
-    read_off(
-        "units that read independently",
-        f64::from(twin.units),
-        "",
-        tells_units(drive),
-        "random reads by depth",
-        "random reads of depths from 1 to 256 (job R1)",
-    );
-    read_off(
-        "rate of the flash bus",
-        f64::from(rate(twin.bus)),
-        "MT/s",
-        tells_bus(drive),
-        "delays of reads; one of three rates",
-        "latencies of random reads (jobs R1, R2 and P1)",
-    );
-    read_off(
-        "firmware time of a command",
-        twin.command,
-        "us",
-        has_write_latency(drive),
-        "the lowest median latency of writes",
-        "latencies of single writes (job W1)",
-    );
-    if let Some(cache) = twin.cache {
-        read_off(
-            "SLC cache",
-            cache.size / 1e9,
-            "GB",
-            true,
-            "bytes to the first fall of sequential writes",
-            "",
-        );
-    } else {
-        missing.push(NotIdentified {
-            parameter: "SLC cache".into(),
-            wanted: "sequential writes of the whole erased drive (job S1); the twin has none",
-        });
-    }
+    let mut sorted = Sorted::default();
+    sorted.add_read_off(drive, twin);
     for parameter in [
         Parameter::FastRead,
         Parameter::MiddleRead,
@@ -208,33 +227,23 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
         Parameter::SlcProgram,
         Parameter::Suspend,
     ] {
+        let name = parameter.name().to_owned();
         match interval(parameter, found) {
-            Some(interval) => identified.push(Identified {
-                parameter: parameter.name().into(),
+            Some(interval) => sorted.identified.push(Identified {
+                parameter: name,
                 value: parameter.get(twin),
                 unit: "us",
                 interval: Some(interval),
                 from: told_by(parameter).into(),
             }),
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
-            None => {
-                missing
-                    .push(NotIdentified { parameter: parameter.name().into(), wanted: told_by(parameter) });
-            }
+            None => sorted.missing.push(NotIdentified { parameter: name, wanted: told_by(parameter) }),
         }
     }
-    for (parameter, wanted) in [
-        ("size of the write buffer", "no load that the fit simulates shows it; 16 MiB is chosen"),
-        ("erase time", "erases are suspended, so latencies hardly show it; that of the part is chosen"),
-        (
-            "split of the program rate into dies, planes and tPROG",
-            "only the product shows; dies of 512 Gb are chosen",
-        ),
-        ("victim policy of GC", "uniform writes do not show it; greedy is chosen"),
-    ] {
-        missing.push(NotIdentified { parameter: parameter.into(), wanted });
+    for (parameter, wanted) in NEVER_TOLD {
+        sorted.missing.push(NotIdentified { parameter: parameter.into(), wanted });
     }
-    (identified, missing)
+    (sorted.identified, sorted.missing)
 }
 
 /// The measurements that tell a parameter.

@@ -30,7 +30,7 @@ pub struct Found {
     pub units: Vec<(u32, f64)>,
     /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
-    /// What the twin gives for each measurement of the drive; `None` if no load of it is simulated.
+    /// The values of the twin for each measurement of the drive; `None` if no load of it is simulated.
     pub values: Vec<Option<f64>>,
     /// Number of simulated loads.
     pub runs: usize,
@@ -58,7 +58,7 @@ pub struct Search<'a> {
     conduct: &'a SweepOptions<'a>,
     folder: &'a Path,
     runs: usize,
-    /// What each simulated load gave for the measurements under it, with the twin as the load sees it.
+    /// The values of each simulated load for the measurements under it, with the twin as the load sees it.
     known: Vec<(SimulatedLoad, Vec<Option<f64>>)>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
         Ok((moved(&found.at), found))
     }
 
-    /// What each twin gives for each measurement.
+    /// The values of each twin for each measurement.
     fn values(&mut self, twins: &[&Twin]) -> Result<Vec<Vec<Option<f64>>>, Error> {
         let loads = self.drive.loads();
         let all = twins.iter().flat_map(|twin| loads.iter().map(|load| (seen_by(*load, twin), *load)));

@@ -51,7 +51,7 @@ fn described() -> Drive {
     Drive { name: "synthetic".into(), model: "a synthetic drive".into(), measured }
 }
 
-/// What the jobs measure on a twin.
+/// The measurements of loads on a twin.
 fn measure(twin: &Twin, loads: &[Load]) -> Drive {
     let folder = tempfile::tempdir().expect("a folder");
     let mut drive = described();

@@ -11,10 +11,11 @@ use crate::show::record::Record;
 
 /// Experiments that run only with `WORDLINE_LONG`, as in `make long`, and the sweeps of Centaur, which do so
 /// too. Scaled down, each takes seconds of processor time, most more than five; `make test` runs the others.
-const LONG: [&str; 36] = [
+const LONG: [&str; 42] = [
     "cubeftl/ablations",
     "cubeftl/burst-lengths",
     "cubeftl/burst-reserves",
+    "cubeftl/bursts",
     "cubeftl/clients",
     "cubeftl/fig11",
     "cubeftl/fig14",
@@ -29,6 +30,7 @@ const LONG: [&str; 36] = [
     "cubeftl/read-levels",
     "cubeftl/retries",
     "cubeftl/sensitivity",
+    "drives/read-sizes-980-pro",
     "drives/skew-7450",
     "drives/skew-p5520",
     "drives/skew-pe8110",
@@ -47,7 +49,11 @@ const LONG: [&str; 36] = [
     "ressd/latency-reading",
     "ressd/parity",
     "ressd/volumes",
+    "validation/dftl",
     "validation/suspend",
+    "validation/waf-hot-cold",
+    "validation/waf-victims",
+    "validation/waf-zipf",
 ];
 
 /// Whether an experiment runs only with `WORDLINE_LONG`.

@@ -97,8 +97,7 @@ impl ReportFolder {
     /// # Errors
     /// [`Error::File`]. The previous report stays until the new files are written.
     pub fn write(mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
-        let is_chart = |name: &str| name.starts_with(CHARTS) && name.ends_with(CHART);
-        let is_known = |name: &str| name == PAGE || DATA.contains(&name) || is_chart(name);
+        let is_known = |name: &str| name == PAGE || DATA.contains(&name) || name.starts_with(CHARTS);
         debug_assert!(files.iter().all(|(name, _)| is_known(name)), "no later report could replace the file");
         self.replace(files).map_err(|reason| failed(&self.path, reason))?;
         self.is_new = false;
