@@ -59,7 +59,7 @@ pub fn files() -> Vec<JobFile> {
             "S2",
             "space behind the capacity, and GC",
             format!(
-                "[overwrite]\nrw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nio_size=100%\ntime_based=0\nsize=100%\n{}",
+                "[overwrite]\nrw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nio_size=40%\ntime_based=0\nsize=100%\n{}",
                 log("S2")
             ),
         ),

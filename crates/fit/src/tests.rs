@@ -10,7 +10,7 @@ use wordline_lab::Unobserved;
 use wordline_lab::sweep::SweepOptions;
 
 use crate::drive::Drive;
-use crate::identify::first_guess;
+use crate::identify::{first_guess, with_units};
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
 use crate::simulate::{simulate, value, write_jobs};
@@ -30,7 +30,9 @@ fn drawn(number: u64) -> Twin {
     let mut between = |low: f64, high: f64| exp(log(low) + random.unit() * (log(high) - log(low)));
     let read = between(30.0, 60.0);
     let program = between(500.0, 3000.0);
-    let mut twin = first_guess(&described(), SCALE).expect("a capacity");
+    let guess = first_guess(&described(), SCALE).expect("a capacity");
+    // As many units as the search tries: of dies, planes and tPROG only the product shows.
+    let mut twin = with_units(&guess, 8);
     twin.read = [read * between(0.75, 0.9), read, read * between(1.1, 1.3)];
     twin.program = program;
     twin.suspend = between(20.0, 120.0);
@@ -95,8 +97,7 @@ fn loads() -> Vec<Load> {
 // A fit is some 150 runs, which take two seconds.
 #[test]
 fn reads_alone_tell_read_times_and_units() {
-    let mut wanted = drawn(1);
-    wanted.units = 8;
+    let wanted = drawn(1);
     let reads = [1, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
     let fit = fitted(&measure(&wanted, &reads));
     let value = |name: &str| fit.identified.iter().find(|one| one.parameter == name).map(|one| one.value);
