@@ -43,6 +43,33 @@ macro_rules! word {
 /// fields in the same way; tuple fields are parts, with names given here. The configuration determines the
 /// variant.
 ///
+/// A struct may consist of parts whose fields lie side by side in the snapshot. The patterns then take it and
+/// its parts apart, so that no field is forgotten; fields that are not written are `_`:
+///
+/// ```
+/// use wordline_kernel::snapshot::{Reader, State, Writer};
+///
+/// struct Queue {
+///     waiting: Vec<u32>,
+///     limit: u32,
+/// }
+/// struct Engine {
+///     queue: Queue,
+///     clock: u64,
+/// }
+/// wordline_kernel::state!(Engine of { Self { queue, clock }, Queue { waiting, limit: _ } = queue } {
+///     values { clock }
+///     parts { waiting }
+/// });
+///
+/// let engine = |waiting, clock| Engine { queue: Queue { waiting, limit: 8 }, clock };
+/// let mut bytes = Vec::new();
+/// engine(vec![7, 9], 3).save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
+/// let mut other = engine(vec![0, 0], 0);
+/// other.load_state(&mut Reader::new(&mut bytes.as_slice())).expect("it was just written");
+/// assert_eq!((other.queue.waiting, other.clock), (vec![7, 9], 3));
+/// ```
+///
 /// ```
 /// use wordline_kernel::snapshot::{Reader, State, Writer};
 ///
@@ -103,6 +130,36 @@ macro_rules! state {
                         $($($(from.list(stringify!($list), $list)?;)*)?)?
                     })+
                 }
+                Ok(())
+            }
+        }
+    };
+    ($type:ident $(<$($param:ident $(: $bound:path)?),+ $(,)?>)? of {
+        $own:pat, $($held:pat = $holder:ident),+ $(,)?
+    } {
+        values { $($value:ident),* $(,)? }
+        parts { $($part:ident),* $(,)? }
+    }) => {
+        impl $(<$($param $(: $bound)?),+>)? $crate::snapshot::State for $type $(<$($param),+>)? {
+            fn save_state(
+                &self,
+                to: &mut $crate::snapshot::Writer<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
+                let $own = self;
+                $(let $held = $holder;)+
+                $(to.value(stringify!($value), $value)?;)*
+                $(to.part(stringify!($part), $part)?;)*
+                Ok(())
+            }
+
+            fn load_state(
+                &mut self,
+                from: &mut $crate::snapshot::Reader<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
+                let $own = self;
+                $(let $held = $holder;)+
+                $(*$value = from.value(stringify!($value))?;)*
+                $(from.part(stringify!($part), $part)?;)*
                 Ok(())
             }
         }
