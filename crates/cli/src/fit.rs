@@ -9,16 +9,16 @@ use wordline_fit::measurement::{Load, Measurement, Quantity};
 use wordline_fit::twin::Twin;
 use wordline_fit::{fio, jobs, show, table};
 use wordline_kernel::Bytes;
+use wordline_lab as lab;
 use wordline_lab::Error;
 use wordline_lab::output::{Output, ReportFolder};
 use wordline_lab::sweep::SweepOptions;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, print_message};
 use crate::interrupt;
 use crate::output::{self, JsonArgument, with_provenance};
 use crate::progress::ExperimentProgress;
 use crate::provenance::provenance;
-use crate::screen::{self, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   wordline fit drive.toml measured.csv                from a description and a table
   wordline run --preset mine.toml --workload mixed-70-30";
 
-/// Fits a device to measurements of a drive, and says what the measurements do not tell.
+/// Fits a device to measurements of a drive, and says what the measurements do not identify.
 ///
 /// Measurements are outputs of fio in a folder, tables in CSV (quantity, load, value, spread, or the columns
 /// of a published form), and a description of the drive (a TOML file with a table [drive]). The search
@@ -173,8 +173,12 @@ fn outputs(folder: &Path, drive: &mut Drive) -> Result<Vec<Measurement>, Error> 
     if let Some(model) = outputs.model {
         drive.model = model;
     }
-    if !outputs.missing.is_empty() && screen::is_at_least(Verbosity::Normal) {
-        eprintln!("note: {}: no outputs of the jobs {}", folder.display(), outputs.missing.join(", "));
+    if !outputs.missing.is_empty() {
+        print_message(&format!(
+            "note: {}: no outputs of the jobs {}",
+            folder.display(),
+            outputs.missing.join(", ")
+        ));
     }
     Ok(outputs.measured)
 }
@@ -182,28 +186,25 @@ fn outputs(folder: &Path, drive: &mut Drive) -> Result<Vec<Measurement>, Error> 
 /// The measurements in a table.
 fn rows(file: &Path, drive: &[&str]) -> Result<Vec<Measurement>, Error> {
     let table = table::read(file, drive)?;
-    if table.unused > 0 && screen::is_at_least(Verbosity::Normal) {
-        eprintln!(
+    if table.unused > 0 {
+        print_message(&format!(
             "note: {}: {} rows of loads that the fit does not simulate are left out",
             file.display(),
             table.unused
-        );
+        ));
     }
     Ok(table.measured)
 }
 
 /// Writes the job files, and the script that runs them.
 fn write_jobs(folder: &Path) -> Result<(), Failure> {
-    let failed =
-        |path: &Path, reason| Failure::Error(Error::File { path: path.to_owned(), action: "write", reason });
-    fs::create_dir(folder).map_err(|reason| failed(folder, reason))?;
+    fs::create_dir(folder)
+        .map_err(|reason| Failure::Error(Error::File { path: folder.to_owned(), action: "write", reason }))?;
     let files = jobs::files();
     for file in &files {
-        let path = folder.join(format!("{}.fio", file.name));
-        fs::write(&path, &file.text).map_err(|reason| failed(&path, reason))?;
+        lab::output::write(&folder.join(format!("{}.fio", file.name)), file.text.as_bytes())?;
     }
-    let path = folder.join("run.sh");
-    fs::write(&path, jobs::script(&files)).map_err(|reason| failed(&path, reason))?;
+    lab::output::write(&folder.join("run.sh"), jobs::script(&files).as_bytes())?;
     output::text(&format!(
         "{} job files and run.sh are in {}. `sh run.sh DEVICE` there runs them; the drive loses its contents.",
         files.len(),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wordline_lab::{Error, input};
 
-use crate::measurement::{Load, Measurement, Quantity, Statistic};
+use crate::measurement::{Load, Measurement, Quantity, RANKS, Statistic};
 
 /// Share of the first rate below which throughput has fallen. Chosen: above the dips of a buffer, and below
 /// the fall of any drive with less than three times its capacity.
@@ -96,15 +96,8 @@ impl Outputs {
             if matches!(load, Load::Beside { .. }) {
                 self.add(of(Statistic::Mean), load, mean, &source);
             }
-            for (rank, key) in [
-                (10.0, "10.000000"),
-                (50.0, "50.000000"),
-                (90.0, "90.000000"),
-                (95.0, "95.000000"),
-                (99.0, "99.000000"),
-                (99.9, "99.900000"),
-            ] {
-                let value = job.number(side, &["clat_ns", "percentile", key])? / 1000.0;
+            for rank in RANKS {
+                let value = job.number(side, &["clat_ns", "percentile", &format!("{rank:.6}")])? / 1000.0;
                 self.add(of(Statistic::Percentile(rank)), load, value, &source);
             }
         }
@@ -373,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_fall_of_writes_tells_space_and_rates() {
+    fn the_first_fall_of_writes_identifies_space_and_rates() {
         // Two jobs of 500 MiB/s each for 100 s, then 100 MiB/s each, in samples of half a second.
         let mut log = String::new();
         for n in 1..=600 {

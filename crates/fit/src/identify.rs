@@ -16,10 +16,10 @@ const READ_PATH: f64 = 1.95;
 /// 800 and 1600 MT/s of NV-DDR3. Chosen: those of parts from 2018 on.
 pub const BUSES: [(u8, f64); 3] = [(12, 1200.0), (10, 800.0), (15, 1600.0)];
 
-/// Firmware time if no write was measured. Chosen, as in the preset `nvme-tlc`.
+/// Firmware time if no write was measured. Chosen, as in the preset `bench-tlc`.
 const COMMAND: f64 = 3.0;
 
-/// Read, program and suspend times if nothing tells them (part `tlc-512g`; suspend: chosen, as in studies of
+/// Read, program and suspend times if nothing identifies them (part `tlc-512g`; suspend: chosen, as in studies of
 /// drives that suspend).
 const READ: [f64; 3] = [40.0, 50.0, 50.0];
 const PROGRAM: f64 = 1440.0;
@@ -32,12 +32,12 @@ const PAYLOAD: u32 = 256;
 /// Bytes of a die: 512 Gb.
 const DIE: f64 = 68_719_476_736.0;
 
-/// Numbers of units that are tried where reads by depth tell them. Chosen: steps of a quarter at most, as the
+/// Numbers of units that are tried where reads by depth identify them. Chosen: steps of a quarter at most, as the
 /// depth at which throughput bends differs by as much.
 pub const UNITS: [u32; 16] = [4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128];
 
-/// Least depth of reads that tells the number of units. Chosen: few reads meet below it.
-const DEEP: u32 = 16;
+/// Least depth of reads that identifies the number of units. Chosen: few reads meet below it.
+const DEEP: u64 = 16;
 
 /// The twin by closed forms.
 pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
@@ -80,17 +80,6 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
     Some(twin)
 }
 
-/// The same twin with another number of units, at equal rates of programs.
-pub fn with_units(twin: &Twin, units: u32) -> Twin {
-    let mut other = Twin { units, ..twin.clone() };
-    other.program = other.program_of_rate(twin.program_rate());
-    other.cache = twin.cache.map(|cache| {
-        let per_unit = f64::from(twin.units * twin.planes()) / f64::from(units * other.planes());
-        SlcCache { program: cache.program / per_unit, ..cache }
-    });
-    other
-}
-
 /// Dies of 512 Gb that hold this much flash: a multiple of eight, from sixteen on.
 fn dies(space: f64) -> u32 {
     let dies = (space / DIE + 0.5) as u32;
@@ -105,8 +94,10 @@ fn next_power_of_two(capacity: f64) -> f64 {
 }
 
 /// Latency of a write that nothing delays: the lowest median.
-fn write_latency(drive: &Drive) -> Option<f64> {
-    lowest(drive, |quantity| quantity == Quantity::Write(Statistic::Percentile(50.0)))
+pub fn write_latency(drive: &Drive) -> Option<f64> {
+    let medians =
+        drive.measured.iter().filter(|one| one.quantity == Quantity::Write(Statistic::Percentile(50.0)));
+    medians.map(|one| one.value).min_by(f64::total_cmp)
 }
 
 /// Latencies of reads of the three pages of a word line that nothing delays, from the load with the fewest
@@ -123,26 +114,18 @@ fn read_times(drive: &Drive) -> Option<[f64; 3]> {
     Some([fast, middle, slow])
 }
 
-fn lowest(drive: &Drive, is: impl Fn(Quantity) -> bool) -> Option<f64> {
-    let values = drive.measured.iter().filter(|one| is(one.quantity)).map(|one| one.value);
-    values.min_by(f64::total_cmp)
-}
-
 /// Whether the loads use the flash bus, so that its rate shows.
-pub fn tells_bus(drive: &Drive) -> bool {
+pub fn identifies_bus(drive: &Drive) -> bool {
     let shows = |load: &Load| matches!(load, Load::RandomReads { .. } | Load::Beside { .. });
     drive.loads().iter().any(shows)
 }
 
-/// Whether reads by depth tell the number of units.
-pub fn tells_units(drive: &Drive) -> bool {
-    drive
-        .loads()
-        .iter()
-        .any(|load| matches!(load, Load::RandomReads { depth, jobs, .. } if depth * jobs >= DEEP))
+/// Whether reads by depth identify the number of units.
+pub fn identifies_units(drive: &Drive) -> bool {
+    drive.loads().iter().any(|load| matches!(load, Load::RandomReads { .. }) && load.outstanding() >= DEEP)
 }
 
-/// The parameters that the measurements can tell.
+/// The parameters that the measurements can identify.
 pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     let has =
         |is: &dyn Fn(Load, Quantity) -> bool| drive.measured.iter().any(|one| is(one.load, one.quantity));

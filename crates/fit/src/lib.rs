@@ -3,14 +3,14 @@
 //! | step | module |
 //! |---|---|
 //! | the measurements: tables of several forms, outputs of fio, the description of the drive | [`measurement`], [`table`], [`fio`], [`drive`] |
-//! | closed forms: a first guess, and the parameters that the measurements can tell | `identify` |
+//! | closed forms: a first guess, and the parameters that the measurements can identify | `identify` |
 //! | the twin, as parameters and as a device | [`twin`] |
 //! | the loads of the measurements, simulated on a twin | `simulate` |
 //! | the search for the parameters, with their intervals | `search`, `least_squares` |
 //! | the outcome, as data, text and a page | [`outcome`], [`show`] |
 //! | the jobs that a user runs on the drive | [`jobs`] |
 //!
-//! Parameters that the measurements do not tell stay *chosen*, and the device says so at each key.
+//! Parameters that the measurements do not identify stay *chosen*, and the device says so at each key.
 
 pub mod drive;
 pub mod fio;

@@ -112,7 +112,19 @@ const LOADS: [(&str, Load); 6] = [
     ("write native", Load::NativeWrites),
 ];
 
+/// Ranks of the percentiles that are read from tables and from outputs of fio.
+pub const RANKS: [f64; 6] = [10.0, 50.0, 90.0, 95.0, 99.0, 99.9];
+
 impl Load {
+    /// Outstanding requests of a closed loop of reads; 0 for other loads.
+    pub fn outstanding(self) -> u64 {
+        match self {
+            Self::RandomReads { depth, jobs, .. } => u64::from(depth) * u64::from(jobs),
+            Self::TrimmedReads { depth } => depth.into(),
+            _ => 0,
+        }
+    }
+
     /// As [`Quantity::resolution`], for loads that are less certain than their quantity. Chosen: the rates until
     /// a fall are means over the few intervals before it, in which the buffer or the cache was still filling.
     pub const fn resolution(self) -> f64 {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, tells_bus, tells_units};
-use crate::measurement::{Load, Measurement, Quantity, Statistic};
+use crate::identify::{BUSES, identifies_bus, identifies_units, write_latency};
+use crate::measurement::{Load, Measurement, Quantity};
 use crate::search::{Found, deviation};
 use crate::twin::{Origin, Parameter, Twin};
 
@@ -22,9 +22,9 @@ pub struct Fit {
     pub name: String,
     /// Model of the drive.
     pub model: String,
-    /// The parameters that the measurements tell.
+    /// The parameters that the measurements identify.
     pub identified: Vec<Identified>,
-    /// The parameters that the measurements do not tell.
+    /// The parameters that the measurements do not identify.
     pub not_identified: Vec<NotIdentified>,
     /// The drive and the twin, for each measurement under a load.
     pub rows: Vec<Row>,
@@ -38,7 +38,7 @@ pub struct Fit {
     pub configuration: String,
 }
 
-/// A parameter that the measurements tell.
+/// A parameter that the measurements identify.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Identified {
     /// The parameter.
@@ -50,16 +50,16 @@ pub struct Identified {
     /// The 95 % interval; null for a value that is read off.
     #[schemars(with = "[f64; 2]")]
     pub interval: Option<[f64; 2]>,
-    /// The measurements that tell it.
+    /// The measurements that identify it.
     pub from: String,
 }
 
-/// A parameter that the measurements do not tell.
+/// A parameter that the measurements do not identify.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NotIdentified {
     /// The parameter.
     pub parameter: String,
-    /// The measurement that would tell it, or the choice that was made.
+    /// The measurement that would identify it, or the choice that was made.
     pub wanted: &'static str,
 }
 
@@ -168,7 +168,7 @@ impl Sorted {
         }
     }
 
-    /// Adds the parameters that closed forms and choices tell.
+    /// Adds the parameters that are read off measurements.
     fn add_read_off(&mut self, drive: &Drive, twin: &Twin) {
         self.read_off(
             "space behind the capacity",
@@ -179,19 +179,19 @@ impl Sorted {
         self.read_off(
             "units that read independently",
             (f64::from(twin.units), ""),
-            tells_units(drive).then_some("random reads by depth"),
+            identifies_units(drive).then_some("random reads by depth"),
             "random reads of depths from 1 to 256 (job R1)",
         );
         self.read_off(
             "rate of the flash bus",
             (f64::from(rate(twin.bus)), "MT/s"),
-            tells_bus(drive).then_some("delays of reads; one of three rates"),
+            identifies_bus(drive).then_some("delays of reads; one of three rates"),
             "latencies of random reads (jobs R1, R2 and P1)",
         );
         self.read_off(
             "firmware time of a command",
             (twin.command, "us"),
-            has_write_latency(drive).then_some("the lowest median latency of writes"),
+            write_latency(drive).map(|_| "the lowest median latency of writes"),
             "latencies of single writes (job W1)",
         );
         self.read_off(
@@ -203,10 +203,10 @@ impl Sorted {
     }
 }
 
-/// Parameters that no measurement tells.
-const NEVER_TOLD: [(&str, &str); 4] = [
+/// Parameters that no measurement identifies.
+const NEVER_IDENTIFIED: [(&str, &str); 4] = [
     ("size of the write buffer", "no load that the fit simulates shows it; 16 MiB is chosen"),
-    ("erase time", "erases are suspended, so latencies hardly show it; that of the part is chosen"),
+    ("erase time", "erases are suspended, so latencies hardly show it; the erase time of the part is chosen"),
     (
         "split of the program rate into dies, planes and tPROG",
         "only the product shows; dies of 512 Gb are chosen",
@@ -234,20 +234,20 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
                 value: parameter.get(twin),
                 unit: "us",
                 interval: Some(interval),
-                from: told_by(parameter).into(),
+                from: identified_by(parameter).into(),
             }),
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
-            None => sorted.missing.push(NotIdentified { parameter: name, wanted: told_by(parameter) }),
+            None => sorted.missing.push(NotIdentified { parameter: name, wanted: identified_by(parameter) }),
         }
     }
-    for (parameter, wanted) in NEVER_TOLD {
+    for (parameter, wanted) in NEVER_IDENTIFIED {
         sorted.missing.push(NotIdentified { parameter: parameter.into(), wanted });
     }
     (sorted.identified, sorted.missing)
 }
 
-/// The measurements that tell a parameter.
-const fn told_by(parameter: Parameter) -> &'static str {
+/// The measurements that identify a parameter.
+const fn identified_by(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Read | Parameter::FastRead | Parameter::MiddleRead | Parameter::SlowRead => {
             "percentiles of random reads (jobs R1, R3 and P1)"
@@ -269,10 +269,6 @@ fn interval(parameter: Parameter, found: &Found) -> Option<[f64; 2]> {
     (half < WIDEST).then(|| [value * libm::exp(-half), value * libm::exp(half)])
 }
 
-fn has_write_latency(drive: &Drive) -> bool {
-    drive.measured.iter().any(|one| one.quantity == Quantity::Write(Statistic::Percentile(50.0)))
-}
-
 /// The comment at the key of a parameter: what it is from, with its interval.
 fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
     let times = |parameters: &[Parameter]| {
@@ -287,7 +283,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
             parameters.iter().any(|parameter| found.parameters.iter().any(|(varied, _)| varied == parameter));
         match (known.is_empty(), is_varied) {
             (false, _) => Some(format!("fitted: {}", known.join(", "))),
-            (true, true) => Some("fitted, but the measurements hardly tell it".to_owned()),
+            (true, true) => Some("fitted, but the measurements hardly identify it".to_owned()),
             (true, false) => None,
         }
     };
@@ -298,12 +294,12 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Program => times(&[Parameter::Program]),
         Origin::SlcProgram => times(&[Parameter::SlcProgram]),
         Origin::Suspend => times(&[Parameter::Suspend]),
-        Origin::Units => tells_units(drive).then(|| "fitted: reads by depth".into()),
+        Origin::Units => identifies_units(drive).then(|| "fitted: reads by depth".into()),
         Origin::Bus => {
-            tells_bus(drive).then(|| format!("fitted: {} MT/s, one of three", rate(found.twin.bus)))
+            identifies_bus(drive).then(|| format!("fitted: {} MT/s, one of three", rate(found.twin.bus)))
         }
         Origin::Command => {
-            has_write_latency(drive).then(|| "measured: the lowest median latency of writes".into())
+            write_latency(drive).map(|_| "measured: the lowest median latency of writes".into())
         }
         Origin::Link => drive.property(Quantity::LinkGeneration).map(|described| {
             let link = found.twin.link;

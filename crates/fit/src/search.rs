@@ -9,7 +9,7 @@ use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, UNITS, free, tells_bus, tells_units, with_units};
+use crate::identify::{BUSES, UNITS, free, identifies_bus, identifies_units};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::measurement::{Load, Measurement};
 use crate::simulate::{simulate, value, write_jobs};
@@ -101,10 +101,10 @@ impl<'a> Search<'a> {
 
     /// The guess, with the number of units whose deviations are least.
     fn first(&mut self, guess: &Twin) -> Result<Twin, Error> {
-        if !tells_units(self.drive) {
+        if !identifies_units(self.drive) {
             return Ok(guess.clone());
         }
-        let twins = UNITS.map(|count| with_units(guess, count));
+        let twins = UNITS.map(|count| guess.with_units(count));
         let residuals = self.residuals(&twins.each_ref())?;
         let sums: Vec<f64> = residuals.iter().map(|residuals| squares(residuals)).collect();
         let least = (0..twins.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0);
@@ -112,23 +112,23 @@ impl<'a> Search<'a> {
     }
 
     /// The changes of a twin that are tried one after the other, each with a search of its own: other rates of
-    /// the bus, and where reads by depth tell them, the next numbers of units and other links.
+    /// the bus, and where reads by depth identify them, the next numbers of units and other links.
     fn choices(&self, best: &Twin) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();
-        if tells_units(self.drive) {
+        if identifies_units(self.drive) {
             let place = UNITS.iter().position(|count| *count == best.units).unwrap_or(0);
             for count in
                 [place.checked_sub(1), Some(place + 1)].into_iter().flatten().filter_map(|n| UNITS.get(n))
             {
-                choices.push(Box::new(move |twin| with_units(twin, *count)));
+                choices.push(Box::new(move |twin| twin.with_units(*count)));
             }
         }
-        if tells_bus(self.drive) {
+        if identifies_bus(self.drive) {
             for (bus, _) in BUSES.into_iter().filter(|(bus, _)| *bus != best.bus) {
                 choices.push(Box::new(move |twin| Twin { bus, ..twin.clone() }));
             }
         }
-        if tells_units(self.drive) {
+        if identifies_units(self.drive) {
             for link in links(best.link).into_iter().filter(|link| *link != best.link) {
                 choices.push(Box::new(move |twin| Twin { link, ..twin.clone() }));
             }

@@ -1,26 +1,61 @@
 //! The outcome of a fit as text and as a page with charts.
 
-use comfy_table::{CellAlignment, Table, presets};
+use std::ops::Range;
+
 use serde_json::json;
 use wordline_lab::Error;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{
-    Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, made_by, three_digits,
+    Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, aligned, made_by, three_digits,
 };
 
-use crate::outcome::{Fit, Identified, Row};
+use crate::outcome::{Fit, Identified, NotIdentified, Row};
+
+/// A table of the outcome.
+struct Part {
+    /// Identifier and title in the page.
+    id: &'static str,
+    title: &'static str,
+    heads: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+    /// Columns of numbers.
+    numbers: Range<usize>,
+}
+
+/// The tables of the outcome.
+fn parts(fit: &Fit) -> [Part; 3] {
+    let missing = |one: &NotIdentified| vec![one.parameter.clone(), one.wanted.to_owned()];
+    [
+        Part {
+            id: "identified",
+            title: "Identified",
+            heads: &["identified", "value", "95 % interval", "from"],
+            rows: fit.identified.iter().map(cells_of).collect(),
+            numbers: 1..3,
+        },
+        Part {
+            id: "rows",
+            title: "Drive and twin",
+            heads: &["under", "quantity", "drive", "twin", "difference"],
+            rows: fit.rows.iter().map(cells_of_row).collect(),
+            numbers: 2..5,
+        },
+        Part {
+            id: "missing",
+            title: "Not identified",
+            heads: &["not identified", "what would identify it, or what was chosen"],
+            rows: fit.not_identified.iter().map(missing).collect(),
+            numbers: 0..0,
+        },
+    ]
+}
 
 /// The outcome for a terminal.
 pub fn table(fit: &Fit) -> String {
-    let mut text = format!("{}: twin of {}, {} simulated loads\n\n", fit.name, fit.model, fit.runs);
-    text +=
-        &lines(&["identified", "value", "95 % interval", "from"], fit.identified.iter().map(cells_of), 1..3);
-    text += "\n\n";
-    text += &lines(&["under", "", "drive", "twin", "difference"], fit.rows.iter().map(cells_of_row), 2..5);
-    text += "\n\n";
-    let missing = fit.not_identified.iter().map(|one| vec![one.parameter.clone(), one.wanted.to_owned()]);
-    text + &lines(&["not identified", "what would tell it, or what was chosen"], missing, 0..0) + "\n"
+    let tables = parts(fit).map(|part| aligned(part.heads, part.rows, part.numbers));
+    let head = format!("{}: twin of {}, {} simulated loads", fit.name, fit.model, fit.runs);
+    format!("{head}\n\n{}\n", tables.join("\n\n"))
 }
 
 fn cells_of(one: &Identified) -> Vec<String> {
@@ -41,31 +76,16 @@ fn cells_of_row(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Rows as a table; columns in `numbers` are aligned to the right.
-fn lines(heads: &[&str], rows: impl Iterator<Item = Vec<String>>, numbers: std::ops::Range<usize>) -> String {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(presets::NOTHING).set_header(heads);
-    table.add_rows(rows);
-    for (n, column) in table.column_iter_mut().enumerate() {
-        if numbers.contains(&n) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-}
-
-/// A chart for each load that has several measurements: the drive and the twin.
+/// A chart for each load of which several latencies were measured: the drive and the twin.
 pub fn charts(fit: &Fit) -> Vec<Chart> {
-    let mut loads: Vec<&str> = fit.rows.iter().map(|row| row.load.as_str()).collect();
-    loads.dedup();
-    let mut charts: Vec<Chart> = loads.into_iter().map(|load| chart(fit, load)).collect();
-    charts.retain(|chart| !chart.spec.is_null());
-    charts
+    let latencies: Vec<&Row> = fit.rows.iter().filter(|row| row.quantity.ends_with("_us")).collect();
+    let by_load = latencies.chunk_by(|one, next| one.load == next.load);
+    by_load.filter(|rows| rows.len() > 1).map(chart).collect()
 }
 
-fn chart(fit: &Fit, load: &str) -> Chart {
-    let rows: Vec<&Row> =
-        fit.rows.iter().filter(|row| row.load == load && row.quantity.ends_with("_us")).collect();
+/// The latencies of one load.
+fn chart(rows: &[&Row]) -> Chart {
+    let load = &rows[0].load;
     let point =
         |row: &Row, of: &str, value: f64| json!({ "quantity": row.quantity, "of": of, "value": value });
     let values: Vec<_> = rows
@@ -88,9 +108,9 @@ fn chart(fit: &Fit, load: &str) -> Chart {
     });
     Chart {
         name: load.replace([' ', '='], "-"),
-        title: load.to_owned(),
+        title: load.clone(),
         caption: "Latencies of the drive, as measured, and of its twin, as simulated.".into(),
-        spec: if rows.len() < 2 { serde_json::Value::Null } else { spec },
+        spec,
         sums: Vec::new(),
     }
 }
@@ -119,26 +139,15 @@ pub fn write(
 }
 
 fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> String {
-    let sheet = |name: &str, heads: &[&str], rows: Vec<Vec<String>>| Sheet {
-        name: name.into(),
-        heads: heads.iter().map(ToString::to_string).collect(),
-        rows: rows.into_iter().map(|row| row.into_iter().map(SheetCell::of_text).collect()).collect(),
+    let section = |part: Part| {
+        let cells = |row: Vec<String>| row.into_iter().map(SheetCell::of_text).collect();
+        let sheet = Sheet {
+            name: part.title.into(),
+            heads: part.heads.iter().map(ToString::to_string).collect(),
+            rows: part.rows.into_iter().map(cells).collect(),
+        };
+        Section::new(part.id, part.title, sheet.html())
     };
-    let identified = sheet(
-        "Identified",
-        &["parameter", "value", "95 % interval", "from"],
-        fit.identified.iter().map(cells_of).collect(),
-    );
-    let rows = sheet(
-        "Drive and twin",
-        &["under", "quantity", "drive", "twin", "difference"],
-        fit.rows.iter().map(cells_of_row).collect(),
-    );
-    let missing = sheet(
-        "Not identified",
-        &["parameter", "what would tell it, or what was chosen"],
-        fit.not_identified.iter().map(|one| vec![one.parameter.clone(), one.wanted.to_owned()]).collect(),
-    );
     let worst = fit.rows.iter().max_by(|a, b| a.deviations.abs().total_cmp(&b.deviations.abs()));
     let verdict = worst.map(|row| {
         format!(
@@ -154,11 +163,7 @@ fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> 
         title: &format!("Twin of {}", fit.model),
         verdict: verdict.into_iter().collect(),
         charts,
-        tables: vec![
-            Section::new("identified", "Identified", identified.html()),
-            Section::new("rows", "Drive and twin", rows.html()),
-            Section::new("missing", "Not identified", missing.html()),
-        ],
+        tables: parts(fit).map(section).into(),
         again: Reproduction {
             sentences: vec![made_by(provenance)],
             command,

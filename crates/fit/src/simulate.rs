@@ -45,14 +45,14 @@ impl Simulated {
             Load::RandomReads { size, depth, jobs } => Self {
                 jobs: format!("{GLOBAL}[load]\nrw=randread\nbs={size}\niodepth={depth}\nnumjobs={jobs}\n"),
                 precondition: Precondition::Filled(1.0),
-                requests: READS.max(8 * u64::from(depth * jobs)),
-                warm_up: WarmUp::Requests(u64::from(depth * jobs)),
+                requests: READS.max(8 * load.outstanding()),
+                warm_up: WarmUp::Requests(load.outstanding()),
             },
             Load::TrimmedReads { depth } => Self {
                 jobs: format!("{GLOBAL}[load]\nrw=randread\nbs=4k\niodepth={depth}\n"),
                 precondition: Precondition::Empty,
                 requests: READS,
-                warm_up: WarmUp::Requests(depth.into()),
+                warm_up: WarmUp::Requests(load.outstanding()),
             },
             Load::IdleWrites => Self {
                 jobs: writes("randwrite", "4k") + "iodepth=1\nthinktime=1000\n",

@@ -1,6 +1,6 @@
 //! Tables of measurements: the form of this program, and the forms of published measurements.
 //!
-//! A table is CSV. Lines that begin with `#` are comments. The columns tell the form. Rows of other drives, and
+//! A table is CSV. Lines that begin with `#` are comments. The columns determine the form. Rows of other drives, and
 //! of loads that the fit cannot use, are left out and counted.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord, Trim};
 use wordline_lab::{Error, input};
 
-use crate::measurement::{Load, Measurement, Quantity, Statistic};
+use crate::measurement::{Load, Measurement, Quantity, RANKS, Statistic};
 
 /// The measurements of a table.
 #[derive(Debug, Default)]
@@ -90,15 +90,13 @@ impl Row<'_> {
     fn percentiles(
         &self,
         load: Load,
-        name: impl Fn(&str) -> String,
+        name: impl Fn(Statistic) -> String,
         of: fn(Statistic) -> Quantity,
     ) -> Result<Vec<Value>, Fault> {
-        const RANKS: [(&str, f64); 6] =
-            [("p10", 10.0), ("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
         let mut values = Vec::new();
-        for (rank, percent) in RANKS {
-            let quantity = of(Statistic::Percentile(percent));
-            values.extend(self.number(&name(rank))?.map(|number| (load, quantity, number, None)));
+        for statistic in RANKS.map(Statistic::Percentile) {
+            let number = self.number(&name(statistic))?;
+            values.extend(number.map(|number| (load, of(statistic), number, None)));
         }
         Ok(values)
     }
@@ -150,8 +148,8 @@ fn beside(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
         ("write_mean_us", Quantity::Write(Statistic::Mean)),
     ];
     let mut values = row.values(load, &means)?;
-    values.extend(row.percentiles(load, |rank| format!("read_{rank}_us"), Quantity::Read)?);
-    values.extend(row.percentiles(load, |rank| format!("write_{rank}_us"), Quantity::Write)?);
+    values.extend(row.percentiles(load, |rank| Quantity::Read(rank).to_string(), Quantity::Read)?);
+    values.extend(row.percentiles(load, |rank| Quantity::Write(rank).to_string(), Quantity::Write)?);
     Ok(values)
 }
 

@@ -10,7 +10,7 @@ use wordline_lab::Unobserved;
 use wordline_lab::sweep::SweepOptions;
 
 use crate::drive::Drive;
-use crate::identify::{first_guess, with_units};
+use crate::identify::first_guess;
 use crate::measurement::{Load, Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
 use crate::simulate::{simulate, value, write_jobs};
@@ -32,7 +32,7 @@ fn drawn(number: u64) -> Twin {
     let program = between(500.0, 3000.0);
     let guess = first_guess(&described(), SCALE).expect("a capacity");
     // As many units as the search tries: of dies, planes and tPROG only the product shows.
-    let mut twin = with_units(&guess, 8);
+    let mut twin = guess.with_units(8);
     twin.read = [read * between(0.75, 0.9), read, read * between(1.1, 1.3)];
     twin.program = program;
     twin.suspend = between(20.0, 120.0);
@@ -96,7 +96,7 @@ fn loads() -> Vec<Load> {
 
 // A fit is some 150 runs, which take two seconds.
 #[test]
-fn reads_alone_tell_read_times_and_units() {
+fn reads_alone_identify_read_times_and_units() {
     let wanted = drawn(1);
     let reads = [1, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
     let fit = fitted(&measure(&wanted, &reads));
@@ -170,7 +170,7 @@ fn loads_do_not_see_the_parameters_that_the_search_leaves_out() {
     }
 }
 
-/// The presets `twin-...` are fits of the tables in `data/drives`. Long: minutes for each drive.
+/// The presets `twin-...` are fits of the tables in `data/measurements`. Long: minutes for each drive.
 #[test]
 fn twins_of_drives_are_what_the_fit_makes() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
@@ -179,8 +179,8 @@ fn twins_of_drives_are_what_the_fit_makes() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
     for id in ["micron-7450-max", "samsung-980-pro", "skhynix-pe8110", "solidigm-p5520"] {
         let [description, table] = ["toml", "csv"].map(|kind| format!("{id}.{kind}"));
-        let mut drive = Drive::of_file(&data.join("drives").join(&description)).expect("a description");
-        drive.add_all(table::read(&data.join("drives").join(&table), &[]).expect("a table").measured);
+        let mut drive = Drive::of_file(&data.join("measurements").join(&description)).expect("a description");
+        drive.add_all(table::read(&data.join("measurements").join(&table), &[]).expect("a table").measured);
         let stop = AtomicBool::new(false);
         let conduct = SweepOptions { threads: 2, stop: &stop, progress: &|_, _| () };
         let source = format!("wordline fit, from {description}, {table}");

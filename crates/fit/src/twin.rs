@@ -220,6 +220,15 @@ impl Twin {
         self.all_planes() * PAGE / rate * 1e6
     }
 
+    /// The same twin with another number of units, at equal rates of programs.
+    pub fn with_units(&self, units: u32) -> Self {
+        let mut other = Self { units, ..self.clone() };
+        other.program = other.program_of_rate(self.program_rate());
+        let per_unit = self.all_planes() / other.all_planes();
+        other.cache = self.cache.map(|cache| SlcCache { program: cache.program / per_unit, ..cache });
+        other
+    }
+
     /// The scales that there are: divisors of the layers of a block.
     pub fn scales() -> impl Iterator<Item = u32> {
         let layers = PAGES_PER_BLOCK / PAGES_PER_LAYER;
@@ -394,7 +403,7 @@ impl Twin {
 /// A line of the configuration: a key with its value, and the origin of the value.
 struct Line {
     text: String,
-    /// The parameter whose origin is told, if it was identified.
+    /// The parameter whose origin is the comment, if it was identified.
     origin: Option<Origin>,
     /// The choice, and its reason, if it was not.
     otherwise: String,

@@ -65,7 +65,7 @@ pub fn words(command: &str) -> (Vec<String>, Option<String>) {
 /// Commands that take too long for this test, and the test that covers each of them.
 const LONG: [(&str, &str); 4] = [
     (
-        "fit data/drives/skhynix-pe8110.toml data/drives/skhynix-pe8110.csv",
+        "fit data/measurements/skhynix-pe8110.toml data/measurements/skhynix-pe8110.csv",
         "fit: the twins of drives, if long",
     ),
     ("fit drive.csv --out mine.toml", "fit: its tests fit synthetic drives"),

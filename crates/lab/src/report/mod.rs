@@ -1,5 +1,6 @@
 //! Reports of runs: tables on the terminal, JSON, and an HTML page.
 
+mod aligned;
 mod charts;
 #[cfg(test)]
 mod colours;
@@ -37,6 +38,8 @@ use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
+pub use aligned::aligned;
+pub(crate) use aligned::{lines_of, plain};
 pub use charts::{Chart, LATENCY_LABELS, SCHEMA, charts, latency_channel, stage_scale};
 pub use frame::{Report, Reproduction, list, made_by};
 pub use hardware::{

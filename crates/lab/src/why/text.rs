@@ -1,11 +1,12 @@
 //! The answer as a table for a terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::ContentArrangement;
 use wordline_kernel::{counted, grouped};
 use wordline_run::quantity::Quantity;
 
 use super::answer::percent;
 use super::{Effect, Elasticity, Why};
+use crate::report::{aligned, lines_of, plain};
 
 /// Least columns to which text is wrapped. Chosen.
 const LEAST: u16 = 40;
@@ -46,17 +47,12 @@ pub(super) fn measured(why: &Why) -> String {
 }
 
 fn rows(why: &Why) -> String {
-    let mut table = plain();
-    table.set_header(HEADS);
-    for effect in &why.effects {
+    let row = |effect: &Effect| {
         let elasticities = [effect.elasticity, effect.read_p99, effect.write_p99].map(shown);
         let first = [effect.cause.name().to_owned(), factor(effect), gain(effect)];
-        table.add_row(first.into_iter().chain(elasticities));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    lines_of(&table)
+        first.into_iter().chain(elasticities).collect()
+    };
+    aligned(&HEADS, why.effects.iter().map(row), 1..HEADS.len())
 }
 
 /// Sentences about the bottleneck, the verdict of the run alone, and the reasons for unknown effects.
@@ -74,16 +70,6 @@ fn sentences(why: &Why, columns: u16) -> String {
         }
     }
     lines_of(&table)
-}
-
-fn plain() -> Table {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
-fn lines_of(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// The factor of the change.
