@@ -69,7 +69,8 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         twin.read.sort_by(f64::total_cmp);
     }
     let write_load = [Load::FreshWrites, Load::NativeWrites].into_iter();
-    if let Some(rate) = write_load.filter_map(|load| drive.value(Quantity::Throughput, load)).next() {
+    let rate = write_load.filter_map(|load| drive.value(Quantity::Throughput, load)).next();
+    if let Some(rate) = rate.or_else(|| fastest_writes(drive)) {
         twin.program = twin.program_of_rate(rate * 1e6);
     }
     if let Some(size) = drive.property(Quantity::SlcCache) {
@@ -78,6 +79,15 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         twin.cache = Some(SlcCache { size: size * 1e9, program });
     }
     Some(twin)
+}
+
+/// Throughput of the fastest sequential writes in a closed loop, in MB/s.
+fn fastest_writes(drive: &Drive) -> Option<f64> {
+    let rates = drive.measured.iter().filter_map(|one| match (one.load, one.quantity) {
+        (Load::Writes { size, .. }, Quantity::Iops) => Some(one.value * size as f64 / 1e6),
+        _ => None,
+    });
+    rates.max_by(f64::total_cmp)
 }
 
 /// Dies of 512 Gb that hold this much flash: a multiple of eight, from sixteen on.
@@ -140,7 +150,9 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     } else if has(&|load, quantity| is_read(load) && matches!(quantity, Quantity::Read(_) | Quantity::Iops)) {
         free.push(Parameter::Read);
     }
-    let programs = |load: Load| matches!(load, Load::FreshWrites | Load::SteadyWrites | Load::NativeWrites);
+    let programs = |load: Load| {
+        matches!(load, Load::Writes { .. } | Load::FreshWrites | Load::SteadyWrites | Load::NativeWrites)
+    };
     if has(&|load, quantity| programs(load) && matches!(quantity, Quantity::Throughput | Quantity::Iops)) {
         free.push(Parameter::Program);
     }

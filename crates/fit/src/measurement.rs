@@ -22,6 +22,13 @@ pub enum Load {
         /// Outstanding reads.
         depth: u32,
     },
+    /// Sequential writes of an erased drive in a closed loop. `write bs=131072 iodepth=1`.
+    Writes {
+        /// Bytes of a write.
+        size: u64,
+        /// Outstanding writes.
+        depth: u32,
+    },
     /// Single random 4 KiB writes with pauses of 1 ms. `randwrite idle`.
     IdleWrites,
     /// Saturating random 4 KiB writes on a drive that was filled once, before its first GC. `randwrite fresh`.
@@ -222,6 +229,7 @@ impl fmt::Display for Load {
                 if *jobs == 1 { Ok(()) } else { write!(out, " numjobs={jobs}") }
             }
             Self::TrimmedReads { depth } => write!(out, "randread trimmed iodepth={depth}"),
+            Self::Writes { size, depth } => write!(out, "write bs={size} iodepth={depth}"),
             Self::Beside { rate } => write!(out, "beside rate_iops={rate}"),
             plain => match LOADS.iter().find(|(_, of)| of == plain) {
                 Some((name, _)) => out.write_str(name),
@@ -236,7 +244,8 @@ impl FromStr for Load {
 
     fn from_str(text: &str) -> Result<Self, String> {
         const WANTED: &str = "drive, randread [bs=4096] iodepth=8 [numjobs=1], randread trimmed iodepth=1, randwrite idle, randwrite \
-                              fresh, randwrite steady, beside rate_iops=30000, write cache or write native";
+                              fresh, randwrite steady, beside rate_iops=30000, write [bs=131072] iodepth=1, write cache or \
+                              write native";
         let words: Vec<&str> = text.split_whitespace().collect();
         if let Some((_, load)) = LOADS.iter().find(|(name, _)| *name == words.join(" ")) {
             return Ok(*load);
@@ -257,6 +266,10 @@ impl FromStr for Load {
                 size: read.take("bs").unwrap_or(4096),
                 depth: read.small("iodepth").ok_or_else(wrong)?,
                 jobs: read.small("numjobs").unwrap_or(1),
+            },
+            "write" => Self::Writes {
+                size: read.take("bs").unwrap_or(131_072),
+                depth: read.small("iodepth").ok_or_else(wrong)?,
             },
             "beside" => Self::Beside { rate: read.small("rate_iops").ok_or_else(wrong)? },
             _ => return Err(wrong()),
@@ -299,6 +312,7 @@ mod tests {
             "randread bs=4096 iodepth=8",
             "randread bs=16384 iodepth=32 numjobs=4",
             "randread trimmed iodepth=1",
+            "write bs=32768 iodepth=1",
             "randwrite idle",
             "randwrite fresh",
             "randwrite steady",
@@ -323,6 +337,8 @@ mod tests {
             "beside",
             "randwrite",
             "wirte cache",
+            "write",
+            "write trimmed iodepth=1",
         ] {
             assert!(text.parse::<Load>().is_err(), "{text}");
         }

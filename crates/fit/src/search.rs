@@ -210,7 +210,11 @@ fn seen_by(load: Load, twin: &Twin) -> Twin {
                 parameter.set(&mut seen, usual(parameter));
             }
         }
-        Load::IdleWrites | Load::FreshWrites | Load::CacheWrites | Load::NativeWrites => {
+        Load::Writes { .. }
+        | Load::IdleWrites
+        | Load::FreshWrites
+        | Load::CacheWrites
+        | Load::NativeWrites => {
             for parameter in
                 [Parameter::SlowRead, Parameter::MiddleRead, Parameter::FastRead, Parameter::Suspend]
             {

@@ -23,6 +23,11 @@ const WRITES: u64 = 100_000;
 /// Sequential writes of 1 MiB. Chosen: 1 GiB.
 const SEQUENTIAL: u64 = 1024;
 
+/// Bytes of sequential writes of other sizes: those of the warm-up, in which the buffer fills, and the measured
+/// ones. Chosen: four buffers, and some ten word lines of each of 32 dies.
+const WARM_UP_BYTES: u64 = 64 << 20;
+const WRITTEN_BYTES: u64 = 256 << 20;
+
 /// How a load is simulated.
 struct Simulated {
     /// The job file, in the form of fio.
@@ -53,6 +58,12 @@ impl Simulated {
                 precondition: Precondition::Empty,
                 requests: READS,
                 warm_up: WarmUp::Requests(load.outstanding()),
+            },
+            Load::Writes { size, depth } => Self {
+                jobs: writes("write", &size.to_string()) + &format!("iodepth={depth}\n"),
+                precondition: Precondition::Empty,
+                requests: (WRITTEN_BYTES / size).max(1),
+                warm_up: WarmUp::Requests(WARM_UP_BYTES / size),
             },
             Load::IdleWrites => Self {
                 jobs: writes("randwrite", "4k") + "iodepth=1\nthinktime=1000\n",

@@ -31,13 +31,15 @@ struct Form {
     read: fn(&Row<'_>) -> Result<Vec<Value>, Fault>,
 }
 
-const FORMS: [Form; 6] = [
+const FORMS: [Form; 7] = [
     Form { columns: &["quantity", "load", "value"], read: own },
     Form { columns: &["before_fall_gb", "full_speed_mb_s", "space_gb", "pattern"], read: spare_space },
     Form { columns: &["offered_iops", "read_mean_us", "write_mean_us"], read: beside },
     Form { columns: &["pattern", "host_mb_s", "implied_waf"], read: saturated },
     Form { columns: &["op", "bs_bytes", "depth", "iops", "lat_mean_us"], read: by_depth },
     Form { columns: &["cache_gb", "stage1_gb_s", "stage2_gb_s"], read: slc_cache },
+    // Times of zone commands: the twin of a zoned drive has no zones.
+    Form { columns: &["measurement", "parameter", "n", "mean_us"], read: |_| Ok(Vec::new()) },
 ];
 
 /// A fault of a row: what was found, and what was wanted.
@@ -161,8 +163,11 @@ fn saturated(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// Random reads by depth, jobs and size.
+/// Random reads by depth, jobs and size, and sequential writes by depth and size.
 fn by_depth(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
+    if row.text("op") == "write" {
+        return sequential_writes(row);
+    }
     let is_random = row.text("op") == "randread" || row.text("order") == "random";
     if !is_random || !row.text("op").contains("read") {
         return Ok(Vec::new());
@@ -171,6 +176,18 @@ fn by_depth(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
     let load = Load::RandomReads { size: row.whole("bs_bytes")?.into(), depth: row.whole("depth")?, jobs };
     let mut values = row.values(load, &[("iops", Quantity::Iops)])?;
     values.extend(row.percentiles(load, |rank| format!("{rank}_us"), Quantity::Read)?);
+    Ok(values)
+}
+
+/// Sequential writes of one zone, or of a drive without zones.
+fn sequential_writes(row: &Row<'_>) -> Result<Vec<Value>, Fault> {
+    let is_one = |column: &str| matches!(row.text(column), "" | "1");
+    if !is_one("zones") || !is_one("jobs") || row.text("order") == "random" {
+        return Ok(Vec::new());
+    }
+    let load = Load::Writes { size: row.whole("bs_bytes")?.into(), depth: row.whole("depth")? };
+    let mut values = row.values(load, &[("iops", Quantity::Iops)])?;
+    values.extend(row.percentiles(load, |rank| format!("{rank}_us"), Quantity::Write)?);
     Ok(values)
 }
 
