@@ -1,6 +1,7 @@
 //! Configuration of a device: raw structs as in the file, and the check that turns them into a [`Config`].
 
 mod chips;
+mod sizes;
 mod spare;
 mod streams;
 
@@ -43,6 +44,15 @@ pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceFile {
+    /// Capacity that the host sees, such as `4TB`. The number of blocks of each plane follows from it and
+    /// from the over-provisioning, and replaces that of the part. If absent, the capacity follows from the
+    /// blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// DRAM of the controller, such as `1GiB`: for the buffer, the read cache and the L2P map. If the whole map
+    /// does not fit, what is left is `ftl.mapping.cache`, whose own value does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram: Option<Bytes>,
     /// The NAND part.
     pub part: PartFile,
     /// Number of dies and channels.
@@ -164,9 +174,13 @@ pub struct Config {
 
 impl DeviceFile {
     /// Checks the configuration. The error lists all complaints.
-    pub fn check(self) -> Result<Config, Complaints> {
+    pub fn check(mut self) -> Result<Config, Complaints> {
         let mut wrong = Complaints::default();
         let nest = |wrong: &mut Complaints, key, inner| wrong.nest(key, inner);
+        if let Some(geometry) = self.part.clone().check().ok().and_then(|part| self.layout.check(&part).ok())
+        {
+            self.set_blocks(&geometry, &mut wrong);
+        }
         let part = self.part.clone().check().map_err(|inner| nest(&mut wrong, "part", inner)).ok();
         let geometry = part
             .as_ref()
@@ -182,6 +196,8 @@ impl DeviceFile {
         BlockMapFile::check_pools(&self, &mut wrong);
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
         pools::check(&self, &pools, unit, &mut wrong);
+        self.set_map_cache(&pools, unit, &mut wrong);
+        self.set_slc_caches(&pools, &mut wrong);
         let Pool { part, geometry, locations } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
         self.ftl.mapping.check(locations, &mut wrong);
@@ -351,7 +367,7 @@ impl DeviceFile {
     /// Logical pages visible to the host. Each plane group must also have space for its working blocks.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
-        let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
+        let logical = self.pages_of(all, unit);
         // GC needs one block in addition to the active blocks.
         let streams = self.streams();
         let at_work = Streams { suspended: 0, ..streams }.active_blocks() + 1;

@@ -163,7 +163,7 @@ fn streams_in_slc_mode_keep_the_contract() {
 #[test]
 fn streams_in_slc_mode_keep_the_contract_where_room_is_short() {
     let mut file = contract::small_with_slc();
-    file.ftl.slc_cache = Some(SlcCacheFile { blocks: 1, spare: 0.5, fold_above: Some(1) });
+    file.ftl.slc_cache = Some(SlcCacheFile { blocks: 1, spare: 0.5, size: None, fold_above: Some(1) });
     file.ftl.over_provisioning = 0.36;
     contract::check(&file, sorts(false, true));
     contract::check(&file, sorts(true, true));

@@ -116,7 +116,7 @@ fn pages_that_are_overwritten_in_the_cache_are_not_folded() {
 #[test]
 fn the_dynamic_part_shrinks_as_the_device_fills() {
     let most = |fill: f64| {
-        let mut rig = Rig::new(cached(SlcCacheFile { blocks: 0, spare: 0.5, fold_above: None }), 1);
+        let mut rig = Rig::new(cached(SlcCacheFile { blocks: 0, spare: 0.5, ..SlcCacheFile::default() }), 1);
         rig.device.fill(fill);
         let mut most = 0;
         let pages = u64::from(rig.device.config().logical_pages);

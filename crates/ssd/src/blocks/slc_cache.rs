@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Complaints;
+use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::{Geometry, Locations, Part};
 
 /// Blocks in SLC mode. The router selects the writes that go there.
@@ -17,6 +17,10 @@ pub struct SlcCacheFile {
     /// as the device fills. The cache opens them only while the plane group has more free blocks than the GC
     /// start watermark.
     pub spare: f64,
+    /// Data that the cache holds on an erased device, such as `100GB`. `spare` follows from it, and its own
+    /// value does not matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
     /// Number of blocks in the cache of a plane group above which the oldest ones are folded even while the
     /// host is active. If absent, blocks are folded only if the plane group needs free blocks, or while the
     /// host is idle (`ftl.gc.background`).
@@ -27,7 +31,7 @@ pub struct SlcCacheFile {
 impl Default for SlcCacheFile {
     /// Chosen: one block to be open, and one to be folded.
     fn default() -> Self {
-        Self { blocks: 2, spare: 0.0, fold_above: None }
+        Self { blocks: 2, spare: 0.0, size: None, fold_above: None }
     }
 }
 

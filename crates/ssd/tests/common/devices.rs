@@ -122,6 +122,7 @@ fn slc_cache() -> impl Strategy<Value = DrawnCache> {
     let file = (sizes, prop::option::of(0u32..=3)).prop_map(|((blocks, spare), fold_above)| SlcCacheFile {
         blocks,
         spare,
+        size: None,
         fold_above,
     });
     (file, prop::option::of(0.05f64..0.5), prop::option::of(0u32..=2))

@@ -7,5 +7,5 @@ pub fn small() -> DeviceFile {
     let (part, layout) = small_chips();
     let buffer = BufferFile { size: Bytes::kib(64), ..BufferFile::default() };
     let ftl = FtlFile { over_provisioning: 0.25, ..FtlFile::default() };
-    DeviceFile { part, layout, pools: Vec::new(), front: FrontFile::default(), buffer, ftl, namespaces: Vec::new(), faults: Vec::new(), demands: None }
+    DeviceFile { capacity: None, dram: None, part, layout, pools: Vec::new(), front: FrontFile::default(), buffer, ftl, namespaces: Vec::new(), faults: Vec::new(), demands: None }
 }

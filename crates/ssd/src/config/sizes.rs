@@ -1,0 +1,135 @@
+//! Sizes as data sheets state them: the capacity and the DRAM of a drive, and the bytes of its SLC cache. The
+//! number of blocks, the cached map and the share of spare blocks follow from them.
+
+use wordline_kernel::{Bytes, Complaints};
+use wordline_nand::{Geometry, Pool, Pools};
+
+use super::{DeviceFile, SlcCacheFile, spare};
+
+impl DeviceFile {
+    /// Sets the number of blocks by the capacity. `geometry` is that of the chips with any number of blocks.
+    pub(super) fn set_blocks(&mut self, geometry: &Geometry, wrong: &mut Complaints) {
+        let Some(capacity) = self.capacity else { return };
+        wrong.require(
+            self.pools.is_empty(),
+            "capacity",
+            capacity,
+            "none: with `pools` the capacity follows from the blocks",
+        );
+        let planes = geometry.rows() * geometry.planes_per_row;
+        let of_each = geometry.page_size * u64::from(geometry.pages_per_block * planes);
+        let share = 1.0 - self.ftl.over_provisioning.clamp(0.0, 0.999);
+        let blocks = (capacity.0 as f64 / share / of_each.0 as f64).ceil();
+        let fits = capacity.0 > 0 && blocks < f64::from(u32::MAX / 2);
+        wrong.require(
+            fits,
+            "capacity",
+            capacity,
+            format!("at least a block of each plane, {of_each} in all"),
+        );
+        if fits {
+            self.part.geometry.blocks_per_plane = blocks as u32 + self.ftl.reserved_blocks;
+        }
+    }
+
+    /// Logical pages that the capacity and the over-provisioning leave of `all` pages.
+    pub(super) fn pages_of(&self, all: f64, unit: Bytes) -> u32 {
+        let of_flash = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
+        let asked = self.capacity.map_or(u64::MAX, |capacity| capacity.0 / unit.0);
+        u64::from(of_flash).min(asked) as u32
+    }
+
+    /// Sets the size of the cached map by the DRAM, if the whole map does not fit there.
+    pub(super) fn set_map_cache(&mut self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
+        let Some(dram) = self.dram else { return };
+        let buffers = self.buffer.size + self.buffer.read_cache;
+        let mapping = &self.ftl.mapping;
+        let all = spare::counted(self.ftl.reserved_blocks, pools, &mut Complaints::default());
+        let map = mapping.entry * u64::from(self.pages_of(all, unit));
+        let left = Bytes(dram.0.saturating_sub(buffers.0));
+        let cache = if left < map { Some(left) } else { None };
+        wrong.require(
+            dram > buffers,
+            "dram",
+            dram,
+            format!("more than {buffers}, which the buffer and the read cache take"),
+        );
+        self.ftl.mapping.cache = cache;
+    }
+
+    /// Sets the dynamic part of the SLC caches by the data that they hold on an erased device.
+    pub(super) fn set_slc_caches(&mut self, pools: &Pools, wrong: &mut Complaints) {
+        let (gc, reserved) = (self.ftl.gc.clone(), self.ftl.reserved_blocks);
+        let kept = |start: Option<u32>| start.unwrap_or(gc.start_below_free_blocks).saturating_add(reserved);
+        if let Some(cache) = &mut self.ftl.slc_cache {
+            cache.set_share("ftl.slc_cache", pools.first(), kept(None), wrong);
+        }
+        for (n, own) in self.pools.iter_mut().enumerate() {
+            if let Some(cache) = &mut own.slc_cache {
+                let kept = kept(own.start_below_free_blocks);
+                cache.set_share(&format!("pools[{n}].slc_cache"), pools.get(n + 1), kept, wrong);
+            }
+        }
+    }
+}
+
+impl SlcCacheFile {
+    /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
+    fn set_share(&mut self, key: &str, pool: &Pool, kept: u32, wrong: &mut Complaints) {
+        let Some(size) = self.size else { return };
+        let Pool { part, geometry, .. } = pool;
+        let bits = f64::from(part.geometry.bits_per_cell);
+        let planes = u64::from(geometry.rows() * geometry.planes_per_row);
+        let block = (geometry.page_size * u64::from(geometry.pages_per_block) * planes).0 as f64 / bits;
+        let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
+        let fixed = f64::from(self.blocks);
+        // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
+        let dynamic = size.0 as f64 / block - fixed;
+        let share = dynamic / (others - dynamic / bits);
+        let [least, most] = [fixed, fixed + others / (1.0 + 1.0 / bits)].map(|of| Bytes((of * block) as u64));
+        let wanted = format!("from {least} (`blocks`) to {most} (all spare blocks)");
+        let fits = (least..=most).contains(&size);
+        wrong.require(fits, &format!("{key}.size"), size, wanted);
+        if fits {
+            self.spare = share.clamp(0.0, 1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Bytes;
+
+    use crate::config::tests::small;
+
+    #[test]
+    fn blocks_follow_from_the_capacity() {
+        let mut file = small();
+        let whole = file.clone().check().expect("a device");
+        file.ftl.reserved_blocks = 3;
+        file.capacity = Some(Bytes(whole.capacity().0 * 2));
+        let config = file.check().expect("twice the capacity");
+        assert_eq!(config.capacity(), Bytes(whole.capacity().0 * 2));
+        assert_eq!(config.geometry().blocks_per_plane, 2 * whole.geometry().blocks_per_plane + 3);
+        // What the check made of the file is a file with the same outcome.
+        assert_eq!(config.file.clone().check(), Ok(config));
+    }
+
+    #[test]
+    fn a_map_that_the_memory_does_not_hold_is_cached() {
+        let mut file = small();
+        file.ftl.over_provisioning = 0.5;
+        let map = file.clone().check().expect("a device").map_memory();
+        let half = Bytes(map.0 / 2);
+        file.dram = Some(file.buffer.size + map);
+        let config = file.clone().check().expect("a device whose map fits");
+        assert_eq!((config.map_cache(), config.map_memory()), (None, map));
+        file.dram = Some(file.buffer.size + half);
+        let config = file.clone().check().expect("a device whose map does not fit");
+        assert_eq!(config.file.ftl.mapping.cache, Some(half));
+        assert_eq!(config.file.clone().check(), Ok(config));
+        file.dram = Some(file.buffer.size);
+        let wrong = file.check().expect_err("nothing is left for the map");
+        assert_eq!(wrong.0[0].key, "dram");
+    }
+}
