@@ -275,6 +275,11 @@ fn peak(config: &Config, n: usize) -> Rows {
         row("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
         row("", "buses: channels x size / bus time; arrays: plane groups x size / tR or tPROG (mean)"),
     ];
+    let interval = config.file.front.command_interval;
+    if interval > Duration::ZERO {
+        let most = Quantity::Count((1e6 / interval.us()) as u64);
+        rows.push(row("firmware", format!("{most} commands a second (front.command_interval)")));
+    }
     if let Some(link) = link_of(&config.file.front) {
         let rate = |way| Quantity::Throughput(link.peak(way));
         rows.push(row(

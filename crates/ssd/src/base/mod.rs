@@ -148,6 +148,7 @@ impl Base {
         self.flash.change_times(&factors.of_chips(), factors.controller);
         let file = &mut self.config.file;
         file.front.command_time = factors.controller.of(file.front.command_time);
+        file.front.command_interval = factors.controller.of(file.front.command_interval);
         file.buffer.access_time = factors.controller.of(file.buffer.access_time);
     }
 

@@ -239,7 +239,7 @@ impl BlockDevice for Device {
 
     fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         let Core { base, map, cache, gc } = &self.core;
-        let in_use = self.front.check_loaded(agenda.now)?;
+        let in_use = self.front.check_loaded(agenda.now, &base.config.file.front)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
         map.check_loaded(base, known)?;
         base.check_loaded(agenda)?;

@@ -11,6 +11,7 @@ use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
 use super::completion::complete_soon;
+use super::firmware::Firmware;
 use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
@@ -28,6 +29,8 @@ pub(super) struct Commands {
     waiting: VecDeque<RequestId>,
     /// Commands that were started and have not completed.
     pub(super) started: u32,
+    /// When the firmware can take the next command.
+    pub(super) firmware: Firmware,
     /// The link, if there is one.
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
@@ -38,7 +41,7 @@ pub(super) struct Commands {
     pub(super) recorded: Option<Box<(Vec<TimelineRequest>, Vec<OccupancySample>)>>,
 }
 
-state!(Commands { values { requests, waiting, started, completions } parts { port } fixed { namespaces, tail, recorded } });
+state!(Commands { values { requests, waiting, started, firmware, completions } parts { port } fixed { namespaces, tail, recorded } });
 
 impl Commands {
     /// No commands.
@@ -47,6 +50,7 @@ impl Commands {
             requests: Requests::default(),
             waiting: VecDeque::new(),
             started: 0,
+            firmware: Firmware::default(),
             port: Port::of(&config.file.front).map(Box::new),
             namespaces: config.namespaces.clone(),
             completions: Vec::new(),
@@ -77,7 +81,7 @@ impl Commands {
 
     /// Checks a state loaded at `now`: waiting commands must exist and be counted. Returns the requests in
     /// use.
-    pub fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
+    pub fn check_loaded(&self, now: Instant, interval: Duration) -> Result<Vec<bool>, String> {
         let in_use = self.requests.in_use()?;
         let is_in_use = |id: RequestId| in_use.get(id.index()) == Some(&true);
         let mut used = (0..in_use.len()).map(RequestId::from_index).filter(|id| is_in_use(*id));
@@ -93,6 +97,7 @@ impl Commands {
                 })?;
             }
         }
+        self.firmware.check_loaded(now, interval, started as u64)?;
         ensure(started <= outstanding, || format!("{started} of {outstanding} commands are taken up"))?;
         Ok(in_use)
     }
@@ -171,7 +176,10 @@ impl Commands {
         self.started += 1;
         let request = self.requests.get(id);
         request.queued = calendar.now() - request.submitted;
-        let time = core.base.config.file.front.command_time;
+        let front = &core.base.config.file.front;
+        let wait = self.firmware.take(calendar.now(), front.command_interval);
+        request.queued += wait;
+        let time = wait + front.command_time;
         if time == Duration::ZERO {
             return Some(id);
         }

@@ -14,6 +14,9 @@ pub struct FrontFile {
     /// Firmware time of each command, before its other work. With a direct interface it includes the time on
     /// the link.
     pub command_time: Duration,
+    /// Least time between two commands in the firmware, which limits the commands a second: with 1us to a
+    /// million. Commands wait for it before their `command_time`. 0 for no limit.
+    pub command_interval: Duration,
     /// How commands and data reach the device.
     pub interface: Interface,
     /// Sector size of the host. Addresses and sizes of commands are multiples of it.
@@ -122,6 +125,7 @@ impl Default for FrontFile {
         Self {
             queue_depth: 256,
             command_time: Duration::ZERO,
+            command_interval: Duration::ZERO,
             interface: Interface::Direct,
             sector_size: Bytes(512),
             nvme: NvmeFile::default(),
@@ -155,6 +159,8 @@ impl FrontFile {
         inner.require((1..=65_535).contains(&depth), "queue_depth", depth, "from 1 to 65535");
         let limit = Duration::from_ms(10_000);
         inner.require(self.command_time <= limit, "command_time", self.command_time, "at most 10s");
+        let interval = self.command_interval;
+        inner.require(interval <= limit, "command_interval", interval, "at most 10s");
         let sector = self.sector_size;
         inner.require([Bytes(512), Bytes::kib(4)].contains(&sector), "sector_size", sector, "512B or 4KiB");
         self.nvme.check(&mut inner);

@@ -12,6 +12,7 @@ mod commands;
 mod completion;
 pub mod config;
 mod done;
+mod firmware;
 mod link_steps;
 pub mod namespaces;
 pub mod port;
@@ -39,6 +40,7 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::writer::Writer;
 use commands::Commands;
+use config::FrontFile;
 use timer::Timer;
 
 pub use namespaces::Namespace;
@@ -74,8 +76,8 @@ impl Front {
     }
 
     /// Checks a state loaded at `now`. Returns the requests in use.
-    pub(crate) fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
-        self.commands.check_loaded(now)
+    pub(crate) fn check_loaded(&self, now: Instant, file: &FrontFile) -> Result<Vec<bool>, String> {
+        self.commands.check_loaded(now, file.command_interval)
     }
 
     /// Whether a loaded event can occur while these requests are `known`.
