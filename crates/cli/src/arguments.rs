@@ -35,6 +35,11 @@ impl DeviceArguments {
         self.unnamed().is_none_or(|settings| !settings.is_empty())
     }
 
+    /// The file of the configuration, if one was named.
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The settings of the user, if no device was named.
     pub fn unnamed(&self) -> Option<&[String]> {
         (self.preset.is_none() && self.config.is_none()).then_some(&self.settings)
@@ -154,6 +159,12 @@ impl WorkloadArguments {
     pub fn is_standard(&self) -> bool {
         let workload = self.workload.as_ref().map(Path::new);
         self.trace.as_deref().or(workload).is_some_and(is_standard)
+    }
+
+    /// The files of the requests.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let workload = self.workload.as_ref().map(Path::new);
+        [self.trace.as_deref(), workload, self.times_of.as_deref()].into_iter().flatten()
     }
 
     /// Returns the workload that the user asked for.

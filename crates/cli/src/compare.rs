@@ -49,7 +49,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Device::load_of(registry, &Selection { preset, file: None, set })
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-    let results = arguments.results.open(&[])?;
+    let results = arguments.results.open(&[], &arguments.workload.files().collect::<Vec<_>>())?;
     let texts: Vec<String> =
         devices.iter().map(|device| format!("# {}\n{}", device.name, device.text)).collect();
     let reached = Arc::new(Mutex::new(PartialResults { runs: Vec::new(), results: Some(results), texts }));

@@ -86,6 +86,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         ("--report", arguments.report.as_deref()),
     ];
     output::check_distinct(&outputs)?;
+    output::check_apart(&outputs, &arguments.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let drive = read(&arguments)?;
     let out = arguments.out.as_deref().map(Output::open).transpose()?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;

@@ -239,6 +239,8 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
 
 fn exec(arguments: &Exec) -> Result<(), Failure> {
     let json = &arguments.json;
+    let outputs = [("--timeline", arguments.timeline.as_deref()), ("--svg", arguments.svg.as_deref())];
+    output::check_apart(&outputs, &[&arguments.script])?;
     let mut places = NandOutputs::open(("--timeline", &arguments.timeline), &arguments.svg, json)?;
     let performance = ScriptRun::of(&arguments.script, arguments.part.as_deref())?;
     let (scene, name) = (performance.scene(), &performance.name);

@@ -105,6 +105,25 @@ pub fn check_distinct(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> 
     Ok(())
 }
 
+/// Returns an error if a named output is a file that is also read, so that no input is replaced.
+pub fn check_apart(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Result<(), Failure> {
+    let same = |output: &Path, input: &Path| match (output.canonicalize(), input.canonicalize()) {
+        (Ok(output), Ok(input)) => output == input && input.is_file(),
+        _ => false,
+    };
+    let named = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path)));
+    for (name, path) in named {
+        if inputs.iter().any(|input| same(path, input)) {
+            return Err(Failure::Error(Error::Argument {
+                what: name.into(),
+                found: format!("{}, which is read", path.display()),
+                wanted: "another file".into(),
+            }));
+        }
+    }
+    Ok(())
+}
+
 /// Prints `text`, and a line end if it has none.
 pub fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();

@@ -107,7 +107,8 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--save-snapshot", options.save_snapshot.as_deref()),
         ("--timeline", options.timeline.as_ref().map(|timeline| timeline.path.as_path())),
     ];
-    let results = arguments.results.open(&others)?;
+    let inputs: Vec<&Path> = arguments.workload.files().chain(arguments.device.file()).collect();
+    let results = arguments.results.open(&others, &inputs)?;
     let mut watch = RunProgress::new(&device.name, arguments.results.no_progress);
     let summary = wordline_lab::run(&device, &workload, &options, &mut watch)?;
     drop(watch);
@@ -145,14 +146,17 @@ pub struct Results {
 }
 
 impl ResultArguments {
-    /// Opens all destinations of results. `others` are the names and paths of further outputs.
-    pub fn open(&self, others: &[(&str, Option<&Path>)]) -> Result<Results, Failure> {
+    /// Opens all destinations of results. `others` are the names and paths of further outputs, `inputs` the
+    /// files that are read.
+    pub fn open(&self, others: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Result<Results, Failure> {
         let own = [
             ("--json", self.json.file.as_deref()),
             ("--report", self.report.as_deref()),
             ("--charts", self.charts.folder()),
         ];
-        output::check_distinct(&[&own, others].concat())?;
+        let all = [&own, others].concat();
+        output::check_distinct(&all)?;
+        output::check_apart(&all, inputs)?;
         let charts = self.charts.open(self.report.as_deref())?;
         let report = self.report.as_deref().map(ReportFolder::claim).transpose()?;
         if let Some(report) = report.as_ref().filter(|report| report.replaces()) {

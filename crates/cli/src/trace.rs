@@ -199,6 +199,8 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
+    let outputs = [("the trace", Some(&*arguments.to)), ("--json", arguments.json.file.as_deref())];
+    output::check_apart(&outputs, &[&arguments.from])?;
     let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let name = arguments.from.display().to_string();
     let mut watch = RunProgress::new(&name, target.is_quiet());

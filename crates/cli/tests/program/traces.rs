@@ -97,6 +97,21 @@ fn a_run_reads_only_as_much_of_a_trace_as_it_needs() {
 }
 
 #[test]
+fn a_file_that_is_read_is_not_written() {
+    let folder = Folder::new();
+    let (path, other) = (folder.with("a.csv", CSV), folder.path("./a.csv"));
+    for arguments in [
+        &["trace", "convert", &path, &other][..],
+        &["run", "--preset", "tiny", "--trace", &path, "--log", &other],
+        &["run", "--preset", "tiny", "--trace", &path, &format!("--json={other}")],
+    ] {
+        let refusal = wordline(arguments).refusal();
+        assert!(refusal.contains("a.csv, which is read, wanted another file"), "{refusal}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).expect("the trace"), CSV);
+}
+
+#[test]
 fn every_format_is_listed_with_its_meaning() {
     let formats = wordline(&["trace", "formats", "--json"]).json();
     for (list, name) in [("read", "msr"), ("read", "blktrace"), ("write", "csv"), ("options", "time_unit")] {
