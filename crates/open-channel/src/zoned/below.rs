@@ -4,7 +4,16 @@ use wordline_device::{PhysicalDevice, physical_device as physical};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::CutLosses;
 
+use super::host::Host;
 use super::in_flight::{InFlightTable, Work};
+
+/// What the zones are handed: the device below, to which they send commands, and the host, whose commands they
+/// end.
+pub(super) struct Context<'a, D, C> {
+    pub(super) below: &'a mut Below<D>,
+    pub(super) host: &'a mut Host,
+    pub(super) calendar: &'a mut C,
+}
 
 /// The device below, and what its outstanding commands are for.
 pub(super) struct Below<D> {

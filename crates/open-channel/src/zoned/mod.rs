@@ -32,7 +32,7 @@ use wordline_device::physical_device::{Geometry, LogicalBlock, MOST_BLOCKS};
 use wordline_device::{PhysicalDevice, physical_device as physical};
 use wordline_kernel::Schedule;
 
-use below::Below;
+use below::{Below, Context};
 use host::Host;
 use in_flight::Interface;
 use zones::Zones;
@@ -130,32 +130,33 @@ impl<D: PhysicalDevice> Zoned<D> {
         let face = Interface::Zones(command.operation);
         let number = self.host.add(face, command.tag, calendar.now());
         let Self { zones, below, host, .. } = self;
-        host.commands.get_mut(number).first = command.first;
+        let context = &mut Context { below, host, calendar };
+        context.host.commands.get_mut(number).first = command.first;
         match (command.operation, target) {
             (Operation::Read, Some((zone, block))) => {
                 let blocks: Vec<(ZoneId, u64)> =
                     (block..block + u64::from(command.blocks)).map(|block| (zone, block)).collect();
-                zones.read(number, &blocks, below, host, calendar);
+                zones.read(number, &blocks, context);
             }
             (Operation::Write | Operation::Append, Some((zone, _))) => {
                 let first = zones.config.layout.start(zone) + u64::from(zones.table.get(zone).next);
-                host.commands.get_mut(number).first = first;
+                context.host.commands.get_mut(number).first = first;
                 zones.counts.appends += u64::from(command.operation == Operation::Append);
-                zones.write((number, 0), zone, command.stamps, below, host, calendar);
+                zones.write((number, 0), zone, command.stamps, context);
             }
-            (Operation::Flush, _) => zones.flush(number, below, host, calendar),
+            (Operation::Flush, _) => zones.flush(number, context),
             (Operation::Manage(action), target) => {
                 let managed = match target {
                     None => zones.table.manage_all(action).expect("it was checked"),
                     Some((zone, _)) => vec![zone],
                 };
                 for (at, zone) in (0..).zip(managed) {
-                    zones.queue_job(action, (number, at), zone, below, host, calendar);
+                    zones.queue_job(action, (number, at), zone, context);
                 }
             }
             (Operation::Read | Operation::Write | Operation::Append, None) => unreachable!("it was checked"),
         }
-        host.finish_part(number, calendar.now());
+        context.host.finish_part(number, context.calendar.now());
         self.process_below(calendar);
         Ok(())
     }
@@ -165,12 +166,13 @@ impl<D: PhysicalDevice> Zoned<D> {
         let (face, layout) = (Interface::Chunks(command.operation), self.zones.config.layout);
         let number = self.host.add(face, command.tag, calendar.now());
         let Self { geometry, zones, below, host, .. } = self;
+        let context = &mut Context { below, host, calendar };
         match command.operation {
             physical::Operation::Read => {
                 let place =
                     |block: &LogicalBlock| (layout.zone_from_chunk(block.chunk), u64::from(block.block));
                 let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
-                zones.read(number, &blocks, below, host, calendar);
+                zones.read(number, &blocks, context);
             }
             physical::Operation::Write => {
                 let unit = geometry.ws_min;
@@ -182,7 +184,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                     for part in run.chunks(most) {
                         let stamps = &command.stamps[at..at + part.len()];
                         zones.counts.appends += 1;
-                        zones.write((number, at as u32), zone, stamps, below, host, calendar);
+                        zones.write((number, at as u32), zone, stamps, context);
                         at += part.len();
                     }
                 }
@@ -193,13 +195,13 @@ impl<D: PhysicalDevice> Zoned<D> {
                 for (at, block) in (0..).zip(command.blocks) {
                     let zone = layout.zone_from_chunk(block.chunk);
                     zones.table.manage(action, zone).expect("it was checked");
-                    zones.queue_job(action, (number, at), zone, below, host, calendar);
+                    zones.queue_job(action, (number, at), zone, context);
                 }
             }
-            physical::Operation::Flush => zones.flush(number, below, host, calendar),
+            physical::Operation::Flush => zones.flush(number, context),
             physical::Operation::Copy => unreachable!("it was refused"),
         }
-        host.finish_part(number, calendar.now());
+        context.host.finish_part(number, context.calendar.now());
         self.process_below(calendar);
     }
 
@@ -216,19 +218,20 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Handles completions and notifications of the device below.
     fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
         let Self { zones, below, host, .. } = self;
+        let context = &mut Context { below, host, calendar };
         loop {
-            let notifications = below.device.notifications().to_vec();
-            let completions = below.device.completions().to_vec();
+            let notifications = context.below.device.notifications().to_vec();
+            let completions = context.below.device.completions().to_vec();
             if notifications.is_empty() && completions.is_empty() {
                 return;
             }
-            below.device.clear_notifications();
-            below.device.clear_completions();
+            context.below.device.clear_notifications();
+            context.below.device.clear_completions();
             for notification in &notifications {
-                zones.on_notification(notification, below, host, calendar);
+                zones.on_notification(notification, context);
             }
             for completion in &completions {
-                zones.completed(completion, below, host, calendar);
+                zones.completed(completion, context);
             }
         }
     }

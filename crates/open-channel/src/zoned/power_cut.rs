@@ -10,8 +10,7 @@ use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
 use super::Zoned;
-use super::below::Below;
-use super::host::Host;
+use super::below::Context;
 use super::table::{ZoneId, ZoneState};
 use super::zone_data::Job;
 use super::zones::Zones;
@@ -32,7 +31,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.is_recovering = false;
         // Notifications of the device below are dropped, because `settle` reads the chunk reports.
         self.below.device.clear_notifications();
-        self.zones.recover(&mut self.below, &mut self.host, calendar);
+        let Self { zones, below, host, .. } = self;
+        zones.recover(&mut Context { below, host, calendar });
         // Notifications about zones are dropped, because the host reads the zone reports.
         self.host.outbox.notifications.clear();
         self.process_below(calendar);
@@ -50,38 +50,32 @@ impl Zones {
     }
 
     /// Finishes the resets and closes that had begun, and finds the write pointers of active zones.
-    fn recover<D: PhysicalDevice>(
-        &mut self,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
-    ) {
+    fn recover<D: PhysicalDevice, C: Schedule<D::Event>>(&mut self, context: &mut Context<'_, D, C>) {
         for zone in self.table.ids() {
             let state = self.table.get(zone).state;
             if self.bodies[zone].has_pending_reset() {
                 if state.is_active() || state == ZoneState::Full {
                     self.table.settle(zone, 0);
                 }
-                self.run_jobs(zone, below, host, calendar);
+                self.run_jobs(zone, context);
             } else if state.is_active() {
-                self.settle(zone, below, host, calendar);
+                self.settle(zone, context);
             } else if matches!(state, ZoneState::Full | ZoneState::ReadOnly) {
                 self.bodies[zone].jobs.push_back(Job::Close(None));
-                self.run_jobs(zone, below, host, calendar);
+                self.run_jobs(zone, context);
             }
         }
     }
 
     /// Finds the write pointer of an active zone.
-    fn settle<D: PhysicalDevice>(
+    fn settle<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         let layout = self.config.layout;
-        let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| below.device.report(chunk)).collect();
+        let reports: Vec<Descriptor> =
+            layout.chunks(zone).map(|chunk| context.below.device.report(chunk)).collect();
         let written = || (0..).zip(&reports).map(|(member, report)| (member, report.readable));
         let missing = written().filter(|(_, end)| *end < layout.blocks_per_chunk);
         let missing = missing.map(|(member, end)| layout.position(member, end)).min();
@@ -103,7 +97,7 @@ impl Zones {
         if taken == 0 {
             body.clear();
             body.jobs.push_back(Job::Reset(None));
-            return self.run_jobs(zone, below, host, calendar);
+            return self.run_jobs(zone, context);
         }
         if !is_whole {
             body.runs.add_run(body.blocks_sent(), last);
@@ -114,11 +108,11 @@ impl Zones {
                 && report.write_pointer < layout.below(member, layout.positions())
         };
         if reports.iter().any(|report| report.state == ChunkState::Offline) {
-            self.retire(zone, below, host, calendar);
+            self.retire(zone, context);
         } else if !fits || reports.iter().zip(0..).any(ends) {
-            self.end(zone, below, host, calendar);
+            self.end(zone, context);
         } else {
-            self.pad_to(zone, last, below, host, calendar);
+            self.pad_to(zone, last, context);
         }
     }
 }

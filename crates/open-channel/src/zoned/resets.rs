@@ -4,7 +4,7 @@ use wordline_device::physical_device::{ChunkState, LogicalBlock, Notice};
 use wordline_device::{PhysicalDevice, physical_device as physical};
 use wordline_kernel::{Instant, Schedule};
 
-use super::below::Below;
+use super::below::{Below, Context};
 use super::command::{Action, Status};
 use super::host::Host;
 use super::in_flight::Work;
@@ -15,14 +15,12 @@ use super::zones::Zones;
 impl Zones {
     /// Queues the flash job of a state change. `number` and `at` are the command and the index of the zone in
     /// it.
-    pub(super) fn queue_job<D: PhysicalDevice>(
+    pub(super) fn queue_job<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         action: Action,
         (number, at): (u32, u32),
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         let job = match action {
             // These actions only change the table: memory for gathered blocks is not limited.
@@ -31,18 +29,16 @@ impl Zones {
             Action::Reset => Job::Reset(Some((number, at))),
         };
         self.counts.resets += u64::from(action == Action::Reset);
-        host.commands.get_mut(number).parts += 1;
+        context.host.commands.get_mut(number).parts += 1;
         self.bodies[zone].jobs.push_back(job);
-        self.run_jobs(zone, below, host, calendar);
+        self.run_jobs(zone, context);
     }
 
     /// Runs the jobs of a zone as far as they can run now.
-    pub(super) fn run_jobs<D: PhysicalDevice>(
+    pub(super) fn run_jobs<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         loop {
             let body = &mut self.bodies[zone];
@@ -51,9 +47,9 @@ impl Zones {
             }
             let goes_on = match body.jobs.front() {
                 None => return,
-                Some(Job::Reset(_)) => self.reset(zone, below, host, calendar),
-                Some(Job::Close(_)) => self.close(zone, below, host, calendar),
-                Some(Job::Write(..)) => self.write_next(zone, below, host, calendar),
+                Some(Job::Reset(_)) => self.reset(zone, context),
+                Some(Job::Close(_)) => self.close(zone, context),
+                Some(Job::Write(..)) => self.write_next(zone, context),
             };
             if !goes_on {
                 return;
@@ -62,21 +58,19 @@ impl Zones {
     }
 
     /// Runs the first job of a zone, a write. The write fails if the zone went offline before.
-    fn write_next<D: PhysicalDevice>(
+    fn write_next<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) -> bool {
         let Some(Job::Write(piece, stamps)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("it is the first")
         };
         if self.table.get(zone).state == ZoneState::Offline {
             self.pieces.get_mut(piece).has_failed = true;
-            self.write_piece(piece, &[], below, host, calendar);
+            self.write_piece(piece, &[], context);
         } else {
-            self.write_piece(piece, &stamps, below, host, calendar);
+            self.write_piece(piece, &stamps, context);
         }
         true
     }
@@ -97,40 +91,39 @@ impl Zones {
 
     /// Resets the chunks of a zone when none of its reads and writes is in flight. Returns whether the reset
     /// is done.
-    fn reset<D: PhysicalDevice>(
+    fn reset<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) -> bool {
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
         }
         body.clear();
-        let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed], below);
+        let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed], context.below);
         if chunks.is_empty() {
-            self.finish_reset(zone, false, below, host, calendar.now());
+            self.finish_reset(zone, false, context.below, context.host, context.calendar.now());
             return true;
         }
         self.bodies[zone].is_at_work = true;
         let reset = |tag| physical::Command::reset(tag, &chunks);
-        assert!(below.send(Work::Reset { zone }, reset, calendar), "nothing of the zone is in flight");
+        assert!(
+            context.below.send(Work::Reset { zone }, reset, context.calendar),
+            "nothing of the zone is in flight"
+        );
         false
     }
 
-    pub(super) fn on_reset_done<D: PhysicalDevice>(
+    pub(super) fn on_reset_done<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
         failed: bool,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         self.bodies[zone].is_at_work = false;
-        self.finish_reset(zone, failed, below, host, calendar.now());
-        self.run_jobs(zone, below, host, calendar);
+        self.finish_reset(zone, failed, context.below, context.host, context.calendar.now());
+        self.run_jobs(zone, context);
     }
 
     /// Ends a reset. If a chunk of the zone failed, the zone goes offline.
@@ -161,39 +154,38 @@ impl Zones {
 
     /// Closes the chunks of a full or read-only zone when none of its reads and writes is in flight. Gathered
     /// blocks are written before. Returns whether the close is done.
-    fn close<D: PhysicalDevice>(
+    fn close<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) -> bool {
-        self.pad(zone, below, host, calendar);
+        self.pad(zone, context);
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
         }
-        let chunks = self.chunks_in(zone, &[ChunkState::Open], below);
+        let chunks = self.chunks_in(zone, &[ChunkState::Open], context.below);
         if chunks.is_empty() {
-            self.finish_close(zone, host, calendar.now());
+            self.finish_close(zone, context.host, context.calendar.now());
             return true;
         }
         self.bodies[zone].is_at_work = true;
         let close = |tag| physical::Command::close(tag, &chunks);
-        assert!(below.send(Work::Close { zone }, close, calendar), "nothing of the zone is in flight");
+        assert!(
+            context.below.send(Work::Close { zone }, close, context.calendar),
+            "nothing of the zone is in flight"
+        );
         false
     }
 
-    pub(super) fn on_close_done<D: PhysicalDevice>(
+    pub(super) fn on_close_done<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         self.bodies[zone].is_at_work = false;
-        self.finish_close(zone, host, calendar.now());
-        self.run_jobs(zone, below, host, calendar);
+        self.finish_close(zone, context.host, context.calendar.now());
+        self.run_jobs(zone, context);
     }
 
     fn finish_close(&mut self, zone: ZoneId, host: &mut Host, now: Instant) {
@@ -206,31 +198,27 @@ impl Zones {
     }
 
     /// Makes a zone full that cannot accept more writes.
-    pub(super) fn end<D: PhysicalDevice>(
+    pub(super) fn end<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         if !self.table.get(zone).state.is_active() || self.bodies[zone].has_pending_reset() {
             return;
         }
         self.table.end(zone);
         self.counts.zones_filled_by_device += 1;
-        self.notify(zone, Notice::EarlyClose, host);
+        self.notify(zone, Notice::EarlyClose, context.host);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.run_jobs(zone, below, host, calendar);
+        self.run_jobs(zone, context);
     }
 
     /// Retires a zone with an offline chunk. An empty zone goes offline; any other becomes read-only, so that
     /// its completed data stay readable.
-    pub(super) fn retire<D: PhysicalDevice>(
+    pub(super) fn retire<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         zone: ZoneId,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         let state = match self.table.get(zone).state {
             ZoneState::Empty => ZoneState::Offline,
@@ -239,8 +227,8 @@ impl Zones {
         };
         self.table.retire(zone, state);
         self.counts.zones_lost += 1;
-        self.notify(zone, Notice::Offline, host);
+        self.notify(zone, Notice::Offline, context.host);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.run_jobs(zone, below, host, calendar);
+        self.run_jobs(zone, context);
     }
 }

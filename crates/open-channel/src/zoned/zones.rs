@@ -6,7 +6,7 @@ use wordline_device::{PhysicalDevice, physical_device as physical};
 use wordline_kernel::{Column, Schedule};
 use wordline_nand::DataTag;
 
-use super::below::Below;
+use super::below::{Below, Context};
 use super::command::{Command, Operation, Status};
 use super::config::ZonesConfig;
 use super::host::Host;
@@ -130,22 +130,20 @@ impl Zones {
     }
 
     /// Starts the read of logical blocks of zones for a command.
-    pub(super) fn read<D: PhysicalDevice>(
+    pub(super) fn read<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         number: u32,
         blocks: &[(ZoneId, u64)],
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         self.counts.reads += 1;
-        host.commands.get_mut(number).found = vec![DataTag::ERASED; blocks.len()];
+        context.host.commands.get_mut(number).found = vec![DataTag::ERASED; blocks.len()];
         let mut at = 0;
         for run in blocks.chunk_by(|(one, _), (next, _)| one == next) {
             let zone = run[0].0;
             let (mut places, mut wanted) = (Vec::new(), Vec::new());
             for (_, block) in run {
-                if let Some(block) = self.find((number, at), (zone, *block), below, host) {
+                if let Some(block) = self.find((number, at), (zone, *block), context.below, context.host) {
                     places.push(at);
                     wanted.push(block);
                 }
@@ -154,9 +152,9 @@ impl Zones {
             for (places, blocks) in places.chunks(MOST_BLOCKS).zip(wanted.chunks(MOST_BLOCKS)) {
                 let work = Work::Read { zone, command: number, places: places.to_vec() };
                 let read = |tag| physical::Command::read(tag, blocks);
-                assert!(below.send(work, read, calendar), "all of it can be read");
+                assert!(context.below.send(work, read, context.calendar), "all of it can be read");
                 self.bodies[zone].reads += 1;
-                host.commands.get_mut(number).parts += 1;
+                context.host.commands.get_mut(number).parts += 1;
             }
         }
     }
@@ -191,12 +189,10 @@ impl Zones {
     }
 
     /// Handles a notification of the device below.
-    pub(super) fn on_notification<D: PhysicalDevice>(
+    pub(super) fn on_notification<D: PhysicalDevice, C: Schedule<D::Event>>(
         &mut self,
         notification: &Notification,
-        below: &mut Below<D>,
-        host: &mut Host,
-        calendar: &mut impl Schedule<D::Event>,
+        context: &mut Context<'_, D, C>,
     ) {
         let chunk = notification.first.chunk;
         let zone = self.config.layout.zone_of(chunk);
@@ -206,15 +202,15 @@ impl Zones {
             return;
         }
         match notification.notice {
-            Notice::EarlyClose if state.is_active() => self.end(zone, below, host, calendar),
+            Notice::EarlyClose if state.is_active() => self.end(zone, context),
             Notice::EarlyClose => {}
-            Notice::Offline => self.retire(zone, below, host, calendar),
+            Notice::Offline => self.retire(zone, context),
             Notice::HighErrorRate | Notice::Unrecovered => {
                 let is_full = state == ZoneState::Full;
                 let attributes = self.table.attributes_mut(zone);
                 attributes.reset_recommended |= is_full;
                 attributes.finish_recommended |= state.is_active();
-                self.notify(zone, notification.notice, host);
+                self.notify(zone, notification.notice, context.host);
             }
         }
     }
