@@ -177,7 +177,7 @@ fn twins_of_drives_are_what_the_fit_makes() {
         return;
     }
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
-    for id in ["micron-7450-max", "samsung-980-pro", "skhynix-pe8110", "solidigm-p5520"] {
+    for id in ["micron-7450-max", "samsung-980-pro", "skhynix-pe8110", "solidigm-p5520", "wd-zn540"] {
         let [description, table] = ["toml", "csv"].map(|kind| format!("{id}.{kind}"));
         let mut drive = Drive::of_file(&data.join("measurements").join(&description)).expect("a description");
         drive.add_all(table::read(&data.join("measurements").join(&table), &[]).expect("a table").measured);

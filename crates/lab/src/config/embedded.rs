@@ -35,7 +35,7 @@ pub const PRESETS: &[Embedded] = embed!("presets":
     "cubeftl-minus-factors" "ft-passd-conventional" "mqsim-64g" "mqsim-64g-when-full" "nvme-dc-3t2" "nvme-dc-960g"
     "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "nvme-tlc-2t" "nvme-tlc-hmb" "pageftl" "pageftl-factors" "ressd"
     "ressd-baseline" "ressd-tlc" "sata-tlc" "ssdsim-64g" "tiny" "tiny-tlc"
-    "twin-micron-7450-max" "twin-samsung-980-pro" "twin-skhynix-pe8110" "twin-solidigm-p5520" "ufs-256g" "vertftl" "vertftl-factors"
+    "twin-micron-7450-max" "twin-samsung-980-pro" "twin-skhynix-pe8110" "twin-solidigm-p5520" "twin-wd-zn540" "ufs-256g" "vertftl" "vertftl-factors"
     "z-nand" "zns-tlc-conventional"
 );
 
