@@ -55,7 +55,6 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         program: PROGRAM,
         suspend: SUSPEND,
         command: COMMAND,
-        interval: 0.0,
         link: Link { generation: link[0].clamp(1, 5), lanes: link[1].clamp(1, 16), payload: PAYLOAD },
         bus: BUSES[0].0,
         cache: None,
@@ -134,13 +133,6 @@ pub fn identifies_bus(drive: &Drive) -> bool {
 /// Whether reads by depth identify the number of units.
 pub fn identifies_units(drive: &Drive) -> bool {
     drive.loads().iter().any(|load| matches!(load, Load::RandomReads { .. }) && load.outstanding() >= DEEP)
-}
-
-/// The time between commands at the greatest measured rate of reads, at which the firmware may be the limit.
-pub fn shortest_interval(drive: &Drive) -> Option<f64> {
-    let is_read = |load: Load| matches!(load, Load::RandomReads { .. } | Load::TrimmedReads { .. });
-    let rates = drive.measured.iter().filter(|one| one.quantity == Quantity::Iops && is_read(one.load));
-    rates.map(|one| 1e6 / one.value).min_by(f64::total_cmp)
 }
 
 /// The parameters that the measurements can identify.

@@ -194,14 +194,6 @@ impl Sorted {
             write_latency(drive).map(|_| "the lowest median latency of writes"),
             "latencies of single writes (job W1)",
         );
-        if twin.interval > 0.0 {
-            self.read_off(
-                "commands a second",
-                (1e6 / twin.interval, ""),
-                Some("the highest rate of reads; the firmware is the limit"),
-                "",
-            );
-        }
         self.read_off(
             "SLC cache",
             (twin.cache.map_or(0.0, |cache| cache.size / 1e9), "GB"),
@@ -308,9 +300,6 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         }
         Origin::Command => {
             write_latency(drive).map(|_| "measured: the lowest median latency of writes".into())
-        }
-        Origin::Interval => {
-            Some("fitted: reads end at this rate, and neither flash nor link is the limit".into())
         }
         Origin::Link => drive.property(Quantity::LinkGeneration).map(|described| {
             let link = found.twin.link;

@@ -9,7 +9,7 @@ use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, UNITS, free, identifies_bus, identifies_units, shortest_interval};
+use crate::identify::{BUSES, UNITS, free, identifies_bus, identifies_units};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::measurement::{Load, Measurement};
 use crate::simulate::{simulate, value, write_jobs};
@@ -112,8 +112,7 @@ impl<'a> Search<'a> {
     }
 
     /// The changes of a twin that are tried one after the other, each with a search of its own: other rates of
-    /// the bus, and where reads by depth identify them, the next numbers of units, a limit of the firmware and other
-    /// links.
+    /// the bus, and where reads by depth identify them, the next numbers of units and other links.
     fn choices(&self, best: &Twin) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();
         if identifies_units(self.drive) {
@@ -130,9 +129,6 @@ impl<'a> Search<'a> {
             }
         }
         if identifies_units(self.drive) {
-            if let Some(interval) = shortest_interval(self.drive) {
-                choices.push(Box::new(move |twin| Twin { interval, ..twin.clone() }));
-            }
             for link in links(best.link).into_iter().filter(|link| *link != best.link) {
                 choices.push(Box::new(move |twin| Twin { link, ..twin.clone() }));
             }

@@ -46,8 +46,6 @@ pub struct Twin {
     pub suspend: f64,
     /// Firmware time of each command.
     pub command: f64,
-    /// Least time between two commands in the firmware; 0 for no limit.
-    pub interval: f64,
     /// The PCI Express link.
     pub link: Link,
     /// Mode of the flash bus (NV-DDR3).
@@ -95,8 +93,6 @@ pub enum Origin {
     Bus,
     /// Firmware time of a command.
     Command,
-    /// Commands a second that the firmware takes.
-    Interval,
     /// The link.
     Link,
     /// Flash behind the capacity.
@@ -349,7 +345,7 @@ impl Twin {
 
     fn front(&self) -> Vec<Line> {
         let Link { generation, lanes, payload } = self.link;
-        let mut lines = vec![
+        vec![
             chosen("queue_depth = 1024", "more than any load has outstanding"),
             of(
                 Origin::Command,
@@ -364,12 +360,7 @@ impl Twin {
                 ),
                 "that of current drives",
             ),
-        ];
-        if self.interval > 0.0 {
-            let line = format!("command_interval = \"{}\"", time(self.interval));
-            lines.push(of(Origin::Interval, &line, "none"));
-        }
-        lines
+        ]
     }
 
     fn ftl(&self) -> Vec<Line> {
