@@ -180,6 +180,7 @@ impl DeviceFile {
         if let Some(geometry) = self.part.clone().check().ok().and_then(|part| self.layout.check(&part).ok())
         {
             self.set_blocks(&geometry, &mut wrong);
+            self.set_map_cache(&geometry, &mut wrong);
         }
         let part = self.part.clone().check().map_err(|inner| nest(&mut wrong, "part", inner)).ok();
         let geometry = part
@@ -196,7 +197,6 @@ impl DeviceFile {
         BlockMapFile::check_pools(&self, &mut wrong);
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
         pools::check(&self, &pools, unit, &mut wrong);
-        self.set_map_cache(&pools, unit, &mut wrong);
         self.set_slc_caches(&pools, &mut wrong);
         let Pool { part, geometry, locations } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);

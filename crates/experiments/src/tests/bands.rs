@@ -11,7 +11,7 @@ use crate::show::record::Record;
 
 /// Experiments that run only with `WORDLINE_LONG`, as in `make long`, and the sweeps of Centaur, which do so
 /// too. Scaled down, each takes seconds of processor time, most more than five; `make test` runs the others.
-const LONG: [&str; 42] = [
+const LONG: [&str; 45] = [
     "cubeftl/ablations",
     "cubeftl/burst-lengths",
     "cubeftl/burst-reserves",

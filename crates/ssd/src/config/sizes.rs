@@ -4,29 +4,19 @@
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::{Geometry, Pool, Pools};
 
-use super::{DeviceFile, SlcCacheFile, spare};
+use super::{DeviceFile, SlcCacheFile};
 
 impl DeviceFile {
     /// Sets the number of blocks by the capacity. `geometry` is that of the chips with any number of blocks.
     pub(super) fn set_blocks(&mut self, geometry: &Geometry, wrong: &mut Complaints) {
         let Some(capacity) = self.capacity else { return };
-        wrong.require(
-            self.pools.is_empty(),
-            "capacity",
-            capacity,
-            "none: with `pools` the capacity follows from the blocks",
-        );
-        let planes = geometry.rows() * geometry.planes_per_row;
-        let of_each = geometry.page_size * u64::from(geometry.pages_per_block * planes);
+        let has_one_pool = self.pools.is_empty();
+        wrong.require(has_one_pool, "capacity", capacity, "none with `pools`, whose blocks it does not set");
+        let of_each = block_of_each_plane(geometry);
         let share = 1.0 - self.ftl.over_provisioning.clamp(0.0, 0.999);
         let blocks = (capacity.0 as f64 / share / of_each.0 as f64).ceil();
         let fits = capacity.0 > 0 && blocks < f64::from(u32::MAX / 2);
-        wrong.require(
-            fits,
-            "capacity",
-            capacity,
-            format!("at least a block of each plane, {of_each} in all"),
-        );
+        wrong.require(fits, "capacity", capacity, format!("more than 0 and at most 2^31 blocks of {of_each}"));
         if fits {
             self.part.geometry.blocks_per_plane = blocks as u32 + self.ftl.reserved_blocks;
         }
@@ -35,26 +25,25 @@ impl DeviceFile {
     /// Logical pages that the capacity and the over-provisioning leave of `all` pages.
     pub(super) fn pages_of(&self, all: f64, unit: Bytes) -> u32 {
         let of_flash = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
-        let asked = self.capacity.map_or(u64::MAX, |capacity| capacity.0 / unit.0);
+        let asked = self.capacity.map_or(u64::MAX, |capacity| capacity.0 / unit.0.max(1));
         u64::from(of_flash).min(asked) as u32
     }
 
-    /// Sets the size of the cached map by the DRAM, if the whole map does not fit there.
-    pub(super) fn set_map_cache(&mut self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
+    /// Sets the size of the cached map by the DRAM, if the whole map does not fit there. `geometry` is that of
+    /// the chips with any number of blocks.
+    pub(super) fn set_map_cache(&mut self, geometry: &Geometry, wrong: &mut Complaints) {
         let Some(dram) = self.dram else { return };
+        let has_one_pool = self.pools.is_empty();
+        wrong.require(has_one_pool, "dram", dram, "none with `pools`: ftl.mapping.cache has the size of the map");
         let buffers = self.buffer.size + self.buffer.read_cache;
-        let mapping = &self.ftl.mapping;
-        let all = spare::counted(self.ftl.reserved_blocks, pools, &mut Complaints::default());
-        let map = mapping.entry * u64::from(self.pages_of(all, unit));
         let left = Bytes(dram.0.saturating_sub(buffers.0));
-        let cache = if left < map { Some(left) } else { None };
-        wrong.require(
-            dram > buffers,
-            "dram",
-            dram,
-            format!("more than {buffers}, which the buffer and the read cache take"),
-        );
-        self.ftl.mapping.cache = cache;
+        let wanted = format!("more than {buffers}, which the buffer and the read cache take");
+        wrong.require(dram > buffers, "dram", dram, wanted);
+        let unit = self.ftl.mapping.unit.unwrap_or(geometry.page_size);
+        let blocks = self.part.geometry.blocks_per_plane.saturating_sub(self.ftl.reserved_blocks);
+        let all = block_of_each_plane(geometry).0 as f64 * f64::from(blocks) / unit.0.max(1) as f64;
+        let map = self.ftl.mapping.entry * u64::from(self.pages_of(all, unit));
+        self.ftl.mapping.cache = if left < map { Some(left) } else { None };
     }
 
     /// Sets the dynamic part of the SLC caches by the data that they hold on an erased device.
@@ -73,14 +62,19 @@ impl DeviceFile {
     }
 }
 
+/// Bytes of a block of each plane.
+fn block_of_each_plane(geometry: &Geometry) -> Bytes {
+    let planes = geometry.rows() * geometry.planes_per_row;
+    geometry.page_size * (u64::from(geometry.pages_per_block) * u64::from(planes))
+}
+
 impl SlcCacheFile {
     /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
     fn set_share(&mut self, key: &str, pool: &Pool, kept: u32, wrong: &mut Complaints) {
         let Some(size) = self.size else { return };
         let Pool { part, geometry, .. } = pool;
         let bits = f64::from(part.geometry.bits_per_cell);
-        let planes = u64::from(geometry.rows() * geometry.planes_per_row);
-        let block = (geometry.page_size * u64::from(geometry.pages_per_block) * planes).0 as f64 / bits;
+        let block = block_of_each_plane(geometry).0 as f64 / bits;
         let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
         let fixed = f64::from(self.blocks);
         // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
@@ -119,6 +113,7 @@ mod tests {
     fn a_map_that_the_memory_does_not_hold_is_cached() {
         let mut file = small();
         file.ftl.over_provisioning = 0.5;
+        (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
         let map = file.clone().check().expect("a device").map_memory();
         let half = Bytes(map.0 / 2);
         file.dram = Some(file.buffer.size + map);

@@ -177,9 +177,12 @@ impl Commands {
         let request = self.requests.get(id);
         request.queued = calendar.now() - request.submitted;
         let front = &core.base.config.file.front;
-        let wait = self.firmware.take(calendar.now(), front.command_interval);
-        request.queued += wait;
-        let time = wait + front.command_time;
+        let mut time = front.command_time;
+        if front.command_interval > Duration::ZERO && core.base.flash.is_clock_running() {
+            let wait = self.firmware.take(calendar.now(), front.command_interval);
+            request.queued += wait;
+            time += wait;
+        }
         if time == Duration::ZERO {
             return Some(id);
         }
