@@ -107,7 +107,7 @@ impl DieWork {
             Ticket::Request(_) | Ticket::HostUnit(_) => Self::HostProgram,
             Ticket::Rmw(_) | Ticket::UnitRmw(_) => Self::FillRead,
             Ticket::Prefetch(_) => Self::Prefetch,
-            Ticket::Table(_) => Self::MapRead,
+            Ticket::Table(_) | Ticket::Guess(_) => Self::MapRead,
             Ticket::TableUnit(_) => Self::MapProgram,
             Ticket::Gc(_, purpose) => match (purpose, is_read) {
                 (Purpose::Collecting, true) => Self::GcRead,

@@ -31,6 +31,8 @@ pub enum Ticket {
     Gc(PlaneGroupId, Purpose),
     /// Read of the recovery scan of a die after a power cut.
     Scan(DieId),
+    /// Read at a location that the map guessed and where the page is not. The number is that of the guess.
+    Guess(u32),
 }
 
 /// Why pages are relocated and blocks erased.

@@ -77,6 +77,7 @@ fn about(section: &str) -> &'static str {
         "faults" => "Counts of failures.",
         "flash" => "Counts of flash operations.",
         "sub_requests" => "Sub-requests to each of several pools; left out where there is one.",
+        "map_guesses" => "Guesses of the map; left out where it does not guess.",
         _ => "Counts of a design.",
     }
 }

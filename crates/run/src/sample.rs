@@ -297,12 +297,13 @@ fn host() -> Host {
 }
 
 /// The metrics of a device. Metrics that `values` does not list are 0 or absent. The metrics of pools exist
-/// if `values` has any.
+/// if `values` has any, and there are no metrics of guesses.
 fn metrics(values: &[(&str, Value)]) -> Metrics {
     let of_pools = |name: &str| name.starts_with("sub_requests.");
     let has_pools = values.iter().any(|(name, _)| of_pools(name));
     let mut metrics = Metrics::default();
-    for metric in all().filter(|metric| has_pools || !of_pools(metric.name)) {
+    let exists = |name: &str| !name.starts_with("map_guesses.") && (has_pools || !of_pools(name));
+    for metric in all().filter(|metric| exists(metric.name)) {
         let value = values.iter().find(|(name, _)| *name == metric.name).map(|(_, value)| *value);
         let none = match metric.unit {
             _ if metric.can_be_absent() => Value::Absent,

@@ -14,7 +14,9 @@ use wordline_nand::{DieTimes, EnergyReport};
 
 use crate::base::Base;
 use crate::device::{SubRequestCounts, Totals};
+use crate::engines::Core;
 use crate::front::Front;
+use crate::map::translation::GuessCounts;
 use crate::writer::Writer;
 pub(crate) use detail::detail_since;
 
@@ -29,6 +31,8 @@ pub struct Mark {
     /// Pages programmed in each pool.
     programs: Vec<u64>,
     sub_requests: SubRequestCounts,
+    /// `None` if the mapper does not guess.
+    guesses: Option<GuessCounts>,
     written_back: Vec<WriteBack>,
     links: Vec<Duration>,
     buses: Vec<Duration>,
@@ -44,7 +48,8 @@ pub struct Mark {
 
 impl Mark {
     /// The counts of a device with these engines at `now`.
-    pub(crate) fn of(base: &Base, writer: &Writer, front: &Front, now: Instant) -> Self {
+    pub(crate) fn of(core: &Core, writer: &Writer, front: &Front, now: Instant) -> Self {
+        let base = &core.base;
         let chips = base.flash.chips();
         Self {
             totals: base.totals.clone(),
@@ -53,6 +58,7 @@ impl Mark {
             worn: base.worn(),
             programs: programs(base),
             sub_requests: writer.sub_requests().unwrap_or_default(),
+            guesses: core.map.guesses().cloned(),
             written_back: base.written_back().to_vec(),
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
@@ -86,10 +92,13 @@ struct Since<'a> {
     worn: Vec<PoolWear>,
     programs: u64,
     sent: SubRequestCounts,
+    /// `None` if the mapper does not guess.
+    guesses: Option<GuessCounts>,
 }
 
 impl<'a> Since<'a> {
-    fn new(base: &'a Base, writer: &Writer, mark: &Mark, now: Instant) -> Self {
+    fn new(core: &'a Core, writer: &Writer, mark: &Mark, now: Instant) -> Self {
+        let base = &core.base;
         let worn = base.worn().into_iter().zip(&mark.worn);
         Self {
             base,
@@ -99,7 +108,13 @@ impl<'a> Since<'a> {
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
             programs: programs(base).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
             sent: writer.sub_requests().unwrap_or_default().since(&mark.sub_requests),
+            guesses: core.map.guesses().zip(mark.guesses.as_ref()).map(|(now, before)| now.since(before)),
         }
+    }
+
+    /// Flash pages read at locations that were guessed wrong.
+    fn guess_reads(&self) -> u64 {
+        self.guesses.as_ref().map_or(0, |guesses| guesses.reads)
     }
 
     /// Bytes of this many logical pages.
@@ -167,7 +182,8 @@ const fn derived(name: &'static str, unit: Unit, meaning: &'static str, of: fn(&
 const DERIVED: &[Derived] = &[
     derived("flash.reads", Unit::LogicalPages, "Pages read, for whatever reason.", |d| {
         let t = &d.totals;
-        (t.host_reads + t.rmw_reads + t.read_ahead_reads + t.gc_reads + t.translation_reads).into()
+        let of_host = t.host_reads + t.rmw_reads + t.read_ahead_reads;
+        (of_host + t.gc_reads + t.translation_reads + d.guess_reads()).into()
     }),
     derived("flash.programs", Unit::Pages, "Pages programmed, padding included.", |d| {
         d.pages_programmed().into()
@@ -323,10 +339,21 @@ const OF_POOLS: &[Derived] = &[
     ),
 ];
 
+/// Metrics of devices whose mapper guesses, in addition to the counters.
+const OF_GUESSES: &[Derived] = &[derived(
+    "map_guesses.accuracy",
+    Unit::Fraction,
+    "Right guesses of all guesses of the map; null without any.",
+    |d| {
+        let guesses = d.guesses.as_ref().filter(|guesses| guesses.made > 0);
+        guesses.map(|guesses| guesses.right as f64 / guesses.made as f64).into()
+    },
+)];
+
 /// All metrics that devices may have.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let derived = DERIVED.iter().chain(OF_POOLS).map(|(metric, _)| metric);
-    Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
+    let derived = DERIVED.iter().chain(OF_POOLS).chain(OF_GUESSES).map(|(metric, _)| metric);
+    Totals::METRICS.iter().chain(Counts::METRICS).chain(GuessCounts::METRICS).chain(derived)
 }
 
 /// The metric with this name.
@@ -338,13 +365,21 @@ pub fn of_name(name: &str) -> Metric {
 }
 
 /// Metrics of a device with these engines, from `mark` to `now`.
-pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
-    let since = Since::new(base, writer, mark, now);
+pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
+    let (base, since) = (&core.base, Since::new(core, writer, mark, now));
     let mut metrics = Metrics::default();
     since.totals.add_to(&mut metrics);
     since.flash.add_to(&mut metrics);
     let of_pools = if base.config.pools.count() > 1 { OF_POOLS } else { &[] };
-    DERIVED.iter().chain(of_pools).for_each(|(metric, of)| metrics.add(*metric, of(&since)));
+    let of_guesses = if since.guesses.is_some() { OF_GUESSES } else { &[] };
+    if let Some(guesses) = &since.guesses {
+        guesses.add_to(&mut metrics);
+    }
+    DERIVED
+        .iter()
+        .chain(of_pools)
+        .chain(of_guesses)
+        .for_each(|(metric, of)| metrics.add(*metric, of(&since)));
     for (n, (metric, value)) in base.policies.designs.measure().enumerate() {
         let before = mark.designs.get(n).map(|(_, value)| *value);
         metrics.add(*metric, added(before, value));

@@ -114,6 +114,7 @@ impl Parts {
         self.check_homes(&mut wrong);
         self.check_router(config, &mut wrong);
         self.check_frontier(config, &mut wrong);
+        self.check_map(config, &mut wrong);
         wrong.into_result(())?;
         file.check()
     }
@@ -160,6 +161,17 @@ impl Parts {
                 "row: the blocks of a super block are opened together",
             );
         }
+    }
+
+    /// Checks that there is a map cache if a design decides what is in it.
+    fn check_map(&self, config: &Config, wrong: &mut Complaints) {
+        let deciding = self.designs.answering(ExtensionPoint::Map);
+        wrong.require(
+            config.map_cache().is_some() || deciding.is_empty(),
+            "ftl.mapping.cache",
+            format!("no cache beside the design {}", deciding.join(" and ")),
+            "a size: the design decides `map`, and without a cache the whole map is in memory",
+        );
     }
 
     /// Checks that no design selects plane groups under static allocation.
@@ -224,6 +236,7 @@ impl Parts {
         let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();
         let rests = self.background.idle_delay().is_some();
+        let mapper = self.designs.mapper(config).unwrap_or(self.mapper);
         let policies = Policies {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),
             router: self.router,
@@ -240,7 +253,7 @@ impl Parts {
             eviction: self.eviction,
             read_eviction: self.read_eviction,
             victim: self.victim,
-            mapper: self.mapper,
+            mapper,
             wear: self.wear,
         };
         (policies, inner)

@@ -15,6 +15,7 @@ mod faults;
 mod forged;
 mod front_end;
 mod ftl_oracle;
+mod guesses;
 mod hangs;
 mod levels;
 mod long_life;

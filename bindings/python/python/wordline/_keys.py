@@ -3770,6 +3770,15 @@ class Decides(Table):
         self._set("frontier", value)
 
     @property
+    def map(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that takes the decision `map`, where several could."""
+        return self._get("map")
+
+    @map.setter
+    def map(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("map", value)
+
+    @property
     def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that takes the decision `place`, where several could."""
         return self._get("place")

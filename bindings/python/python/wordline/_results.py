@@ -462,6 +462,45 @@ class JobUse:
 
 
 @dataclass(frozen=True)
+class MapGuesses:
+    """Guesses of the map; left out where it does not guess."""
+
+    accuracy: float | None = None
+    """Right guesses of all guesses of the map; null without any."""
+    corrected: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Wrong guesses whose second read was of the right location, which the OOB area of the first one gave; the others read the
+    translation page. `None` for a device without flash.
+    """
+    made: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Page reads of the host for which the mapper guessed a location, because the map entry was not in memory. `None` for a device
+    without flash.
+    """
+    reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Pages read at locations that were guessed wrong. `None` for a device without flash."""
+    refused: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Guesses that were not read, because the device knew that the location was of no use; the translation page was read instead.
+    `None` for a device without flash.
+    """
+    right: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Guesses that were right: the first read was the read of the data. `None` for a device without flash."""
+    wrong: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Guesses that were read and wrong: each was paid with a second read. `None` for a device without flash."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> MapGuesses:
+        """The result that the JSON is of."""
+        return MapGuesses(
+            accuracy=values.get("accuracy"),
+            corrected=cast(Any, values.get("corrected")),
+            made=cast(Any, values.get("made")),
+            reads=cast(Any, values.get("reads")),
+            refused=cast(Any, values.get("refused")),
+            right=cast(Any, values.get("right")),
+            wrong=cast(Any, values.get("wrong")),
+        )
+
+
+@dataclass(frozen=True)
 class MemberUse:
     """Results of a device of an array."""
 
@@ -1438,6 +1477,8 @@ class Summary:
     """Counts of flash operations. `None` for a device without flash."""
     jobs: tuple[JobUse, ...] = ()
     """The jobs of a job file, in order; left out for other workloads. The clones of a job count as one job."""
+    map_guesses: MapGuesses | None = None
+    """Guesses of the map; left out where it does not guess."""
     members: tuple[MemberUse, ...] = ()
     """The devices of an array; left out for other devices."""
     pools: tuple[PoolUse, ...] = ()
@@ -1500,6 +1541,7 @@ class Summary:
             faults=cast(Any, Faults.from_json(values["faults"]) if values.get("faults") is not None else None),
             flash=cast(Any, Flash.from_json(values["flash"]) if values.get("flash") is not None else None),
             jobs=tuple(JobUse.from_json(one) for one in values.get("jobs", ())),
+            map_guesses=MapGuesses.from_json(values["map_guesses"]) if values.get("map_guesses") is not None else None,
             members=tuple(MemberUse.from_json(one) for one in values.get("members", ())),
             pools=tuple(PoolUse.from_json(one) for one in values.get("pools", ())),
             power_cuts=tuple(PowerCut.from_json(one) for one in values.get("power_cuts", ())),

@@ -8,6 +8,7 @@
 mod configure;
 mod draw;
 mod gathers;
+mod guesses;
 mod host;
 #[path = "../../../ssd/tests/common/lost.rs"]
 mod lost;
@@ -63,7 +64,7 @@ fn fails(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) ->
 /// The case with a number, and its device. `None` if the device is rejected for a reason other than too
 /// little spare space.
 fn sound(number: u64) -> Option<(Case, Configured)> {
-    let drawn = Case::draw(SEED, number);
+    let drawn = guesses::add_to(Case::draw(SEED, number));
     let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
     for case in std::iter::once(drawn.clone()).chain(spares) {
         match configure(&case.settings) {

@@ -268,6 +268,9 @@ pub const SENT: &str = "Sub-requests";
 /// Heading of the counts of an array.
 pub const ARRAY: &str = "Array";
 
+/// Section of SSDs whose map guesses.
+const GUESSES: &str = "map_guesses";
+
 /// Counts of an array.
 const ARRAY_COUNTS: &[Row] = &[
     ("members", "raid5.members"),
@@ -321,7 +324,8 @@ fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
 
 /// Whether a metric belongs to a section that not every SSD has.
 fn is_own(metric: &Metric) -> bool {
-    metric.section().is_some_and(|own| wordline_ssd::metrics::all().all(|other| other.section() != Some(own)))
+    let of_ssds = || wordline_ssd::metrics::all().filter_map(Metric::section);
+    metric.section().is_some_and(|own| own == GUESSES || of_ssds().all(|section| section != own))
 }
 
 /// Rows of a table: each label with the value of its metric.

@@ -16,7 +16,12 @@ impl DeviceFile {
         let share = 1.0 - self.ftl.over_provisioning.clamp(0.0, 0.999);
         let blocks = (capacity.0 as f64 / share / of_each.0 as f64).ceil();
         let fits = capacity.0 > 0 && blocks < f64::from(u32::MAX / 2);
-        wrong.require(fits, "capacity", capacity, format!("more than 0 and at most 2^31 blocks of {of_each}"));
+        wrong.require(
+            fits,
+            "capacity",
+            capacity,
+            format!("more than 0 and at most 2^31 blocks of {of_each}"),
+        );
         if fits {
             self.part.geometry.blocks_per_plane = blocks as u32 + self.ftl.reserved_blocks;
         }
@@ -34,7 +39,12 @@ impl DeviceFile {
     pub(super) fn set_map_cache(&mut self, geometry: &Geometry, wrong: &mut Complaints) {
         let Some(dram) = self.dram else { return };
         let has_one_pool = self.pools.is_empty();
-        wrong.require(has_one_pool, "dram", dram, "none with `pools`: ftl.mapping.cache has the size of the map");
+        wrong.require(
+            has_one_pool,
+            "dram",
+            dram,
+            "none with `pools`: ftl.mapping.cache has the size of the map",
+        );
         let buffers = self.buffer.size + self.buffer.read_cache;
         let left = Bytes(dram.0.saturating_sub(buffers.0));
         let wanted = format!("more than {buffers}, which the buffer and the read cache take");

@@ -34,15 +34,18 @@ pub enum ExtensionPoint {
     Tune,
     /// Action for a block after a failure in it.
     Fail,
+    /// Part of the map that is in memory, and guesses of locations. One design decides for the whole device.
+    Map,
 }
 
 impl ExtensionPoint {
     /// All extension points: first those of the whole device, then those of each pool.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pool,
         Self::Balance,
         Self::Background,
         Self::Coalesce,
+        Self::Map,
         Self::Stream,
         Self::Frontier,
         Self::Place,
@@ -66,12 +69,13 @@ impl ExtensionPoint {
             Self::Relocate => "relocate",
             Self::Tune => "tune",
             Self::Fail => "fail",
+            Self::Map => "map",
         }
     }
 
     /// Whether one design decides it for the whole device. Otherwise each pool may have another design.
     pub const fn is_of_device(self) -> bool {
-        matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce)
+        matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce | Self::Map)
     }
 }
 

@@ -24,9 +24,11 @@ use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Metric};
 use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, PlaneGroupId};
 
+use crate::Config;
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
 use crate::policy::frontier::OpenBlock;
+use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::PlaneGroupSet;
 use crate::policy::relocator::{MigrationTarget, RelocatedPage};
 use crate::policy::router::HostPage;
@@ -358,6 +360,13 @@ pub trait Design: State + Send {
     /// [`ExtensionPoint::Fail`]: selects the action for a block in which an operation failed.
     fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> FailureAction {
         FailureAction::Retire
+    }
+
+    /// [`ExtensionPoint::Map`]: makes the mapper, which decides which part of the map is in memory and may
+    /// guess locations. Called once, when the device is created. `ftl.mapping.cache` must be set; it is the
+    /// memory for the mapper.
+    fn mapper(&self, config: &Config) -> Box<dyn Mapper> {
+        mapper::build(config)
     }
 
     /// Handles an event that the design [observes](Needs::observes).

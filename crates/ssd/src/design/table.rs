@@ -12,6 +12,7 @@ use super::{
     BufferOccupancy, Demands, Design, EventMask, ExtensionPoint, ExtensionPoints, Needs, WriteStream,
 };
 use crate::Config;
+use crate::policy::mapper::Mapper;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
@@ -94,6 +95,12 @@ impl Combination {
     pub(crate) fn asked(&self, seam: ExtensionPoint, pool: usize) -> Option<(&'static str, Needs)> {
         let design = self.decides(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
+    }
+
+    /// The mapper of the design that decides [`ExtensionPoint::Map`]; `None` if the policy decides.
+    pub(crate) fn mapper(&self, config: &Config) -> Option<Box<dyn Mapper>> {
+        let design = self.decides(ExtensionPoint::Map, 1)[0]?;
+        Some(design.mapper(config))
     }
 
     /// The design that makes a decision, for each pool.

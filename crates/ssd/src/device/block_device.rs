@@ -200,7 +200,7 @@ impl BlockDevice for Device {
     }
 
     fn mark(&self, now: Instant) -> Mark {
-        Mark::of(&self.core.base, &self.writer, &self.front, now)
+        Mark::of(&self.core, &self.writer, &self.front, now)
     }
 
     #[inline]
@@ -211,7 +211,7 @@ impl BlockDevice for Device {
     }
 
     fn metrics(&self, mark: &Mark, now: Instant) -> Metrics {
-        metrics::since(&self.core.base, &self.writer, mark, now)
+        metrics::since(&self.core, &self.writer, mark, now)
     }
 
     fn charts(&self, mark: &Mark) -> Vec<(&'static str, ChartData)> {

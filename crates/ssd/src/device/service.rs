@@ -84,6 +84,10 @@ impl Device {
                 core.base.check_read(task);
                 front.table_read(table, task, core, writer, calendar);
             }
+            Ticket::Guess(number) => {
+                core.base.check_read(task);
+                front.guess_read(number, true, task, core, writer, calendar);
+            }
             Ticket::TableUnit(row) => {
                 writer.tables_programmed(row, task.location, core);
                 front.discards_written(core, writer, calendar);

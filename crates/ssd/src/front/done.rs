@@ -8,7 +8,7 @@ use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
-use crate::map::translation::Continuation;
+use crate::map::translation::{Continuation, WrongGuess};
 use crate::writer::Writer;
 
 impl Front {
@@ -112,6 +112,7 @@ impl Front {
             Ticket::Rmw(entry) => writer.rmw_read_done(task, EntryId(entry), core, calendar),
             Ticket::UnitRmw(sub) => writer.unit_rmw_read_done(task, sub, core, calendar),
             Ticket::Table(table) => self.table_read(table, task, core, writer, calendar),
+            Ticket::Guess(number) => self.guess_read(number, false, task, core, writer, calendar),
             Ticket::Prefetch(entry) => {
                 let entry = EntryId(entry);
                 core.cache
@@ -154,6 +155,28 @@ impl Front {
         writer.finish_read(task.page, core, calendar);
         core.cache.finish_read_ahead(entry, &mut core.base);
         self.wake_waiters(core, writer, calendar);
+    }
+
+    /// Called when the read of a wrongly guessed location has ended: the request that waited for it continues,
+    /// unless it waits for a translation page now.
+    #[inline(never)]
+    pub(crate) fn guess_read(
+        &mut self,
+        number: u32,
+        is_readable: bool,
+        task: &Task,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(WrongGuess { id, page, since, .. }) =
+            core.map.guess_read(number, is_readable, &mut core.base, calendar)
+        {
+            self.commands.requests.resume_read(id, page, since, core, calendar);
+            // The wait for the lookup counts as a part.
+            self.part_done(id, core, writer, calendar);
+        }
+        writer.finish_read(task.page, core, calendar);
     }
 
     /// Lets all requests that wait for entries of a translation page continue, if the page is in memory.

@@ -16,7 +16,6 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Requests;
 use crate::map::LogicalPage;
-use crate::map::translation::Continuation;
 
 /// Source of a piece of a page.
 #[derive(Clone, Copy, Debug)]
@@ -122,14 +121,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) -> PieceSource {
         let buffered = core.map.translation().is_some() && core.cache.is_buffered(piece);
-        if buffered
-            || core.map.locate_or_wait(
-                piece.page,
-                (Continuation::Read(id), Class::Read),
-                &mut core.base,
-                calendar,
-            )
-        {
+        if buffered || core.map.locate_for_host(id, piece, &mut core.base, calendar) {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
             core.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;

@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod config;
 pub mod discards;
 mod end_of_life;
+mod guessed;
 pub mod lost;
 pub mod mapping;
 mod mechanisms;
@@ -199,7 +200,7 @@ impl Map {
         if let Some(translation) = &mut self.translation
             && blocks.is_mapped_by_page(to)
         {
-            translation.moved(moved.stamp.logical);
+            translation.moved(moved.stamp.logical, to);
         }
     }
 
@@ -346,7 +347,7 @@ impl Map {
             // With a checkpoint, recovery reads only a part of the pages. It does not rebuild the clean cache
             // entries.
             if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
-                translation.mapper.keep_changed();
+                translation.mapper.policy.keep_changed();
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use wordline_flash::{Class, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
-use wordline_kernel::{Column, Duration, Schedule};
+use wordline_kernel::{Column, Duration, Instant, Schedule};
 use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
 
 use crate::base::{Base, LocationRead, WantedSectors};
@@ -49,27 +49,65 @@ impl Map {
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let Some(translation) = &mut self.translation else { return true };
-        if translation.mapper.lookup(page) {
+        match self.table_to_read(page, base) {
+            Some(table) => {
+                self.wait_for_table(table, (then, class), (page, calendar.now()), base, calendar);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Looks up the map entry of a page. Returns the translation page that must be read, with its location;
+    /// `None` if the entry is in memory now.
+    #[inline]
+    pub(super) fn table_to_read(
+        &mut self,
+        page: LogicalPage,
+        base: &mut Base,
+    ) -> Option<(TranslationPage, Location)> {
+        let translation = self.translation.as_mut()?;
+        if translation.mapper.policy.lookup(page) {
             base.totals.map_hits += 1;
-            return true;
+            return None;
         }
         base.totals.map_misses += 1;
+        self.table_of_missing(page)
+    }
+
+    /// Translation page that must be read for an entry that is not in memory, with its location. If the
+    /// translation page is in memory or was never written, loads the entry and returns `None`.
+    pub(super) fn table_of_missing(&mut self, page: LogicalPage) -> Option<(TranslationPage, Location)> {
+        let translation = self.translation.as_ref()?;
         let table = translation.table_of(page);
         let in_flash = self.pages.get(translation.logical(table));
-        let Some(location) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
+        let found = in_flash.filter(|_| !translation.is_in_memory(table));
+        if found.is_none() {
             self.load_entry(page);
-            return true;
-        };
-        translation.wait(then, page, calendar.now());
+        }
+        found.map(|location| (table, location))
+    }
+
+    /// Makes a command wait for the entry of a page, and reads its translation page. The wait began at
+    /// `since`.
+    pub(super) fn wait_for_table(
+        &mut self,
+        (table, location): (TranslationPage, Location),
+        (then, class): (Continuation, Class),
+        (page, since): (LogicalPage, Instant),
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(translation) = &mut self.translation {
+            translation.wait(then, page, since);
+        }
         self.read_table(table, location, class, base, calendar);
-        false
     }
 
     /// Loads the map entry of a page into the cache.
     fn load_entry(&mut self, page: LogicalPage) {
         let Some(translation) = &mut self.translation else { return };
-        if let Some(table) = translation.mapper.load(page) {
+        if let Some(table) = translation.mapper.policy.load(page) {
             translation.write_back(table);
         }
     }
@@ -150,9 +188,11 @@ impl Map {
         let is_told = |location: Location| base.blocks.is_mapped_by_page(location);
         if (is_told(to) || from.is_some_and(is_told))
             && let Some(translation) = &mut self.translation
-            && let Some(table) = translation.mapper.update(page)
         {
-            translation.write_back(table);
+            translation.mapper.train(page, to);
+            if let Some(table) = translation.mapper.policy.update(page) {
+                translation.write_back(table);
+            }
         }
     }
 
@@ -386,7 +426,7 @@ impl Map {
 
     /// Whether the map entry of a page is in memory. The call counts as a use of the entry.
     pub(crate) fn is_entry_cached(&mut self, page: LogicalPage) -> bool {
-        self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(page))
+        self.translation.as_mut().is_none_or(|translation| translation.mapper.policy.lookup(page))
     }
 
     /// Drops all flushes that wait for discards.

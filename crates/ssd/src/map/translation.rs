@@ -4,6 +4,7 @@
 //! logical pages.
 
 mod checkpoint_debt;
+mod guesses;
 mod loaded;
 
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use wordline_flash::RequestId;
 use wordline_kernel::{Column, Instant, state};
-use wordline_nand::{PlaneGroupId, Pool};
+use wordline_nand::{Location, PlaneGroupId, Pool};
 
 use super::mapping::LogicalPage;
 use super::table_page_counts::TablePageCounts;
@@ -21,6 +22,7 @@ use crate::cache::buffer::EntryId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
 use checkpoint_debt::CheckpointDebt;
+pub use guesses::{GuessCounts, MapperState, WrongGuess};
 
 const NONE: u32 = u32::MAX;
 
@@ -119,7 +121,7 @@ impl Waiters {
 /// Translation pages of a device.
 pub struct Translation {
     /// Policy that decides which part of the map is in memory.
-    pub mapper: Box<dyn Mapper>,
+    pub mapper: MapperState,
     size: CacheSize,
     /// Logical page number of the first translation page.
     first: u32,
@@ -156,7 +158,7 @@ impl Translation {
         let rows = config.pools.rows() as usize;
         let Pool { geometry, locations, .. } = config.pools.last();
         Self {
-            mapper,
+            mapper: MapperState::new(mapper),
             size,
             first: config.logical_pages,
             states: Column::filled(size.tables as usize, State::at_rest(0)),
@@ -184,6 +186,9 @@ impl Translation {
         self.owed.forget();
         self.staged.clear();
         self.waiters = Waiters::default();
+        if let Some(guesses) = &mut self.mapper.guesses {
+            guesses.forget();
+        }
         self.turns.fill(0);
         self.placed.forget();
         for table in self.tables() {
@@ -288,15 +293,16 @@ impl Translation {
 
     /// Records that a logical page has a new location or none. Its entry was not looked up.
     pub fn amend(&mut self, page: LogicalPage) {
-        if let Some(table) = self.mapper.amend(page) {
+        if let Some(table) = self.mapper.policy.amend(page) {
             self.change(table, GATHERED);
         }
     }
 
-    /// Records that GC relocated the page with this number. Does nothing for translation pages, whose
+    /// Records that GC relocated the page with this number to `to`. Does nothing for translation pages, whose
     /// locations are in memory.
-    pub fn moved(&mut self, logical: u32) {
+    pub fn moved(&mut self, logical: u32, to: Location) {
         if logical < self.first {
+            self.mapper.train(LogicalPage(logical), to);
             self.amend(LogicalPage(logical));
         }
     }
@@ -321,7 +327,7 @@ impl Translation {
     /// Records that preconditioning placed version `version` of a translation page in `row`.
     pub fn lay(&mut self, table: TranslationPage, version: u32, row: PlaneGroupId) {
         self.last_row = row;
-        self.mapper.written(table);
+        self.mapper.policy.written(table);
         self.states[table].version = version;
     }
 
@@ -397,7 +403,7 @@ impl Translation {
         self.ahead -= 1;
         let state = &mut self.states[table];
         (state.stage, state.again) = (Stage::Programming, false);
-        self.mapper.written(table);
+        self.mapper.policy.written(table);
         Some(table)
     }
 

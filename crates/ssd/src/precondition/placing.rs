@@ -60,6 +60,7 @@ impl<'a> Layer<'a> {
             map.install_table(logical, at, base);
         } else {
             map.install(logical, at, base);
+            map.note_placed(logical, at, base);
         }
     }
 

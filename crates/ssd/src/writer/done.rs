@@ -215,7 +215,8 @@ impl Writer {
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
-        if task.is_gc() {
+        // A wrong guess is not repeated: the request looks the page up instead.
+        if task.is_gc() || matches!(task.ticket, Ticket::Guess(_)) {
             return false;
         }
         let elsewhere = core.map.read_elsewhere(task, &mut core.base, calendar.now());

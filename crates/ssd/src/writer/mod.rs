@@ -49,7 +49,7 @@ state!(Writer { parts { queue, rows, balance } });
 #[inline]
 pub(crate) fn unblocks_writes(task: &Task) -> bool {
     match task.ticket {
-        Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
+        Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Guess(_) | Ticket::Scan(_) => false,
         Ticket::Gc(..) => task.operation == Operation::Erase,
         Ticket::Rmw(_)
         | Ticket::UnitRmw(_)

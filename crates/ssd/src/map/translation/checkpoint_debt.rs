@@ -66,7 +66,7 @@ impl Translation {
     pub fn begin_checkpoint(&mut self) {
         self.release();
         for table in self.tables() {
-            if self.mapper.has_changed(table) {
+            if self.mapper.policy.has_changed(table) {
                 self.change(table, QUEUE);
             }
             let state = &self.states[table];

@@ -32,9 +32,12 @@ impl Translation {
         ensure(self.ahead as usize == reading + self.staged.len(), || {
             format!("{} translation pages are read or staged, {reading} of them read", self.ahead)
         })?;
-        self.check_waiters(known)?;
+        self.check_waiters(&known)?;
+        if let Some(guesses) = &self.mapper.guesses {
+            guesses.check_loaded(known)?;
+        }
         ensure(self.owed.is_sound(tables), || "a checkpoint waits for other pages than it counts".into())?;
-        self.mapper.check_loaded()
+        self.mapper.policy.check_loaded()
     }
 
     fn check_queue(&self, (first, last): (u32, u32), seen: &mut [bool]) -> Result<(), String> {

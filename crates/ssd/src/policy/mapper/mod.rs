@@ -1,11 +1,13 @@
 //! Mappers: which part of the L2P map is in memory. Translation pages in flash have the whole map; each has
-//! the entries of consecutive logical pages.
+//! the entries of consecutive logical pages. A mapper may also guess where a page is.
 
 mod dftl;
 mod page;
 
-use wordline_kernel::id;
+use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
+use wordline_kernel::{id, state};
+use wordline_nand::Location;
 
 use crate::Config;
 use crate::map::LogicalPage;
@@ -17,6 +19,20 @@ id!(
     /// Translation page. Page `n` has the map entries of `per_table` logical pages, from `n * per_table` on.
     TranslationPage
 );
+
+/// Most neighbours on each side of a page whose logical page numbers are in the page's out-of-band (OOB) area.
+/// Chosen: with the page's own number these are 124 of 128 B, at 4 B each.
+pub const MAX_GUESS_ERROR: u32 = 15;
+
+/// Predicted location of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guess {
+    /// Predicted location.
+    pub location: Location,
+    /// Error bound: the page is expected at most this many locations before or after the predicted one, in
+    /// the same multi-plane block. At most [`MAX_GUESS_ERROR`] counts.
+    pub error: u32,
+}
 
 /// Decides which map entries are in memory, and which translation pages must be written. A method that
 /// returns a translation page requires that page to be written, with all its changed entries.
@@ -42,6 +58,30 @@ pub trait Mapper: State + Send {
 
     /// Drops all clean entries, after a power loss.
     fn keep_changed(&mut self);
+
+    /// Whether the mapper guesses. Called once, when the device is created. If it returns false,
+    /// [`guess`](Self::guess) and [`located`](Self::located) are never called.
+    fn guesses(&self) -> bool {
+        false
+    }
+
+    /// Predicts the location of a page that the host reads, after [`lookup`](Self::lookup) did not find its
+    /// entry and if its translation page would have to be read. `None` if the translation page is to be read.
+    ///
+    /// The prediction may be wrong. The device reads the predicted location, whose OOB area has the number of
+    /// the logical page there. If this is another page, or an old copy, the device pays a second read: of the
+    /// right location if it is within the error bound, because the OOB area also has the numbers of the
+    /// neighbours, or else of the translation page. A location that the device knows to be of no use is not
+    /// read: one in a block that is erased, being collected or out of service, or an invalid one without an
+    /// error bound.
+    fn guess(&mut self, _page: LogicalPage) -> Option<Guess> {
+        None
+    }
+
+    /// Reports the location of a page, for training: after a program of host pages or of pages that GC
+    /// relocated, page by page in the order of locations, and when preconditioning places a page. It is
+    /// called before [`update`](Self::update) and [`amend`](Self::amend).
+    fn located(&mut self, _page: LogicalPage, _at: Location) {}
 
     /// Checks that the loaded state is consistent.
     ///
@@ -71,4 +111,113 @@ pub struct CacheSize {
     pub per_table: u32,
     /// Number of translation pages.
     pub tables: u32,
+}
+
+/// Guesses locations of pages whose entries are not cached. This one remembers where the first pages of the
+/// device were last:
+///
+/// ```
+/// use wordline_nand::Location;
+/// use wordline_ssd::Config;
+/// use wordline_ssd::map::LogicalPage;
+/// use wordline_ssd::policy::mapper::{Dftl, Guess, Guesser, Guessing, Mapper};
+///
+/// struct First {
+///     known: Vec<u32>,
+/// }
+/// wordline_kernel::state!(First { values { known } });
+///
+/// impl Guesser for First {
+///     fn guess(&mut self, page: LogicalPage) -> Option<Guess> {
+///         let at = *self.known.get(page.0 as usize)?;
+///         Some(Guess { location: Location(at), error: 0 })
+///     }
+///
+///     fn located(&mut self, page: LogicalPage, at: Location) {
+///         if let Some(location) = self.known.get_mut(page.0 as usize) {
+///             *location = at.0;
+///         }
+///     }
+///
+///     fn forget(&mut self) {
+///         self.known.fill(u32::MAX);
+///     }
+/// }
+///
+/// fn mapper(config: &Config) -> Option<Box<dyn Mapper>> {
+///     let cache = Dftl::new(&config.map_cache()?);
+///     Some(Box::new(Guessing::new(cache, First { known: vec![u32::MAX; 100] })))
+/// }
+/// ```
+pub trait Guesser: State + Send {
+    /// Predicts the location of a page; see [`Mapper::guess`].
+    fn guess(&mut self, page: LogicalPage) -> Option<Guess>;
+
+    /// Reports the location of a page, for training; see [`Mapper::located`].
+    fn located(&mut self, page: LogicalPage, at: Location);
+
+    /// Drops what is in memory only, after a power loss.
+    fn forget(&mut self);
+}
+
+/// A [`Dftl`] cache beside a [`Guesser`].
+pub struct Guessing<G> {
+    cache: Dftl,
+    guesser: G,
+}
+
+state!(Guessing<G: State> { parts { cache, guesser } });
+
+impl<G: Guesser> Guessing<G> {
+    /// A mapper of this cache and guesser.
+    pub fn new(cache: Dftl, guesser: G) -> Self {
+        Self { cache, guesser }
+    }
+}
+
+impl<G: Guesser> Mapper for Guessing<G> {
+    fn lookup(&mut self, page: LogicalPage) -> bool {
+        self.cache.lookup(page)
+    }
+
+    fn load(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        self.cache.load(page)
+    }
+
+    fn update(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        self.cache.update(page)
+    }
+
+    fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        self.cache.amend(page)
+    }
+
+    fn written(&mut self, table: TranslationPage) {
+        self.cache.written(table);
+    }
+
+    fn has_changed(&self, table: TranslationPage) -> bool {
+        self.cache.has_changed(table)
+    }
+
+    fn keep_changed(&mut self) {
+        self.cache.keep_changed();
+        self.guesser.forget();
+    }
+
+    fn guesses(&self) -> bool {
+        true
+    }
+
+    fn guess(&mut self, page: LogicalPage) -> Option<Guess> {
+        self.guesser.guess(page)
+    }
+
+    fn located(&mut self, page: LogicalPage, at: Location) {
+        self.guesser.located(page, at);
+    }
+
+    fn check_loaded(&self) -> Result<(), String> {
+        self.cache.check_loaded()
+    }
 }
