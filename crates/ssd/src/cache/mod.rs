@@ -408,7 +408,7 @@ impl Cache {
         let locations = base.config.pools.of_page(page).locations;
         let first = locations.location_of(page).0;
         for location in (first..first + locations.per_page()).map(Location) {
-            if base.blocks.is_valid(location) {
+            if base.blocks.table().is_valid(location) {
                 base.blocks.invalidate(location);
                 self.lose_location(location, base, map);
             }
@@ -424,7 +424,7 @@ impl Cache {
     /// Handles a failed program on the word line of a location with data tag `stamp`. The location's data are
     /// lost if they are still valid and unreadable.
     pub(crate) fn lose_beside(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
-        if base.blocks.is_valid(location) && base.flash.stamp(location) != stamp {
+        if base.blocks.table().is_valid(location) && base.flash.stamp(location) != stamp {
             base.blocks.invalidate(location);
             self.lose_stamped(location, stamp, base, map);
         }
@@ -437,7 +437,7 @@ impl Cache {
         let was = map.clear(page);
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
         if Map::is_table(page.0, base) {
-            let row = base.blocks.group_of(base.config.pools.block_of(location));
+            let row = base.blocks.table().group_of(base.config.pools.block_of(location));
             return map.lose_table(page, row);
         }
         map.note_change(page, location, base);

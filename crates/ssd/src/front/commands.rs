@@ -263,7 +263,7 @@ impl Commands {
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
         requests.push(TimelineRequest { id, submitted, completion });
         let Base { blocks, config, .. } = &core.base;
-        let free = config.pools.all_groups().map(|row| blocks.free(row) as u64).sum();
+        let free = config.pools.all_groups().map(|row| blocks.space().free(row) as u64).sum();
         levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
     }
 

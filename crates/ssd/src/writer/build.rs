@@ -305,7 +305,7 @@ impl Writer {
     #[cold]
     fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
         let kept = core.base.blocks.sibling_locations(first).map(Location);
-        let valid = kept.filter(|at| core.base.blocks.is_valid(*at));
+        let valid = kept.filter(|at| core.base.blocks.table().is_valid(*at));
         self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 

@@ -201,7 +201,7 @@ impl Writer {
     /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.base.blocks.group_of(block);
+        let row = core.base.blocks.table().group_of(block);
         self.collect(row, core, calendar);
     }
 

@@ -180,7 +180,7 @@ impl PlaneGroups {
     #[inline]
     pub fn note(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
-        let is_full = base.blocks.is_full(row, base.config.pools.per_program(row));
+        let is_full = base.blocks.space().is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
         if is_full || self.is_busy[row] || !self.note_streams(row, base, gc) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
@@ -198,8 +198,10 @@ impl PlaneGroups {
         if gc.throttles_host(row, &base.blocks) {
             return false;
         }
-        let may_open = base.blocks.can_open(row, false);
-        if !may_open && !gc.can_afford(row, base.blocks.max_cost(row)) {
+        let may_open = base.blocks.space().can_open(row, false);
+        if !may_open
+            && !gc.can_afford(row, base.blocks.modes(row).max_cost(base.config.pools.per_program(row)))
+        {
             return false;
         }
         // While GC gains free blocks, a stream waits for its own block and does not share another stream's.

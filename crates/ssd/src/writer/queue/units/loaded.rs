@@ -32,7 +32,7 @@ impl SubRequests {
             pools.filter(|pool| *pool != FALLBACK_POOL).for_each(|pool| going[pool] += 1);
         }
         // The counts also include pages without a sub-request.
-        let counts = (0..).zip(&going).all(|(pool, going)| blocks.on_their_way(pool) >= *going);
+        let counts = (0..).zip(&going).all(|(pool, going)| blocks.by_pool()[pool].on_their_way() >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;
         let mut waits_here = |stream: usize, sub: u32| {
