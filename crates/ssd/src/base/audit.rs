@@ -29,8 +29,8 @@ impl Base {
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.blocks.audit();
-        self.blocks
-            .audit_reprograms(|location| self.flash.chips().reprograms(self.config.pools.page_of(location)));
+        let again = |location| self.flash.chips().reprograms(self.config.pools.page_of(location));
+        self.blocks.by_pool().audit_reprograms(self.blocks.table(), again);
         self.flash.audit(elapsed);
     }
 }

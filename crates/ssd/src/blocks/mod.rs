@@ -403,7 +403,9 @@ impl BlockManager {
             // A full block has no write pointer to clear.
         } else if is_at_work && (!self.streams().is_gc(stream) || self.space.free(row) > 0) {
             self.clear_active(at, row);
-        } else if !self.close_other(at, row, block) && !self.end_suspension(row, block) {
+        } else if !self.pool_of_mut(row).close_other(at, block)
+            && !self.pool_of_mut(row).end_suspension(at, block)
+        {
             return;
         }
         self.table.blocks[block].state = State::Closing;
@@ -539,7 +541,9 @@ impl BlockManager {
         pool.note_victim(row, block, known);
         let state = std::mem::replace(&mut known.state, State::Victim);
         self.deselect_reprogram(row, block);
-        if state == State::PendingRetirement || (state == State::Suspended && self.end_suspension(row, block))
+        let at = self.open.at(row, self.table.blocks[block].written_by);
+        if state == State::PendingRetirement
+            || (state == State::Suspended && self.pool_of_mut(row).end_suspension(at, block))
         {
             return;
         }

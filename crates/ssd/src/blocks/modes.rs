@@ -277,6 +277,17 @@ impl Modes {
         if lasts { share.mode } else { CellMode::Native }
     }
 
+    /// Whether a block that the stream opens now takes programs of the same size as one in this mode.
+    pub(super) fn opens_same_size(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        mode: CellMode,
+        space: &Space,
+    ) -> bool {
+        !self.may_change(stream) || self.mode_to_open(row, stream, space) == mode
+    }
+
     /// Blocks of a plane group in a mode that are not victims.
     pub fn blocks_in(&self, row: PlaneGroupId, mode: CellMode) -> u32 {
         self.of(mode).map_or(0, |blocks| blocks.kept(row))

@@ -8,7 +8,7 @@ use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 use super::block::State;
 use super::reprogram::Reprogram;
 use super::streams::{ActiveBlocks, OpenPlace, StreamId};
-use super::suspended::{Suspended, SuspendedBlock};
+use super::suspended::{Suspended, SuspendedBlock, SuspendedBlocks};
 use super::table::BlockTable;
 use crate::policy::frontier::{self, OpenBlock, WordLines};
 
@@ -312,6 +312,24 @@ impl Order {
         let Self { suspended, programmed, words, .. } = self;
         let place = suspended.take(at, block, &mut programmed[slot * *words..][..*words]);
         place.expect("it is one of the suspended blocks that were shown")
+    }
+
+    /// Whether the stream at index `at` may ever suspend blocks.
+    pub fn can_suspend(&self, at: usize) -> bool {
+        self.suspended.limit(at) > 0
+    }
+
+    /// Suspended blocks of a stream in a plane group. With a `unit`, only blocks with this many locations in
+    /// a word line.
+    pub fn suspended_of(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        is_gc: bool,
+        unit: Option<u32>,
+    ) -> SuspendedBlocks<'_> {
+        let at = self.first_of(row) + usize::from(stream.0);
+        SuspendedBlocks::new(&self.suspended, at, row, (stream.0, is_gc), unit)
     }
 
     /// Suspended blocks of a plane group without a program in progress.

@@ -10,10 +10,12 @@ use super::block::{Block, BlockMode, State};
 use super::candidates::Candidates;
 use super::modes::Modes;
 use super::order::Order;
-use super::reprogram::Reprogram;
-use super::streams::{StreamId, Streams};
+use super::reprogram::{Reprogram, WordLinePage};
+use super::streams::{OpenPlace, StreamId, Streams};
 use super::super_blocks::{SuperBlockCounts, SuperBlocks};
+use super::suspended::SuspendedBlocks;
 use super::table::BlockTable;
+use crate::policy::frontier::OpenBlock;
 
 /// Properties shared by the plane groups of a pool.
 pub struct PoolBlocks {
@@ -102,6 +104,83 @@ impl PoolBlocks {
             Some(unit) => table.pages_alone(location, unit),
             None => 1,
         }
+    }
+
+    /// Order of the word lines, of which the caller knows that it is not numerical.
+    pub(super) fn order_mut(&mut self) -> &mut Order {
+        self.order.as_mut().expect("the pool has an order")
+    }
+
+    /// Reprogrammed word lines, of which the caller knows that there are some.
+    pub(super) fn again_mut(&mut self) -> &mut Reprogram {
+        self.again.as_mut().expect("the caller saw it")
+    }
+
+    /// Suspended blocks of a stream in a plane group. With a `unit`, only blocks with this many locations in
+    /// a word line.
+    pub(super) fn suspended_of(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        unit: Option<u32>,
+    ) -> Option<SuspendedBlocks<'_>> {
+        let is_gc = self.modes.streams.is_gc(stream);
+        self.order.as_ref().map(|order| order.suspended_of(row, stream, is_gc, unit))
+    }
+
+    /// All suspended blocks of a stream in a plane group.
+    pub(super) fn all_suspended(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+    ) -> impl Iterator<Item = OpenBlock<'_>> {
+        self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter())
+    }
+
+    /// Closes an open block of the stream at index `at` other than the active one. Returns whether it was
+    /// such a block.
+    pub(super) fn close_other(&mut self, at: usize, block: BlockSetId) -> bool {
+        self.order.as_mut().is_some_and(|order| order.close_other(at, block))
+    }
+
+    /// Removes a block from the suspended ones of the stream at index `at`. Returns whether it was suspended.
+    pub(super) fn end_suspension(&mut self, at: usize, block: BlockSetId) -> bool {
+        self.order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
+    }
+
+    /// Blocks of the stream at index `at` with pages that can be replaced now, and its `active` block, in the
+    /// order of opening. Empty if no page can be replaced.
+    pub(super) fn reprogram_choices(
+        &self,
+        at: usize,
+        (row, stream): (PlaneGroupId, StreamId),
+        active: Option<OpenPlace>,
+        table: &BlockTable,
+    ) -> Vec<(OpenBlock<'_>, Vec<WordLinePage>)> {
+        let (Some(again), Some(order)) = (&self.again, &self.order) else {
+            return Vec::new();
+        };
+        let full = again.full(at).map(|block| order.full_block(block, table.streams.is_gc(stream)));
+        let beside = full.into_iter().chain(self.all_suspended(row, stream));
+        let beside = beside.map(|open| (open, again.pages_now(open.block, table)));
+        let mut all: Vec<_> = beside.filter(|(_, places)| !places.is_empty()).collect();
+        let at_work =
+            active.map(|open| (order.shown(order.works(at), open, table), again.pages_now(open.0, table)));
+        if let Some(at_work) = at_work.filter(|(_, places)| !all.is_empty() || !places.is_empty()) {
+            all.push(at_work);
+        }
+        all.sort_by_key(|(open, _)| table.opening_number(open.block));
+        all
+    }
+
+    /// Notes which suspended blocks of a stream have nothing to reprogram. They are skipped until they lose a
+    /// page.
+    pub(super) fn forget_lost_pages(&mut self, row: PlaneGroupId, stream: StreamId, table: &BlockTable) {
+        let again = self.again.as_ref().expect("the caller saw it");
+        let blocks = self.all_suspended(row, stream).map(|open| open.block);
+        let done: Vec<BlockSetId> = blocks.filter(|block| again.has_lost_in_vain(*block, table)).collect();
+        let again = self.again_mut();
+        done.into_iter().for_each(|block| again.set_lost_page(block, false));
     }
 
     /// Open blocks of the stream at index `at` other than the active one, and their written locations.
@@ -386,6 +465,24 @@ impl ByPool {
     /// are filled one after the other.
     pub(super) fn set_waiting_for_groups(&mut self, waits: bool) {
         self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()).for_each(|all| all.wait(waits));
+    }
+
+    /// Checks the superblocks against the block table.
+    pub(super) fn check_super_blocks(&self, table: &BlockTable) -> Result<(), String> {
+        for (of_pool, pool) in self.each.iter().zip(table.pools.iter()) {
+            if let Some(all) = &of_pool.super_blocks {
+                all.check(pool, table.streams.count(), table)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the reprogram counts against those of the chips, which `times` returns by location. Panics if
+    /// they differ.
+    pub(crate) fn audit_reprograms(&self, table: &BlockTable, times: impl Fn(Location) -> u8) {
+        for (of_pool, pool) in self.each.iter().zip(table.pools.iter()) {
+            of_pool.again.iter().for_each(|again| again.audit(pool, table, &times));
+        }
     }
 
     /// Rebuilds the superblocks after a power cut, from the blocks found.

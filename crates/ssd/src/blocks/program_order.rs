@@ -6,7 +6,6 @@ use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 use super::modes::ModeBlocks;
 use super::order::Order;
 use super::streams::OpenPlace;
-use super::suspended::SuspendedBlocks;
 use super::word_line_selector::NextWordLine;
 use super::{BlockManager, ModeShare, State, StreamId, Streams};
 use crate::policy::event::DeviceEvent;
@@ -29,11 +28,6 @@ impl BlockManager {
     /// Whether the word lines of a block are programmed in numerical order.
     pub(crate) fn is_in_order(&self, block: BlockSetId) -> bool {
         self.pool_of(self.table.group_of(block)).order.is_none()
-    }
-
-    /// Order of the pool of a plane group, of which the caller knows that it has one.
-    fn order_mut(&mut self, row: PlaneGroupId) -> &mut Order {
-        self.pool_of_mut(row).order.as_mut().expect("the pool has an order")
     }
 
     /// Lets streams open blocks of a pool in a cell mode. Must be called before the first block is written.
@@ -233,13 +227,13 @@ impl BlockManager {
             (slots[which], word_line)
         });
         let before = self.open[at];
-        self.open[at] = self.order_mut(row).program(at, named, before);
+        self.open[at] = self.pool_of_mut(row).order_mut().program(at, named, before);
     }
 
     /// Clears the bitmap of a block that was just opened.
     fn clear_word_lines(&mut self, at: usize, row: PlaneGroupId) {
         if self.open[at].is_some_and(|(_, place)| place == 0) {
-            let order = self.order_mut(row);
+            let order = self.pool_of_mut(row).order_mut();
             order.clear_word_lines(order.works(at));
         }
     }
@@ -264,11 +258,11 @@ impl BlockManager {
         let may_one = order.suspended.has_room(at)
             && (order.has_several_slots() || place > 0)
             && self.space.can_open(row, false)
-            && self.opens_same_size(row, stream, at_work);
+            && self.modes(row).opens_same_size(row, stream, self.table.mode(at_work), &self.space);
         if !may_one {
             return;
         }
-        let Some(suspended) = self.suspended_of(row, stream, None) else { return };
+        let Some(suspended) = self.pool_of(row).suspended_of(row, stream, None) else { return };
         let named = self.with_open(at, row, |open, _| next.select_to_suspend(open, &suspended, self));
         let Some(block) = named else { return };
         self.suspend_open(at, row, block);
@@ -276,12 +270,6 @@ impl BlockManager {
             self.open[at] = Some((self.open_next(row, stream), 0));
             self.clear_word_lines(at, row);
         }
-    }
-
-    /// Whether a block that the stream opens now takes programs of the same size as `block`.
-    fn opens_same_size(&self, row: PlaneGroupId, stream: StreamId, block: BlockSetId) -> bool {
-        let modes = &self.pool_of(row).modes;
-        !modes.may_change(stream) || modes.mode_to_open(row, stream, &self.space) == self.table.mode(block)
     }
 
     /// Starts to reclaim a suspended block of a stream with reprogrammable word lines, if the design selects
@@ -295,35 +283,13 @@ impl BlockManager {
         if self.pool_of(row).order.as_ref().is_none_or(|order| order.suspended.of(at).is_empty()) {
             return;
         }
-        let Some(suspended) = self.suspended_of(row, stream, None) else { return };
+        let Some(suspended) = self.pool_of(row).suspended_of(row, stream, None) else { return };
         let named = self.with_open(at, row, |open, _| next.select_to_reclaim(open, &suspended, self));
         if let Some(block) = named {
             self.deselect_reprogram(row, block);
             let again = self.pool_of_mut(row).again.as_mut();
             again.expect("a stream has reprogrammable word lines").start_reclaim(row, block);
         }
-    }
-
-    /// Suspended blocks of a stream in a plane group. With a `unit`, only blocks with this many locations in
-    /// a word line.
-    pub(super) fn suspended_of(
-        &self,
-        row: PlaneGroupId,
-        stream: StreamId,
-        unit: Option<u32>,
-    ) -> Option<SuspendedBlocks<'_>> {
-        let order = self.pool_of(row).order.as_ref()?;
-        let (at, is_gc) = (self.open.at(row, stream), self.streams().is_gc(stream));
-        Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
-    }
-
-    /// All suspended blocks of a stream in a plane group.
-    pub(super) fn all_suspended(
-        &self,
-        row: PlaneGroupId,
-        stream: StreamId,
-    ) -> impl Iterator<Item = OpenBlock<'_>> {
-        self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter())
     }
 
     /// Suspends a full block of a stream if the design decides so. Returns whether it did.
@@ -343,7 +309,7 @@ impl BlockManager {
         if !self.space.can_open(row, false) || !has_lines_left {
             return false;
         }
-        let Some(suspended) = self.suspended_of(row, stream, None) else { return false };
+        let Some(suspended) = self.pool_of(row).suspended_of(row, stream, None) else { return false };
         let open = order.full_block(full, table.streams.is_gc(stream));
         if next.select_to_suspend(std::slice::from_ref(&open), &suspended, self).is_none() {
             return false;
@@ -403,26 +369,15 @@ impl BlockManager {
             return None;
         }
         // The next program has the unit of the blocks that the stream opens now.
-        let suspended = self.suspended_of(row, stream, Some(self.unit(row, stream)))?;
+        let suspended = self.pool_of(row).suspended_of(row, stream, Some(self.unit(row, stream)))?;
         if suspended.count() == 0 {
             return None;
         }
         let block = next.select_to_resume(&suspended, self)?;
-        let place = self.order_mut(row).resume(at, slot, block);
+        let place = self.pool_of_mut(row).order_mut().resume(at, slot, block);
         self.table.blocks[block].state = State::Open;
         self.events.note(|| DeviceEvent::Resumed { block });
         Some((block, place))
-    }
-
-    /// Closes an open block other than the active one. Returns whether it was such a block.
-    pub(super) fn close_other(&mut self, at: usize, row: PlaneGroupId, block: BlockSetId) -> bool {
-        self.pool_of_mut(row).order.as_mut().is_some_and(|order| order.close_other(at, block))
-    }
-
-    /// Removes a block from the suspended ones. Returns whether it was suspended.
-    pub(super) fn end_suspension(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
-        let at = self.open.at(row, self.table.blocks[block].written_by);
-        self.pool_of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 
     /// Opens further blocks for a stream that may have several, while the plane group has more free blocks
@@ -430,11 +385,11 @@ impl BlockManager {
     fn open_more(&mut self, at: usize, row: PlaneGroupId, stream: StreamId, next: NextWordLine<'_>) {
         while !self.pool_of(row).modes.may_change(stream)
             && self.space.can_open(row, false)
-            && let Some(slot) = self.order_mut(row).empty_slot(at)
+            && let Some(slot) = self.pool_of_mut(row).order_mut().empty_slot(at)
         {
             let resumed = self.resume_into(slot, at, row, stream, next);
             let opened = resumed.unwrap_or_else(|| (self.open_next(row, stream), 0));
-            let order = self.order_mut(row);
+            let order = self.pool_of_mut(row).order_mut();
             if resumed.is_none() {
                 order.clear_word_lines(slot);
             }

@@ -1,6 +1,5 @@
 //! The block table after a power cut, when it is rebuilt from flash, and the checks of a loaded snapshot.
 
-use wordline_kernel::Id;
 use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
@@ -36,14 +35,21 @@ impl BlockManager {
                 State::Free
             } else if written == self.table.capacity(block) || self.table.is_pending_retirement(block) {
                 State::Closing
-            } else if self.can_suspend(at, row) {
+            } else if self.pool_of(row).order.as_ref().is_some_and(|order| order.can_suspend(at)) {
                 to_choose_from.push((written, block));
                 State::Closing
             } else {
                 self.reopened(at, row, block, written)
             };
         }
-        self.choose_open(to_choose_from);
+        // Each stream reopens as many blocks as it may have open, beginning with the least written ones, because
+        // GC counts on the space in them. The other blocks are suspended or full.
+        to_choose_from.sort_unstable();
+        for (written, block) in to_choose_from {
+            let row = self.table.group_of(block);
+            let at = self.open.at(row, self.table.blocks[block].written_by);
+            self.table.blocks[block].state = self.reopened(at, row, block, written);
+        }
         self.by_pool.found(&self.table.blocks);
     }
 
@@ -74,23 +80,6 @@ impl BlockManager {
             return State::Open;
         }
         if order.suspend_found(at, block, written, table) { State::Suspended } else { State::Closing }
-    }
-
-    /// Sets the states of blocks written in part, given with their written locations, after a power cut. Each
-    /// stream reopens as many blocks as it may have open, beginning with the least written ones, because GC
-    /// counts on the space in them. The other blocks are suspended or full.
-    fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
-        written.sort_unstable();
-        for (written, block) in written {
-            let row = self.table.group_of(block);
-            let at = self.open.at(row, self.table.blocks[block].written_by);
-            self.table.blocks[block].state = self.reopened(at, row, block, written);
-        }
-    }
-
-    /// Whether the stream at index `at` may ever suspend blocks of a plane group.
-    fn can_suspend(&self, at: usize, row: PlaneGroupId) -> bool {
-        self.pool_of(row).order.as_ref().is_some_and(|order| order.suspended.limit(at) > 0)
     }
 
     /// Clears all active blocks. Called after [`forget`](Self::forget), for block-level mapping.
@@ -127,30 +116,14 @@ impl BlockManager {
     /// Checks the loaded state. `programmed` returns how many locations of a block are programmed in the
     /// chips.
     pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
-        self.check_free()?;
+        self.space.check_free(&self.table)?;
         self.pools().all_groups().try_for_each(|row| self.check_row(row, &programmed))?;
         let of = |block: BlockSetId| {
             let Block { state, valid, .. } = self.table.blocks[block];
             (state == State::Closed).then(|| (self.table.group_of(block), valid))
         };
         self.closed.check(&self.none_closed(), of)?;
-        self.check_super_blocks()
-    }
-
-    /// Checks that each block on a free-block list is free and listed once. The counts are checked per plane
-    /// group.
-    fn check_free(&self) -> Result<(), String> {
-        let mut is_free: Vec<bool> =
-            self.table.blocks.iter().map(|known| known.state == State::Free).collect();
-        for (row, free) in self.space.free.entries() {
-            for block in free.blocks() {
-                let is_first = is_free.get_mut(block.index()).is_some_and(std::mem::take);
-                ensure(is_first && self.table.group_of(block) == row, || {
-                    format!("block {} in the free list of plane group {row} is not free", block.0)
-                })?;
-            }
-        }
-        Ok(())
+        self.by_pool.check_super_blocks(&self.table)
     }
 
     fn check_row(&self, row: PlaneGroupId, programmed: &impl Fn(BlockSetId) -> u32) -> Result<(), String> {
@@ -223,16 +196,6 @@ impl BlockManager {
         })
     }
 
-    /// Checks the loaded superblocks.
-    fn check_super_blocks(&self) -> Result<(), String> {
-        for (of_pool, pool) in self.by_pool.each.iter().zip(self.pools().iter()) {
-            if let Some(all) = &of_pool.super_blocks {
-                all.check(pool, self.streams().count(), &self.table)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Checks the suspended blocks of a plane group.
     pub(super) fn check_suspended(&self, row: PlaneGroupId) -> Result<(), String> {
         let PoolBlocks { order, again, .. } = self.pool_of(row);
@@ -242,14 +205,9 @@ impl BlockManager {
     /// Checks the superblocks and the suspended blocks; panics if they are inconsistent.
     pub(crate) fn audit(&self) {
         let suspended = || self.pools().all_groups().try_for_each(|row| self.check_suspended(row));
-        self.check_super_blocks().and_then(|()| suspended()).unwrap_or_else(|wrong| panic!("{wrong}"));
-    }
-
-    /// Checks the reprogram counts against those of the chips, which `times` returns by location. Panics if
-    /// they differ.
-    pub(crate) fn audit_reprograms(&self, times: impl Fn(Location) -> u8) {
-        for (of_pool, pool) in self.by_pool.each.iter().zip(self.table.pools.iter()) {
-            of_pool.again.iter().for_each(|again| again.audit(pool, &self.table, &times));
-        }
+        self.by_pool
+            .check_super_blocks(&self.table)
+            .and_then(|()| suspended())
+            .unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }

@@ -28,11 +28,6 @@ impl BlockManager {
         self.pool_of(row).again.as_ref()?.named(self.open.at(row, stream))
     }
 
-    /// Reprogrammed word lines of the pool of a plane group, of which the caller knows that it has some.
-    fn again_mut(&mut self, row: PlaneGroupId) -> &mut Reprogram {
-        self.pool_of_mut(row).again.as_mut().expect("the caller saw it")
-    }
-
     /// Whether pages of a block can be replaced without an erase.
     pub(crate) fn is_reprogrammable(&self, block: BlockSetId) -> bool {
         let again = &self.pool_of(self.table.group_of(block)).again;
@@ -115,9 +110,9 @@ impl BlockManager {
                 self.keep_full_open(at, row, stream, full, &mut *next);
             }
             self.close_exhausted(row, stream);
-            self.forget_lost_pages(row, stream);
+            self.by_pool[pool].forget_lost_pages(row, stream, &self.table);
             let named = self.query_reprogram(row, stream, &mut *next);
-            self.again_mut(row).name(at, named);
+            self.pool_of_mut(row).again_mut().name(at, named);
         }
     }
 
@@ -150,18 +145,8 @@ impl BlockManager {
                 && !again.is_some_and(|again| again.has_lines_left(one.block, &self.table))
         };
         let spent: Vec<BlockSetId> =
-            self.all_suspended(row, stream).filter(is_spent).map(|one| one.block).collect();
+            self.pool_of(row).all_suspended(row, stream).filter(is_spent).map(|one| one.block).collect();
         spent.into_iter().for_each(|block| self.close(block));
-    }
-
-    /// Notes which blocks of a stream have nothing to reprogram. They are skipped until they lose a page.
-    fn forget_lost_pages(&mut self, row: PlaneGroupId, stream: StreamId) {
-        let again = self.pool_of(row).again.as_ref().expect("the caller saw it");
-        let has_none = |block: &BlockSetId| again.has_lost_in_vain(*block, &self.table);
-        let blocks = self.all_suspended(row, stream).map(|open| open.block);
-        let done: Vec<BlockSetId> = blocks.filter(has_none).collect();
-        let again = self.again_mut(row);
-        done.into_iter().for_each(|block| again.set_lost_page(block, false));
     }
 
     /// Queries the design for the next word line of a stream. Returns the page to replace; `None` if the word
@@ -173,7 +158,8 @@ impl BlockManager {
         next: NextWordLine<'_>,
     ) -> Option<WordLinePage> {
         let per_super_layer = self.pool_of(row).per_super_layer()?;
-        let found = self.reprogram_choices(row, stream);
+        let at = self.open.at(row, stream);
+        let found = self.pool_of(row).reprogram_choices(at, (row, stream), self.open[at], &self.table);
         let lines =
             |places: &Vec<WordLinePage>| places.iter().map(|place| place.word_line).collect::<Vec<u32>>();
         let lines: Vec<Vec<u32>> = found.iter().map(|(_, places)| lines(places)).collect();
@@ -189,30 +175,6 @@ impl BlockManager {
         found[which].1.iter().copied().find(|place| place.word_line == word_line)
     }
 
-    /// Blocks of a stream with pages that can be replaced now, and its active block, in the order of opening.
-    /// Empty if no page can be replaced.
-    fn reprogram_choices(
-        &self,
-        row: PlaneGroupId,
-        stream: StreamId,
-    ) -> Vec<(OpenBlock<'_>, Vec<WordLinePage>)> {
-        let (at, table, pool) = (self.open.at(row, stream), &self.table, self.pool_of(row));
-        let (Some(again), Some(order)) = (&pool.again, &pool.order) else {
-            return Vec::new();
-        };
-        let full = again.full(at).map(|block| order.full_block(block, table.streams.is_gc(stream)));
-        let beside = full.into_iter().chain(self.all_suspended(row, stream));
-        let beside = beside.map(|open| (open, again.pages_now(open.block, table)));
-        let mut all: Vec<_> = beside.filter(|(_, places)| !places.is_empty()).collect();
-        let at_work = self.open[at]
-            .map(|open| (order.shown(order.works(at), open, table), again.pages_now(open.0, table)));
-        if let Some(at_work) = at_work.filter(|(_, places)| !all.is_empty() || !places.is_empty()) {
-            all.push(at_work);
-        }
-        all.sort_by_key(|(open, _)| table.opening_number(open.block));
-        all
-    }
-
     /// Allocates the next program of a stream, which replaces a page.
     #[inline(never)]
     pub(super) fn take_reprogram(
@@ -223,7 +185,7 @@ impl BlockManager {
     ) -> Location {
         let at = self.open.at(row, stream);
         self.table.blocks[place.block].programs += 1;
-        let again = self.again_mut(row);
+        let again = self.pool_of_mut(row).again_mut();
         again.replaced(place);
         again.name(at, None);
         place.first(&self.table.pools)

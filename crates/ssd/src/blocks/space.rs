@@ -1,9 +1,12 @@
 //! Space of the plane groups: their free and good blocks and their valid pages, with the blocks that are reserved.
 
-use wordline_kernel::Column;
+use wordline_kernel::ensure::ensure;
+use wordline_kernel::{Column, Id};
 use wordline_nand::{BlockSetId, PlaneGroupId, Pools};
 
+use super::block::State;
 use super::streams::Streams;
+use super::table::BlockTable;
 use super::wear::{Allocation, FreeBlocks};
 
 /// Blocks of a plane group, and how many of them are reserved. All plane groups of a pool have the same
@@ -133,6 +136,21 @@ impl Space {
         let Reserve { at_work, per_block, .. } = self.reserves[row];
         let full = self.valid_in(row).div_ceil(per_block);
         self.good(row).saturating_sub(full + others + at_work)
+    }
+
+    /// Checks that each block on a free-block list is free and listed once. The counts are checked per plane
+    /// group.
+    pub(super) fn check_free(&self, table: &BlockTable) -> Result<(), String> {
+        let mut is_free: Vec<bool> = table.blocks.iter().map(|known| known.state == State::Free).collect();
+        for (row, free) in self.free.entries() {
+            for block in free.blocks() {
+                let is_first = is_free.get_mut(block.index()).is_some_and(std::mem::take);
+                ensure(is_first && table.group_of(block) == row, || {
+                    format!("block {} in the free list of plane group {row} is not free", block.0)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes a plane group out of service. Returns how many of its blocks were good.

@@ -73,7 +73,7 @@ fn open(blocks: &mut BlockManager, word_lines: u32) -> BlockSetId {
 }
 
 fn suspended(blocks: &BlockManager) -> SuspendedBlocks<'_> {
-    blocks.suspended_of(ROW, HOST, None).expect("the pool has an order")
+    blocks.pool_of(ROW).suspended_of(ROW, HOST, None).expect("the pool has an order")
 }
 
 fn block_of(blocks: &BlockManager, location: Location) -> BlockSetId {
