@@ -264,7 +264,7 @@ impl Commands {
         requests.push(TimelineRequest { id, submitted, completion });
         let Base { blocks, config, .. } = &core.base;
         let free = config.pools.all_groups().map(|row| blocks.space().free(row) as u64).sum();
-        levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
+        levels.push(OccupancySample { at, buffered: core.cache.buffer().in_use(), free });
     }
 
     /// Called when a command completed: the device may be idle now.

@@ -140,7 +140,7 @@ impl Writer {
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
             Some((_, page)) => Some(page),
-            None => waiting.map(|(_, id)| core.cache.entry(id).logical),
+            None => waiting.map(|(_, id)| core.cache.buffer().get(id).logical),
         };
         let writes = core.map.work_on(row, page, &mut core.base, calendar);
         if writes && table.is_some() {

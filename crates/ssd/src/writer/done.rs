@@ -77,14 +77,14 @@ impl Writer {
         }
         if core.cache.programmed(id, version) {
             self.requeue_rewritten(id, core, calendar);
-        } else if core.cache.has_read_cache() {
+        } else if core.cache.read_cache().is_on() {
             core.cache.keep_programmed(page, version, &core.base, &core.map);
         }
     }
 
     /// Destages a page again that was written during its program.
     fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let entry = core.cache.entry(id);
+        let entry = core.cache.buffer().get(id);
         if entry.discarded {
             core.cache.unlink(id);
             core.cache.drop_entry(id);
@@ -308,7 +308,7 @@ fn prefetch_installs(group: &ProgramUnit, core: &Core) {
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
     for page in pages() {
         core.map.prefetch(page);
-        core.cache.prefetch(page);
+        core.cache.buffer().prefetch(page);
     }
     for old in pages().filter_map(|page| core.map.get(page)) {
         core.base.blocks.prefetch(old);

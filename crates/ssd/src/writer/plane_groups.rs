@@ -68,8 +68,9 @@ impl PlaneGroups {
         let rows = self.is_busy.len() as u32;
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
         ensure(sets.all(|set| set.is_of(rows)), || "a plane group that does not exist accepts pages".into())?;
-        let is_programmed =
-            |id: EntryId| id.0 < cache.entries() && cache.entry(id).state == EntryState::Programming;
+        let is_programmed = |id: EntryId| {
+            id.0 < cache.buffer().pages() && cache.buffer().get(id).state == EntryState::Programming
+        };
         for (row, group) in self.groups.entries() {
             let is_alone = self.is_busy[row] || group.is_empty();
             ensure(is_alone && group.is_possible(is_programmed, pages), || {

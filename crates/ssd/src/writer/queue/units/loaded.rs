@@ -52,8 +52,8 @@ impl SubRequests {
         let per_unit = self.per_unit as usize;
         let is_there = |id: &EntryId| {
             *id == NONE
-                || id.0 < cache.entries() && {
-                    let entry = cache.entry(*id);
+                || id.0 < cache.buffer().pages() && {
+                    let entry = cache.buffer().get(*id);
                     entry.state != EntryState::Free && entry.logical.0 / self.per_unit == one.unit
                 }
         };

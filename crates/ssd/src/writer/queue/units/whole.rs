@@ -48,7 +48,7 @@ impl SubRequests {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted =
-                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.entry(id).void);
+                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.buffer().get(id).void);
             if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
                 left.push(core.base.config.pools.group_of(old));
             }
