@@ -41,12 +41,12 @@ type Suspended = (BlockSetId, u64, Vec<Option<u8>>);
 
 fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
     let space = &rig.device.base().blocks;
-    let all = space.pools().all_blocks().filter(|block| space.state(*block) == State::Suspended);
+    let all = space.pools().all_blocks().filter(|block| space.table().state(*block) == State::Suspended);
     all.map(|block| {
         let lines = space.pools().of_block(block).part.pages().word_lines();
         let again = (0..lines).map(|line| space.word_line(block, line).again);
-        assert_eq!(space.mode(block), CellMode::Mlc, "no other design suspends blocks");
-        (block, space.opening_number(block), again.collect())
+        assert_eq!(space.table().mode(block), CellMode::Mlc, "no other design suspends blocks");
+        (block, space.table().opening_number(block), again.collect())
     })
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
     let Core { base, map, cache, gc } = core;
-    front.describe(now, LINES, |id| cache.is_stalled(id), out)?;
+    front.describe(now, LINES, |id| cache.waiting().is_stalled(id), out)?;
     out.push_str(&cache.describe(base));
     writer.describe(LINES, out)?;
     out.push_str(&map.describe());

@@ -88,7 +88,8 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             overwrite(&mut rig, 20 * pages);
             assert_eq!(rig.completions.len() as u64, 20 * pages, "{victim:?} {scope:?}");
             assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{victim:?} {scope:?}");
-            let chosen = rig.device.base().blocks.super_block_counts().map_or(0, |counts| counts.chosen);
+            let chosen =
+                rig.device.base().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.chosen);
             assert_eq!(chosen > 0, scope == Scope::SuperBlock, "{victim:?} {scope:?}");
         }
     }
@@ -130,7 +131,7 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         overwrite(&mut rig, 100 * pages);
-        assert!(rig.device.is_read_only() && rig.device.base().blocks.bad() > 0);
+        assert!(rig.device.is_read_only() && rig.device.base().blocks.space().bad() > 0);
         let most = rig.device.chips().erases().iter().copied().max();
         assert_eq!(most, Some(7), "a block fails at the erase after its last");
         let before = rig.completions.len();
@@ -161,7 +162,7 @@ fn blocks_that_are_bad_from_the_factory_are_never_used() {
     file.ftl.factory_bad_blocks = 0.1;
     file.ftl.over_provisioning = 0.35;
     let mut rig = Rig::new(file, 5);
-    assert_eq!(rig.device.base().blocks.bad(), 4 * 2);
+    assert_eq!(rig.device.base().blocks.space().bad(), 4 * 2);
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
     overwrite(&mut rig, 20 * pages);

@@ -125,7 +125,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 fn pages_relocated_there_are_in_slc_mode_while_the_share_of_the_group_lasts() {
     let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().blocks.all_blocks_in(CellMode::Slc);
+    let cached = rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert_eq!(rig.device.totals().slc_programs, 0, "the host's go to blocks of all bits");
     assert!(rig.device.totals().folded > 0, "such blocks are cleaned again");
@@ -207,7 +207,7 @@ fn a_stream_in_slc_mode_of_another_pool_than_the_first_keeps_the_contract() {
 fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there() {
     let mut rig = rig(&two_pools(), in_second(true, true));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().blocks.all_blocks_in(CellMode::Slc);
+    let cached = rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
     let parts = |file: &DeviceFile| {
@@ -290,7 +290,7 @@ fn a_stream_in_the_two_bit_mode_opens_blocks_of_two_pages_a_word_line() {
         for block in base.blocks.pools().all_blocks() {
             assert_eq!(
                 chips.mode(block),
-                base.blocks.mode(block),
+                base.blocks.table().mode(block),
                 "the chips and the table agree on {block:?}"
             );
             if chips.mode(block) == CellMode::Mlc {
@@ -326,8 +326,11 @@ fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
         let rows = || blocks.pools().all_groups();
         let ahead = |row| blocks.room_to_collector(row) > u64::from(blocks.room_of(row));
         assert_eq!(rows().any(ahead), free_space == FreeSpace::Programs);
-        assert!(rows().all(|row| blocks.free(row) >= blocks.kept(row)), "they are kept for GC");
-        let fewest = rows().map(|row| blocks.free(row)).min().expect("there are rows");
+        assert!(
+            rows().all(|row| blocks.space().free(row) >= blocks.space().kept(row)),
+            "they are kept for GC"
+        );
+        let fewest = rows().map(|row| blocks.space().free(row)).min().expect("there are rows");
         (rig.device.totals().erases, fewest)
     };
     let (by_blocks, by_programs) = (erases(FreeSpace::Blocks), erases(FreeSpace::Programs));

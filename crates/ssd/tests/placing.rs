@@ -100,7 +100,7 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
             rig.alone(Operation::Flush, false, 0, 0);
         }
     }
-    assert_eq!((rig.device.base().blocks.bad(), rig.device.is_read_only()), (4, false));
+    assert_eq!((rig.device.base().blocks.space().bad(), rig.device.is_read_only()), (4, false));
     assert!(rig.device.totals().remote_programs > pages / 8);
     rig.audit();
 }

@@ -257,24 +257,26 @@ struct Account {
 impl Account {
     fn candidates(&self, blocks: &BlockManager) -> Vec<(BlockSetId, u64)> {
         let full = blocks.pools().per_block_of(PlaneGroupId(0));
-        self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
+        self.closed.iter().filter(|(block, _)| blocks.table().valid(*block) < full).copied().collect()
     }
 
     /// Whether no candidate is better than `victim`, by the definition of the policy.
     fn agrees(&self, kind: &VictimKind, blocks: &BlockManager, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
-        let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
+        let fewest =
+            |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.table().valid(*block)).min();
         let window = |most: u32| {
             let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
-            inside && Some(blocks.valid(victim)) == fewest(most as usize)
+            inside && Some(blocks.table().valid(victim)) == fewest(most as usize)
         };
         let full = blocks.pools().per_block_of(PlaneGroupId(0));
         let worth = |block: BlockSetId, last: u64| {
             let age = (self.lost - last + 1) as f64;
-            age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
+            age * f64::from(full - blocks.table().valid(block))
+                / (2.0 * f64::from(blocks.table().valid(block)))
         };
         match kind {
-            VictimKind::Greedy {} => Some(blocks.valid(victim)) == fewest(usize::MAX),
+            VictimKind::Greedy {} => Some(blocks.table().valid(victim)) == fewest(usize::MAX),
             VictimKind::Fifo {} => candidates[0].0 == victim,
             VictimKind::WindowedGreedy { window: most } => window(*most),
             VictimKind::CostBenefit {} => {
@@ -319,21 +321,21 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 let chosen = policy.choose(blocks.candidates(PlaneGroupId(0)), &mut random);
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
-                assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
-                assert!(blocks.valid(victim) < locations.per_block(), "{kind:?} gains nothing");
+                assert_eq!(blocks.table().state(victim), State::Closed, "{kind:?}");
+                assert!(blocks.table().valid(victim) < locations.per_block(), "{kind:?} gains nothing");
                 assert!(account.agrees(kind, &blocks, victim), "{kind:?} takes {victim:?}");
                 blocks.make_victim(victim);
                 account.closed.retain(|(block, _)| *block != victim);
                 live.retain(|page| locations.block_of(*page) != victim);
                 for n in 0..locations.per_block() {
                     let page = locations.at(victim, n);
-                    if blocks.is_valid(page) {
+                    if blocks.table().is_valid(page) {
                         blocks.invalidate(page);
                     }
                 }
                 blocks.erased(victim, 1);
             }
-            _ if blocks.has_room(PlaneGroupId(0), stream, 1) && blocks.free(PlaneGroupId(0)) > 0 => {
+            _ if blocks.has_room(PlaneGroupId(0), stream, 1) && blocks.space().free(PlaneGroupId(0)) > 0 => {
                 // A whole block at a time, so that the lists become long.
                 for _ in 0..locations.per_block() {
                     let page = blocks.take(PlaneGroupId(0), stream, 1, &mut by_number);

@@ -366,7 +366,11 @@ fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
         rig.take_completions();
         let suspended = |rig: &Rig| {
             let blocks = &rig.device.base().blocks;
-            blocks.pools().all_blocks().filter(|block| blocks.state(*block) == State::Suspended).count()
+            blocks
+                .pools()
+                .all_blocks()
+                .filter(|block| blocks.table().state(*block) == State::Suspended)
+                .count()
         };
         cut_with_suspended += usize::from(suspended(&rig) > 0);
         rig.cut_power();

@@ -44,7 +44,8 @@ macro_rules! word {
 /// variant.
 ///
 /// A struct may consist of parts whose fields lie side by side in the snapshot. The patterns then take it and
-/// its parts apart, so that no field is forgotten; fields that are not written are `_`:
+/// its parts apart, so that no field is forgotten; fields that are not written are `_`. Lists may follow the
+/// parts:
 ///
 /// ```
 /// use wordline_kernel::snapshot::{Reader, State, Writer};
@@ -139,6 +140,7 @@ macro_rules! state {
     } {
         values { $($value:ident),* $(,)? }
         parts { $($part:ident),* $(,)? }
+        $(lists { $($list:ident),* $(,)? })?
     }) => {
         impl $(<$($param $(: $bound)?),+>)? $crate::snapshot::State for $type $(<$($param),+>)? {
             fn save_state(
@@ -149,6 +151,7 @@ macro_rules! state {
                 $(let $held = $holder;)+
                 $(to.value(stringify!($value), $value)?;)*
                 $(to.part(stringify!($part), $part)?;)*
+                $($(to.list(stringify!($list), $list)?;)*)?
                 Ok(())
             }
 
@@ -160,6 +163,7 @@ macro_rules! state {
                 $(let $held = $holder;)+
                 $(*$value = from.value(stringify!($value))?;)*
                 $(from.part(stringify!($part), $part)?;)*
+                $($(from.list(stringify!($list), $list)?;)*)?
                 Ok(())
             }
         }

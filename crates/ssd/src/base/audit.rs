@@ -18,7 +18,8 @@ impl Base {
         };
         let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
         let programmed = timed + self.flash.laid();
-        let units = pools.iter().map(|pool| pool.locations.per_program).chain(self.blocks.smaller_units());
+        let units =
+            pools.iter().map(|pool| pool.locations.per_program).chain(self.blocks.by_pool().smaller_units());
         let unit = units.map(u64::from).fold(0, gcd);
         let most: u64 = pools.all_groups().map(|row| u64::from(2 * pools.per_program(row))).sum();
         let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
@@ -27,10 +28,9 @@ impl Base {
             queued.is_multiple_of(unit) && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
-        self.blocks.audit_super_blocks();
-        self.blocks.audit_suspended();
-        self.blocks
-            .audit_reprograms(|location| self.flash.chips().reprograms(self.config.pools.page_of(location)));
+        self.blocks.audit();
+        let again = |location| self.flash.chips().reprograms(self.config.pools.page_of(location));
+        self.blocks.by_pool().audit_reprograms(self.blocks.table(), again);
         self.flash.audit(elapsed);
     }
 }

@@ -85,7 +85,7 @@ impl Base {
     /// Queries the action after a command failed in a block.
     pub(crate) fn failure_action(&mut self, failure: &Failure) -> FailureAction {
         let Self { blocks, flash, policies, .. } = self;
-        let pool = blocks.pools().number_of_group(blocks.group_of(failure.block));
+        let pool = blocks.pools().number_of_group(blocks.table().group_of(failure.block));
         policies.failed(failure, pool, DesignContext { flash, blocks })
     }
 
@@ -117,7 +117,7 @@ impl Base {
     #[inline]
     pub(crate) fn has_notifications(&self, level: BufferOccupancy) -> bool {
         let designs = &self.policies.designs;
-        !designs.is_empty() && (level != designs.notified_level() || self.blocks.has_events())
+        !designs.is_empty() && (level != designs.notified_level() || self.blocks.events().are_pending())
     }
 
     /// Notifies designs at the end of an event: of pending block events, and of a changed buffer occupancy.

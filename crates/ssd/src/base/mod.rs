@@ -65,15 +65,18 @@ impl Base {
     /// the host never wrote or has discarded. The time grows with the number of blocks.
     pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
-        let good = |row| u64::from(self.blocks.good(row)) * u64::from(pools.per_block_of(row));
+        let good = |row| u64::from(self.blocks.space().good(row)) * u64::from(pools.per_block_of(row));
         let all: u64 = pools.all_groups().map(good).sum();
-        1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
+        1.0 - self.blocks.by_pool().total_valid() as f64 / all.max(1) as f64
     }
 
     /// Utilization of the flash. Blocks out of service count as capacity. A call takes longer with more
     /// blocks.
     pub fn fullness(&self) -> Utilization {
-        Utilization { valid: self.blocks.total_valid(), total: u64::from(self.config.pools.locations()) }
+        Utilization {
+            valid: self.blocks.by_pool().total_valid(),
+            total: u64::from(self.config.pools.locations()),
+        }
     }
 
     /// Gauges of the flash at `now`. The caller adds the pages in the write buffer and the pages of victims
@@ -82,8 +85,8 @@ impl Base {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
-            free_blocks: pools.all_groups().map(|row| self.blocks.free(row) as u64).sum(),
-            good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.good(row))).sum(),
+            free_blocks: pools.all_groups().map(|row| self.blocks.space().free(row) as u64).sum(),
+            good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.space().good(row))).sum(),
             room: (self.blocks.free_pages() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
@@ -113,7 +116,7 @@ impl Base {
     pub(crate) fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.blocks.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded(agenda.now)?;
-        self.blocks.check_programs(self.flash.programs())?;
+        self.blocks.table().check_programs(self.flash.programs())?;
         self.check_pending(agenda)
     }
 
@@ -216,7 +219,8 @@ impl Base {
 
     /// Pages that the good blocks of a pool can hold, if each plane group has one program unit in progress.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
-        let of_group = |row| u64::from(self.blocks.limit(row).saturating_sub(pool.locations.per_program));
+        let of_group =
+            |row| u64::from(self.blocks.space().limit(row).saturating_sub(pool.locations.per_program));
         pool.geometry.all_groups().map(of_group).sum()
     }
 
@@ -224,7 +228,7 @@ impl Base {
     /// progress; `None` if it cannot hold even these.
     pub(crate) fn spare_beyond_static(&self, row: PlaneGroupId) -> Option<u32> {
         let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
-        self.blocks.limit(row).checked_sub(homes + self.config.pools.per_program(row))
+        self.blocks.space().limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
     /// Whether table pages must leave space for the pages statically assigned to each plane group.
@@ -241,13 +245,13 @@ impl Base {
     /// All multi-plane blocks in service.
     pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();
-        all.filter(|block| self.blocks.state(*block) != State::Bad).collect()
+        all.filter(|block| self.blocks.table().state(*block) != State::Bad).collect()
     }
 
     /// Returns erased blocks to native mode.
     pub(crate) fn set_modes(&mut self) {
         for block in self.config.pools.all_blocks() {
-            if self.blocks.is_native(block) && self.flash.chips().programmed(block) == 0 {
+            if self.blocks.table().is_native(block) && self.flash.chips().programmed(block) == 0 {
                 self.flash.set_mode(block, CellMode::Native);
             }
         }
@@ -256,9 +260,9 @@ impl Base {
     /// Sets the block of `page` in the flash to the mode in which it was opened.
     #[inline]
     pub(crate) fn set_mode(&mut self, row: PlaneGroupId, page: PageId) {
-        if self.blocks.has_modes(row) {
+        if !self.blocks.modes(row).are_none() {
             let block = self.config.pools.block_of_page(page);
-            self.flash.set_mode(block, self.blocks.mode(block));
+            self.flash.set_mode(block, self.blocks.table().mode(block));
         }
     }
 
@@ -284,7 +288,7 @@ impl Base {
                 endurance: pool.part.endurance,
             },
             fullness: Utilization {
-                valid: self.blocks.valid_of(n),
+                valid: self.blocks.by_pool()[n].valid(),
                 total: u64::from(pool.locations.count()),
             },
         })

@@ -32,9 +32,9 @@ impl Base {
                 first.operation,
                 first.ticket,
                 block.0,
-                self.blocks.state(block),
-                self.blocks.valid(block),
-                self.blocks.readers(block),
+                self.blocks.table().state(block),
+                self.blocks.table().valid(block),
+                self.blocks.table().readers(block),
                 now - first.queued(),
             )?;
         }
@@ -46,10 +46,10 @@ impl Base {
         let Self { blocks, .. } = self;
         format!(
             "plane group {row}: {} free of {} good blocks, {} valid of at most {} pages",
-            blocks.free(row),
-            blocks.good(row),
-            blocks.valid_in(row),
-            blocks.limit(row),
+            blocks.space().free(row),
+            blocks.space().good(row),
+            blocks.space().valid_in(row),
+            blocks.space().limit(row),
         )
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::CellMode;
 
-use super::StreamId;
+use super::streams::StreamId;
 
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, Stream};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
-use super::{Block, BlockManager};
+use super::block::Block;
+use super::pool::PoolBlocks;
+use super::table::BlockTable;
 
 /// Indexes of the candidates that a victim policy needs in addition to the index by valid pages. Each index
 /// costs time, so the device maintains it only on request.
@@ -288,8 +290,8 @@ pub struct Candidates<'a> {
     closed: &'a Closed,
     valid: Valid<'a>,
     row: PlaneGroupId,
-    /// Block table whose suspended blocks in the plane group are also candidates.
-    beside: Option<&'a BlockManager>,
+    /// Pool and block table whose suspended blocks in the plane group are also candidates.
+    beside: Option<(&'a PoolBlocks, &'a BlockTable)>,
 }
 
 /// Source of the candidates' valid pages.
@@ -310,14 +312,14 @@ impl<'a> Candidates<'a> {
     }
 
     /// Adds the suspended blocks of the plane group.
-    pub(super) fn beside(self, blocks: &'a BlockManager) -> Self {
-        Self { beside: Some(blocks), ..self }
+    pub(super) fn beside(self, pool: &'a PoolBlocks, table: &'a BlockTable) -> Self {
+        Self { beside: Some((pool, table)), ..self }
     }
 
     /// Suspended blocks of the plane group without a program in progress. The orders below do not include
     /// them. Collecting one gains the pages that are written and not valid.
     pub fn suspended(&self) -> impl Iterator<Item = BlockSetId> + '_ {
-        self.beside.into_iter().flat_map(|blocks| blocks.suspended_candidates(self.row))
+        self.beside.into_iter().flat_map(|(pool, table)| pool.suspended_candidates(self.row, table))
     }
 
     /// Logical pages of a block.

@@ -5,39 +5,49 @@
 //! worn block is opened next. Among equally worn blocks it is the one with the lowest number. Another
 //! [allocation](wear::Allocation) can be configured. A block is opened in a cell mode (`modes.rs`). Closed
 //! blocks are [indexed](candidates) for the victim policy.
+//!
+//! The parts own their state:
+//!
+//! 1. `table`: the state of each block and its valid locations;
+//! 2. `space`: the free blocks, good blocks and valid pages of each plane group, and the reserved blocks;
+//! 3. `pool`: for each pool its cell modes (`modes`), the open and suspended blocks whose word lines have an order
+//!    (`order`), reprogrammed word lines (`reprogram`, `reprogrammable`) and superblocks;
+//! 4. `streams`: the active block of each stream; `candidates`: the closed blocks.
+//!
+//! [`BlockManager`] is their sum. It moves blocks between them as they are opened, written, collected and erased.
 
 mod block;
-mod block_mapped;
 pub mod candidates;
-mod capacity;
 mod factory;
-mod loaded;
 pub mod mlc;
 mod modes;
 mod open_sequence;
+mod order;
 mod pending_events;
 mod pool;
-mod pool_blocks;
 mod program_order;
+mod recovery;
 mod reprogram;
+mod reprogram_selection;
 mod reprogrammable;
 pub mod slc_cache;
+mod space;
 mod streams;
 mod super_blocks;
 mod suspended;
-mod suspension;
+mod table;
 mod valid;
 pub mod wear;
 mod word_line_selector;
 
 use block::{Block, BlockMode};
 use candidates::{Candidates, Closed, Indexes, Valid};
-use open_sequence::OpenSequence;
-use pending_events::PendingEvents;
-use pool_blocks::PoolBlocks;
-use valid::ValidLocations;
-use wear::{Allocation, FreeBlocks};
-use wordline_kernel::{Column, Id, state};
+use modes::Modes;
+use pending_events::BlockEvents;
+use streams::ActiveBlocks;
+use super_blocks::SuperBlocks;
+use wear::Allocation;
+use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId, Pools};
 
 use crate::policy::event::{DeviceEvent, EventMask};
@@ -45,15 +55,14 @@ use crate::policy::event::{DeviceEvent, EventMask};
 pub use block::State;
 pub use factory::bad_from_factory;
 pub use modes::{ModeShare, ModeStreams};
-pub use program_order::{NextWordLine, WordLineSelector};
+pub use pool::{ByPool, PoolBlocks};
 pub use reprogram::WordLineInfo;
+pub use space::Space;
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
 pub use suspended::SuspendedBlocks;
-
-fn all_groups(pools: &Pools) -> impl Iterator<Item = PlaneGroupId> + use<> {
-    pools.all_groups()
-}
+pub use table::BlockTable;
+pub use word_line_selector::{NextWordLine, WordLineSelector};
 
 /// Locations of a block, by plane group.
 fn full_blocks(pools: &Pools) -> Column<PlaneGroupId, u32> {
@@ -62,58 +71,47 @@ fn full_blocks(pools: &Pools) -> Column<PlaneGroupId, u32> {
 
 /// The block table of a device.
 pub struct BlockManager {
-    pools: Pools,
-    streams: Streams,
-    /// State of each pool, shared by its plane groups.
-    each: Vec<PoolBlocks>,
-    table: Column<BlockSetId, Block>,
-    openings: OpenSequence,
-    is_valid: ValidLocations,
-    free: Column<PlaneGroupId, FreeBlocks>,
-    /// Active block of each stream and its write pointer in locations, ordered by plane group.
-    open: Vec<Option<(BlockSetId, u32)>>,
+    table: BlockTable,
+    space: Space,
+    by_pool: ByPool,
+    open: ActiveBlocks,
     indexes: Indexes,
     closed: Closed,
-    row_valid: Column<PlaneGroupId, u32>,
-    good: Column<PlaneGroupId, u32>,
-    /// `None` if no design observes block events.
-    news: Option<Box<PendingEvents>>,
+    events: BlockEvents,
 }
 
-state!(BlockManager {
+state!(BlockManager of {
+    Self { table, space, by_pool, open, indexes: _, closed, events: _ },
+    BlockTable { pools: _, streams: _, blocks: table, openings, is_valid } = table,
+    Space { free, valid: row_valid, good, reserves: _, counts_programs: _ } = space,
+    ByPool { each } = by_pool,
+    ActiveBlocks { streams: _, blocks: open } = open,
+} {
     values { table, free, open, closed }
     parts { openings, is_valid, row_valid, good }
     lists { each }
-    fixed { pools, streams, indexes, news }
 });
 
 impl BlockManager {
     /// A block table in which all blocks are free, except the `bad` ones.
     pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(BlockSetId) -> bool) -> Self {
-        let (rows, blocks) = (pools.rows() as usize, pools.block_sets() as usize);
-        let blocks_of = |row| pools.of_group(row).geometry.blocks_per_plane;
+        let indexes = Indexes::default();
         let mut new = Self {
-            table: Column::filled(blocks, Block::FREE),
-            openings: OpenSequence::new(blocks),
-            is_valid: ValidLocations::none_of(pools.locations() as usize),
-            free: Column::from_fn(rows, |row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))),
-            open: vec![None; rows * usize::from(streams.host + streams.gc)],
-            indexes: Indexes::default(),
-            closed: Closed::new(full_blocks(pools), blocks, Indexes::default()),
-            row_valid: Column::filled(rows, 0),
-            good: Column::from_fn(rows, blocks_of),
-            each: pools.iter().map(|_| PoolBlocks::new(streams)).collect(),
-            news: None,
-            pools: pools.clone(),
-            streams,
+            table: BlockTable::new(pools, streams),
+            space: Space::new(pools, streams),
+            by_pool: ByPool::new(pools.count(), streams),
+            open: ActiveBlocks::new(streams, pools.rows() as usize),
+            indexes,
+            closed: Closed::new(full_blocks(pools), pools.block_sets() as usize, indexes),
+            events: BlockEvents::unobserved(),
         };
-        for block in new.table.ids() {
-            let row = new.group_of(block);
+        for block in new.table.blocks.ids() {
+            let row = new.table.group_of(block);
             if bad(block) {
-                new.table[block].state = State::Bad;
-                new.good[row] -= 1;
+                new.table.blocks[block].state = State::Bad;
+                new.space.good[row] -= 1;
             } else {
-                new.free[row].push(0, block);
+                new.space.put(row, 0, block);
             }
         }
         new
@@ -122,7 +120,7 @@ impl BlockManager {
     /// Maintains these candidate indexes from now on. Must be called before the first block is written.
     pub fn keep(&mut self, indexes: Indexes) {
         debug_assert!(
-            self.table.iter().all(|block| matches!(block.state, State::Free | State::Bad)),
+            self.table.blocks.iter().all(|block| matches!(block.state, State::Free | State::Bad)),
             "nothing is written"
         );
         self.indexes = indexes;
@@ -130,96 +128,164 @@ impl BlockManager {
     }
 
     fn none_closed(&self) -> Closed {
-        Closed::new(full_blocks(&self.pools), self.pools.block_sets() as usize, self.indexes)
+        Closed::new(full_blocks(self.pools()), self.pools().block_sets() as usize, self.indexes)
+    }
+
+    /// Sets the GC watermarks of a pool, in free blocks of a plane group: the start and the stop watermark.
+    pub fn set_gc_watermarks(&mut self, pool: usize, marks: [u32; 2]) {
+        for row in self.table.pools.get(pool).geometry.all_groups() {
+            self.space.reserves[row].marks = marks.map(|blocks| blocks as usize);
+        }
+    }
+
+    /// Maps a pool by program units. Must be called before the first block is written.
+    pub fn map_coarsely(&mut self, pool: usize) {
+        let unit = self.pools().get(pool).locations.per_program;
+        self.by_pool[pool].map_coarsely(unit);
+    }
+
+    /// Lets a pool form superblocks. Must be called after [`keep`](Self::keep) and before the first block is
+    /// written.
+    pub fn form_super_blocks(&mut self, pool: usize) {
+        let all = SuperBlocks::new(self.pools().get(pool), self.streams().count(), self.indexes);
+        self.by_pool[pool].super_blocks = Some(Box::new(all));
     }
 
     /// Sets which free block is opened next. Must be called before the first block is opened.
     pub fn set_allocation(&mut self, allocation: Allocation) {
-        for (row, number) in self.free.iter_mut().zip(all_groups(&self.pools)) {
-            let blocks = self.pools.of_group(number).geometry.blocks_per_plane;
-            let mut free = FreeBlocks::new(allocation, blocks);
-            while let Some(block) = row.pop(false) {
-                free.push(0, block);
-            }
-            *row = free;
-        }
+        self.space.set_allocation(allocation);
     }
 
-    /// Plane group of `block`.
+    /// Lets GC count free space by programmed pages, as SSDSim does: locations that blocks in non-native
+    /// modes cannot hold never count as consumed.
+    pub fn count_programs(&mut self) {
+        self.space.counts_programs = true;
+    }
+
+    /// Records events of these kinds from now on.
+    pub(crate) fn observe_kinds(&mut self, kinds: EventMask) {
+        self.events.observe(kinds);
+    }
+
+    /// Records no events while `paused`.
+    pub(crate) fn pause_events(&mut self, paused: bool) {
+        self.events.pause(paused);
+    }
+
+    /// State of each block.
     #[inline]
-    pub fn group_of(&self, block: BlockSetId) -> PlaneGroupId {
-        self.pools.group_of_block(block)
+    pub fn table(&self) -> &BlockTable {
+        &self.table
     }
 
-    /// Length of the free-block list of a plane group.
+    /// Free blocks, good blocks and valid pages of each plane group.
     #[inline]
-    pub fn free(&self, row: PlaneGroupId) -> usize {
-        self.free[row].len()
+    pub fn space(&self) -> &Space {
+        &self.space
     }
 
-    /// Valid pages of a block.
-    pub fn valid(&self, block: BlockSetId) -> u32 {
-        self.table[block].valid
-    }
-
-    /// The state of a block.
-    pub fn state(&self, block: BlockSetId) -> State {
-        self.table[block].state
-    }
-
-    /// GC stream that opened a block, by number; `None` if a host stream opened it.
-    pub fn relocated_by(&self, block: BlockSetId) -> Option<u8> {
-        self.table[block].written_by.0.checked_sub(self.streams.host)
-    }
-
-    /// Whether some logical page is mapped to the location.
+    /// State of each pool.
     #[inline]
-    pub fn is_valid(&self, location: Location) -> bool {
-        self.is_valid.has(location)
+    pub fn by_pool(&self) -> &ByPool {
+        &self.by_pool
+    }
+
+    /// Events that designs have not been notified of.
+    #[inline]
+    pub(crate) fn events(&self) -> &BlockEvents {
+        &self.events
+    }
+
+    /// The pools of the device.
+    #[inline]
+    pub fn pools(&self) -> &Pools {
+        &self.table.pools
+    }
+
+    /// Write streams of a plane group.
+    #[inline]
+    pub fn streams(&self) -> Streams {
+        self.table.streams
+    }
+
+    /// State of the pool of a plane group.
+    #[inline]
+    pub fn pool_of(&self, row: PlaneGroupId) -> &PoolBlocks {
+        &self.by_pool[self.table.pools.number_of_group(row)]
+    }
+
+    /// Mutable state of the pool of a plane group.
+    #[inline]
+    fn pool_of_mut(&mut self, row: PlaneGroupId) -> &mut PoolBlocks {
+        &mut self.by_pool[self.table.pools.number_of_group(row)]
+    }
+
+    /// Pool, plane group and table entry of a block.
+    #[inline]
+    fn parts_of(&mut self, block: BlockSetId) -> (&mut PoolBlocks, PlaneGroupId, &mut Block) {
+        let Self { by_pool, table, .. } = self;
+        let row = table.group_of(block);
+        (&mut by_pool[table.pools.number_of_group(row)], row, &mut table.blocks[block])
+    }
+
+    /// Cell modes of the blocks of a plane group.
+    #[inline]
+    pub(crate) fn modes(&self, row: PlaneGroupId) -> &Modes {
+        &self.pool_of(row).modes
+    }
+
+    /// Whether the page-level L2P map covers a location. A pool with coarse-grained mapping has a map of its
+    /// own in memory, with one entry for each unit.
+    #[inline]
+    pub fn is_mapped_by_page(&self, location: Location) -> bool {
+        !self.by_pool[self.table.pools.number_of_location(location)].is_coarsely_mapped()
     }
 
     /// Prefetches the state of `location`, whose page will soon become invalid; see
     /// [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
-        let block = self.pools.block_of(location);
-        self.is_valid.prefetch(location);
-        self.table.prefetch(block);
+        let block = self.table.pools.block_of(location);
+        self.table.is_valid.prefetch(location);
+        self.table.blocks.prefetch(block);
         self.closed.prefetch(block);
     }
 
-    /// Prefetches the block of `location`, which will soon be read; see [`wordline_kernel::prefetch`].
+    /// Counts the pages in flight to a pool: adds pages that are sent there (`begin`), or subtracts pages
+    /// that now have a location.
     #[inline]
-    pub fn prefetch_block(&self, location: Location) {
-        self.table.prefetch(self.pools.block_of(location));
+    pub(crate) fn count_in_flight(&mut self, pool: usize, pages: u32, begin: bool) {
+        self.by_pool.count_in_flight(pool, pages, begin);
     }
 
-    fn blocks_of(&self, row: PlaneGroupId) -> impl Iterator<Item = BlockSetId> + use<> {
-        self.pools.of_group(row).geometry.blocks_of(row)
+    /// Sets the number of valid pages above which host pages leave a pool. Not for the first pool.
+    pub(crate) fn limit_valid_pages(&mut self, pool: usize, pages: u64) {
+        self.by_pool[pool].limit_valid_pages(pages);
     }
 
-    /// Closed block of a plane group with the fewest valid pages; the lowest number among equals. Scans all
-    /// blocks.
-    pub fn fewest_valid_block(&self, row: PlaneGroupId) -> Option<BlockSetId> {
-        self.fewest_valid_of(row, |_| true)
+    /// Sets whether superblocks wait for all plane groups, however far behind one is.
+    pub(crate) fn set_waiting_for_groups(&mut self, waits: bool) {
+        self.by_pool.set_waiting_for_groups(waits);
     }
 
-    /// Pages that GC can write in a plane group before the next erase.
-    pub fn gc_room(&self, row: PlaneGroupId) -> usize {
-        let per_block = self.pools.per_block_of(row);
-        let takes_all = |stream: &StreamId| {
-            self.open[self.at(row, *stream)].is_none_or(|(block, _)| self.is_native(block))
-        };
-        let of_collector = (0..self.streams.gc).map(|n| self.streams.gc(n)).filter(takes_all);
-        let in_open: u32 = of_collector.map(|stream| self.unwritten(row, stream)).sum();
-        self.free(row) * per_block as usize + in_open as usize
+    /// Whether a superblock was selected since the last call, in the pool of a plane group.
+    #[inline]
+    pub(crate) fn take_super_block_choice(&mut self, row: PlaneGroupId) -> bool {
+        self.pool_of_mut(row).take_super_block_choice()
     }
 
-    /// Unwritten pages in the open blocks of a stream.
-    fn unwritten(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
-        let per_block = self.pools.per_block_of(row);
-        let at_work = self.write_pointer(row, stream).map_or(0, |place| per_block - place);
-        at_work + self.other_open_blocks(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
+    /// Does not collect a block although its superblock was selected.
+    pub(crate) fn spare_block(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.pool_of_mut(row).spare_block(row, block);
+    }
+
+    /// Makes the blocks of a selected superblock the next victims of their plane groups, except blocks
+    /// without gain.
+    pub(crate) fn choose_super_block(&mut self, row: PlaneGroupId, chosen: BlockSetId) {
+        let pool = self.table.pools.number_of_group(row);
+        if let Some(all) = &mut self.by_pool[pool].super_blocks {
+            all.choose(chosen, &self.table);
+        }
     }
 
     /// Allocates the next `pages` of the stream's active block; `pages` must divide the block. Without an
@@ -236,31 +302,35 @@ impl BlockManager {
         if let Some(place) = self.selected_reprogram(row, stream) {
             return self.take_reprogram(row, stream, place);
         }
-        let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_group(row));
+        let (mut at, mut stream) = (self.open.at(row, stream), stream);
+        let pool = self.table.pools.number_of_group(row);
         if self.open[at].is_none() && !self.resume_active(at, row, stream, next) {
-            if self.can_open(row, self.streams.is_gc(stream)) {
+            if self.space.can_open(row, self.streams().is_gc(stream)) {
                 self.open[at] = Some((self.open_next(row, stream), 0));
             } else {
-                stream = self.open_block(row, stream).expect("the caller saw that there is room");
-                at = self.at(row, stream);
+                let shared = self.open.shared(row, stream, &self.table);
+                stream = shared.expect("the caller saw that there is room");
+                at = self.open.at(row, stream);
             }
         }
-        let has_order = self.each[pool].order.is_some();
-        if has_order {
+        if self.by_pool[pool].order.is_some() {
             self.select_word_line(at, row, stream, next);
         }
         let (block, place) = self.open[at].expect("it was open, or was just opened");
-        self.table[block].programs += 1;
+        self.table.blocks[block].programs += 1;
         let after = place + pages;
-        let full = after == self.capacity(block);
-        let location =
-            if has_order { self.location_in_order(at, block, place) } else { self.pools.at(block, place) };
-        if self.each[pool].again.is_some() {
+        let full = after == self.table.capacity(block);
+        let location = match &self.by_pool[pool].order {
+            Some(order) => order.location(at, block, place, &self.table),
+            None => self.table.pools.at(block, place),
+        };
+        if self.by_pool[pool].again.is_some() {
             self.note_word_line(at, location, full);
         }
         if full {
-            if !self.is_kept_open(at, pool, block) {
-                self.table[block].state = State::Closing;
+            let again = self.by_pool[pool].again.as_ref();
+            if again.is_none_or(|again| again.full(at) != Some(block)) {
+                self.table.blocks[block].state = State::Closing;
             }
             self.clear_active(at, row);
         } else {
@@ -271,57 +341,44 @@ impl BlockManager {
 
     /// Opens a free block of a plane group for a stream. There must be one.
     fn open_next(&mut self, row: PlaneGroupId, stream: StreamId) -> BlockSetId {
-        let mode = if self.has_modes(row) { self.mode_to_open(row, stream) } else { CellMode::Native };
-        let free = self.free[row].pop(self.streams.is_gc(stream));
+        let modes = self.modes(row);
+        let mode = match modes.are_none() {
+            true => CellMode::Native,
+            false => modes.mode_to_open(row, stream, &self.space),
+        };
+        let free = self.space.take(row, self.streams().is_gc(stream));
         let block = free.expect("the caller saw that there is room");
         self.opened(block, stream);
-        self.table[block].mode = mode.into();
-        self.of_mut(row).opened(row, stream, block, mode);
+        self.table.blocks[block].mode = mode.into();
+        self.pool_of_mut(row).opened(row, stream, block, mode);
         block
-    }
-
-    /// Records events of these kinds from now on.
-    pub(crate) fn observe_kinds(&mut self, kinds: EventMask) {
-        self.news = PendingEvents::of(kinds);
-    }
-
-    /// Records no events while `paused`.
-    pub(crate) fn pause_events(&mut self, paused: bool) {
-        if let Some(news) = &mut self.news {
-            news.pause(paused);
-        }
     }
 
     /// Records that a free block was opened for a stream.
     fn opened(&mut self, block: BlockSetId, stream: StreamId) {
-        let Block { state, written_by, .. } = &mut self.table[block];
-        (*state, *written_by) = (State::Open, stream);
-        self.openings.note(block);
-        if let Some(news) = &self.news {
-            news.note(DeviceEvent::Opened { block, row: self.group_of(block) });
-        }
+        self.table.open(block, stream);
+        self.events.note(|| DeviceEvent::Opened { block, row: self.table.group_of(block) });
     }
 
-    /// Sequence number of a block's last opening in the device.
-    pub fn opening_number(&self, block: BlockSetId) -> u64 {
-        self.openings.of(block)
-    }
-
-    /// Write pointer of the stream's active block, in locations; `None` if the stream has no active block.
-    pub fn write_pointer(&self, row: PlaneGroupId, stream: StreamId) -> Option<u32> {
-        self.open[self.at(row, stream)].map(|(_, place)| place)
+    /// Opens a free block of a plane group for host writes or, if `for_moved`, for relocated pages. `None` if
+    /// no block is free. With block-level mapping, which selects the location of each write itself, a plane
+    /// group may have any number of open blocks.
+    pub fn open_free(&mut self, row: PlaneGroupId, for_moved: bool) -> Option<BlockSetId> {
+        let block = self.space.take(row, for_moved)?;
+        self.opened(block, StreamId(0));
+        Some(block)
     }
 
     /// Records that the program allocated by [`take`](Self::take) has completed.
     pub fn program_done(&mut self, first: Location) {
-        let block = self.pools.block_of(first);
-        self.table[block].programs -= 1;
+        let block = self.table.pools.block_of(first);
+        self.table.blocks[block].programs -= 1;
         self.close_if_programmed(block);
     }
 
     #[inline]
     fn close_if_programmed(&mut self, block: BlockSetId) {
-        let Block { programs, state, valid, pending_retirement, .. } = self.table[block];
+        let Block { programs, state, valid, pending_retirement, .. } = self.table.blocks[block];
         if programs == 0 && state == State::Closing {
             let (pool, row, known) = self.parts_of(block);
             if pending_retirement {
@@ -332,41 +389,66 @@ impl BlockManager {
             known.state = State::Closed;
             pool.closed(row, block, known);
             self.closed.add(row, valid, block);
-            if let Some(news) = &self.news {
-                news.note(DeviceEvent::Closed { block });
-            }
+            self.events.note(|| DeviceEvent::Closed { block });
         }
     }
 
     /// Closes an open or suspended block early. The active block of GC stays open if no other block can be
     /// opened, because GC could not finish its victim otherwise.
     pub fn close(&mut self, block: BlockSetId) {
-        let (row, stream) = (self.group_of(block), self.table[block].written_by);
-        let at = self.at(row, stream);
+        let (row, stream) = (self.table.group_of(block), self.table.blocks[block].written_by);
+        let at = self.open.at(row, stream);
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
-        if self.stop_reprogram(at, row, block) {
+        if self.pool_of_mut(row).again.as_mut().is_some_and(|again| again.leave(at, block)) {
             // A full block has no write pointer to clear.
-        } else if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+        } else if is_at_work && (!self.streams().is_gc(stream) || self.space.free(row) > 0) {
             self.clear_active(at, row);
-        } else if !self.close_other(at, row, block) && !self.end_suspension(row, block) {
+        } else if !self.pool_of_mut(row).close_other(at, block)
+            && !self.pool_of_mut(row).end_suspension(at, block)
+        {
             return;
         }
-        self.table[block].state = State::Closing;
+        self.table.blocks[block].state = State::Closing;
         self.close_if_programmed(block);
+    }
+
+    /// Starts a program of the location at offset `place` of an open block under block-level mapping, and
+    /// returns the location. [`program_done`](Self::program_done) ends the program.
+    pub fn program_at(&mut self, block: BlockSetId, place: u32) -> Location {
+        assert_eq!(self.table.state(block), State::Open, "only an open block is programmed");
+        self.table.blocks[block].programs += 1;
+        self.table.pools.at(block, place)
+    }
+
+    /// Closes an open block under block-level mapping. It may have unwritten word lines.
+    pub fn close_open(&mut self, block: BlockSetId) {
+        assert!(
+            self.table.state(block) == State::Open && self.table.blocks[block].programs == 0,
+            "an open block at rest closes"
+        );
+        self.table.blocks[block].state = State::Closing;
+        self.close_if_programmed(block);
+    }
+
+    /// Reopens a closed block that is not full.
+    pub fn reopen(&mut self, block: BlockSetId) {
+        assert_eq!(self.table.state(block), State::Closed, "a closed block opens again");
+        self.closed.remove(self.table.group_of(block), self.table.valid(block), block);
+        self.table.blocks[block].state = State::Open;
     }
 
     /// Marks a block for retirement: its valid pages are relocated, then it leaves service. Returns false if
     /// it is bad or already marked.
     pub fn mark_for_retirement(&mut self, block: BlockSetId) -> bool {
-        if self.state(block) == State::Bad || self.is_pending_retirement(block) {
+        if self.table.state(block) == State::Bad || self.table.is_pending_retirement(block) {
             return false;
         }
-        self.table[block].pending_retirement = true;
-        let row = self.group_of(block);
-        self.good[row] -= 1;
+        self.table.blocks[block].pending_retirement = true;
+        let row = self.table.group_of(block);
+        self.space.good[row] -= 1;
         self.deselect_reprogram(row, block);
-        if self.state(block) == State::Closed {
-            self.closed.remove(row, self.valid(block), block);
+        if self.table.state(block) == State::Closed {
+            self.closed.remove(row, self.table.valid(block), block);
             let (pool, _, known) = self.parts_of(block);
             pool.pending_retirement(row, block, known);
             known.state = State::PendingRetirement;
@@ -374,89 +456,83 @@ impl BlockManager {
         true
     }
 
-    /// Whether a block is pending retirement.
-    #[inline]
-    pub fn is_pending_retirement(&self, block: BlockSetId) -> bool {
-        self.table[block].pending_retirement
-    }
-
     /// Takes all blocks of a plane group out of service. `lost` receives each valid location. Returns how
     /// many of the blocks were good.
     pub fn fail_group(&mut self, row: PlaneGroupId, mut lost: impl FnMut(Location)) -> u32 {
-        while self.free[row].pop(true).is_some() {}
-        for stream in self.streams.all() {
-            let at = self.at(row, stream);
-            self.open[at] = None;
+        let good = self.space.fail_group(row);
+        self.open.clear(row);
+        if let Some(order) = &mut self.pool_of_mut(row).order {
+            order.clear(row);
         }
-        self.clear_other_open(row);
-        for block in self.blocks_of(row) {
-            if self.state(block) == State::Closed {
-                self.closed.remove(row, self.valid(block), block);
+        for block in self.table.blocks_of(row) {
+            if self.table.state(block) == State::Closed {
+                self.closed.remove(row, self.table.valid(block), block);
             }
             let (pool, _, known) = self.parts_of(block);
             pool.reset_mode(row, known);
             pool.pending_retirement(row, block, known);
             known.state = State::Bad;
             let mut place = 0;
-            while let Some(at) = self.next_valid(block, place) {
-                let location = self.pools.at(block, at);
+            while let Some(at) = self.table.next_valid(block, place) {
+                let location = self.table.pools.at(block, at);
                 self.invalidate(location);
                 lost(location);
                 place = at + 1;
             }
         }
-        self.of_mut(row).fail_group(row);
-        std::mem::take(&mut self.good[row])
+        self.pool_of_mut(row).fail_group(row);
+        good
     }
 
     /// Records that a logical page is now mapped to `location`.
     #[inline]
     pub fn validate(&mut self, location: Location) {
-        let (pool, block, row) = self.pools.locate_block(location);
-        debug_assert!(!self.is_valid(location), "a location becomes valid once");
-        self.is_valid.add(location);
+        let (pool, block, row) = self.table.pools.locate_block(location);
+        debug_assert!(!self.table.is_valid(location), "a location becomes valid once");
+        self.table.is_valid.add(location);
         debug_assert!(
-            self.state(block) != State::Closed,
+            self.table.state(block) != State::Closed,
             "a location becomes valid while its block is written"
         );
-        let gained = self.count_valid_page(pool, location, true);
-        self.table[block].valid += gained;
-        self.row_valid[row] += gained;
-        if let Some(all) = &mut self.each[pool].super_blocks {
-            all.count(block, self.table[block].state, gained, true);
+        let gained = self.by_pool[pool].count_valid_page(location, true, &self.table);
+        self.table.blocks[block].valid += gained;
+        self.space.valid[row] += gained;
+        if let Some(all) = &mut self.by_pool[pool].super_blocks {
+            all.count(block, self.table.blocks[block].state, gained, true);
         }
     }
 
     /// Records that no logical page is mapped to `location`.
     #[inline]
     pub fn invalidate(&mut self, location: Location) {
-        let (pool, block, row) = self.pools.locate_block(location);
-        debug_assert!(self.is_valid(location), "only a valid location becomes invalid");
-        self.is_valid.remove(location);
-        let lost = self.count_valid_page(pool, location, false);
-        self.row_valid[row] -= lost;
-        let Block { valid, state, .. } = &mut self.table[block];
+        let (pool, block, row) = self.table.pools.locate_block(location);
+        debug_assert!(self.table.is_valid(location), "only a valid location becomes invalid");
+        self.table.is_valid.remove(location);
+        let lost = self.by_pool[pool].count_valid_page(location, false, &self.table);
+        self.space.valid[row] -= lost;
+        let Block { valid, state, .. } = &mut self.table.blocks[block];
         let before = std::mem::replace(valid, *valid - lost);
         if *state == State::Closed && lost > 0 {
             self.closed.lose_page(row, before, before - lost, block);
-        } else if self.table[block].mode == BlockMode::TwoBit {
-            self.note_reprogrammable(row, block);
+        } else if self.table.blocks[block].mode == BlockMode::TwoBit {
+            self.by_pool[pool].note_reprogrammable(row, block);
         }
-        if let Some(all) = &mut self.each[pool].super_blocks {
-            all.count(block, self.table[block].state, lost, false);
+        if let Some(all) = &mut self.by_pool[pool].super_blocks {
+            all.count(block, self.table.blocks[block].state, lost, false);
         }
-        if let Some(news) = &self.news {
-            news.note(DeviceEvent::Invalidated { location });
-            let Block { valid, .. } = self.table[block];
-            if self.table[block].takes_more_later() {
-                news.note(DeviceEvent::LostPage { block, location, valid });
+        if let Some(events) = self.events.observed() {
+            events.note(DeviceEvent::Invalidated { location });
+            let Block { valid, .. } = self.table.blocks[block];
+            if self.table.blocks[block].takes_more_later() {
+                events.note(DeviceEvent::LostPage { block, location, valid });
             }
         }
     }
 
     /// Victim candidates of a plane group.
     pub fn candidates(&self, row: PlaneGroupId) -> Candidates<'_> {
-        Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row).beside(self)
+        let candidates = Candidates::new(&self.closed, Valid::OfBlocks(&self.table.blocks), row);
+        candidates.beside(self.pool_of(row), &self.table)
     }
 
     /// Makes a block a victim. It must be closed, suspended or pending retirement.
@@ -465,134 +541,57 @@ impl BlockManager {
         pool.note_victim(row, block, known);
         let state = std::mem::replace(&mut known.state, State::Victim);
         self.deselect_reprogram(row, block);
-        if state == State::PendingRetirement || (state == State::Suspended && self.end_suspension(row, block))
+        let at = self.open.at(row, self.table.blocks[block].written_by);
+        if state == State::PendingRetirement
+            || (state == State::Suspended && self.pool_of_mut(row).end_suspension(at, block))
         {
             return;
         }
         assert_eq!(state, State::Closed, "a victim is closed");
-        self.closed.remove(row, self.valid(block), block);
-    }
-
-    /// Whether a victim can be erased, because it has no valid pages and no queued reads.
-    pub fn can_erase(&self, block: BlockSetId) -> bool {
-        let Block { valid, readers, .. } = self.table[block];
-        valid == 0 && readers == 0
-    }
-
-    /// Reads queued or in progress in a block.
-    pub fn readers(&self, block: BlockSetId) -> u32 {
-        self.table[block].readers
+        self.closed.remove(row, self.table.valid(block), block);
     }
 
     /// Records that a victim was erased. `erases` is its total number of erases.
     pub fn erased(&mut self, block: BlockSetId, erases: u32) {
-        assert!(self.state(block) == State::Victim && self.can_erase(block), "only a clean victim is erased");
+        assert!(
+            self.table.state(block) == State::Victim && self.table.can_erase(block),
+            "only a clean victim is erased"
+        );
         let (pool, row, known) = self.parts_of(block);
         pool.note_collected(row, block, known);
         known.state = State::Free;
-        self.free[row].push(erases, block);
+        self.space.put(row, erases, block);
     }
 
     /// Takes a victim that is pending retirement out of service.
     pub fn retire(&mut self, block: BlockSetId) {
         assert!(
-            self.state(block) == State::Victim && self.can_erase(block),
+            self.table.state(block) == State::Victim && self.table.can_erase(block),
             "only a clean victim is retired"
         );
-        assert!(self.is_pending_retirement(block), "only a block pending retirement is retired");
+        assert!(self.table.is_pending_retirement(block), "only a block pending retirement is retired");
         let (pool, row, known) = self.parts_of(block);
         pool.note_collected(row, block, known);
         known.state = State::Bad;
     }
 
-    /// First valid location of a block at or after offset `place`, as an offset in the block.
-    pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
-        let first = self.pools.at(block, 0).index();
-        let end = first + self.pools.per_block(block) as usize;
-        let found = self.is_valid.first_in(first + place as usize..end)?;
-        Some((found - first) as u32)
-    }
-
     /// Records that a read in `block` was queued.
     #[inline]
     pub fn read_queued(&mut self, block: BlockSetId) {
-        self.table[block].readers += 1;
+        self.table.blocks[block].readers += 1;
     }
 
     /// Records that a read in `block` completed. Returns true if it was the last one and the block is a
     /// victim.
     #[inline]
     pub fn read_done(&mut self, block: BlockSetId) -> bool {
-        let Block { readers, state, mode, .. } = &mut self.table[block];
+        let Block { readers, state, mode, .. } = &mut self.table.blocks[block];
         *readers -= 1;
         let (is_last, waits) = (*readers == 0, *state == State::Victim);
         if is_last && *mode == BlockMode::TwoBit {
-            self.request_selection_in(self.group_of(block));
+            let row = self.table.group_of(block);
+            self.pool_of_mut(row).request_selection(row);
         }
         is_last && waits
-    }
-
-    /// Resets the table after a power cut to the state that flash reports. This state is the bad blocks and,
-    /// for each block, the number of `programmed` locations and the stream that wrote it. Blocks written in
-    /// part become active again. Full blocks wait for [`close_full`](Self::close_full), until their valid
-    /// pages are known.
-    pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
-        self.closed = self.none_closed();
-        self.is_valid.clear();
-        self.each.iter_mut().for_each(PoolBlocks::forget);
-        self.row_valid.fill(0);
-        self.free.iter_mut().for_each(FreeBlocks::clear);
-        self.open.fill(None);
-        all_groups(&self.pools.clone()).for_each(|row| self.clear_other_open(row));
-        let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
-        let mut to_choose_from = Vec::new();
-        for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
-            self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
-            let (row, written) = (self.group_of(block), programmed(block));
-            let at = self.at(row, self.table[block].written_by);
-            self.table[block].state = State::Free;
-            if written == 0 {
-                let (pool, _, known) = self.parts_of(block);
-                pool.reset_mode(row, known);
-            }
-            self.table[block].state = if written == 0 && self.is_pending_retirement(block) {
-                State::Bad
-            } else if written == 0 {
-                self.free[row].push(erases(block), block);
-                State::Free
-            } else if written == self.capacity(block) || self.is_pending_retirement(block) {
-                State::Closing
-            } else if self.can_suspend(at, row) {
-                to_choose_from.push((written, block));
-                State::Closing
-            } else {
-                self.reopened(at, row, block, written)
-            };
-        }
-        self.choose_open(to_choose_from);
-        let Self { each, table, .. } = self;
-        each.iter_mut().for_each(|pool| pool.found(table));
-    }
-
-    /// Closes the full blocks in the order of opening, once their valid pages are known. Blocks pending
-    /// retirement stay in that state.
-    pub fn close_full(&mut self) {
-        let mut full: Vec<BlockSetId> =
-            self.table.ids().filter(|block| self.state(*block) == State::Closing).collect();
-        full.sort_unstable_by_key(|block| self.openings.of(*block));
-        for block in full {
-            self.close_if_programmed(block);
-        }
-    }
-
-    /// The pools of the device.
-    #[inline]
-    pub fn pools(&self) -> &Pools {
-        &self.pools
-    }
-
-    /// Write streams of a plane group.
-    pub fn streams(&self) -> Streams {
-        self.streams
     }
 }

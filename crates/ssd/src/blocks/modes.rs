@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Geometry, PlaneGroupId, Pool};
 
-use super::pool_blocks::PoolBlocks;
-use super::{Block, BlockManager, State, StreamId};
+use super::block::{Block, State};
+use super::space::Space;
+use super::streams::{StreamId, Streams};
+use super::table::capacity_in;
 
 /// Bitmap of streams whose blocks are opened in a mode, while the plane group has blocks left for it. Bit n
 /// is for stream n.
@@ -67,7 +69,7 @@ impl ModeShare {
 /// Blocks of a pool in a cell mode.
 #[derive(Clone, Debug)]
 pub(super) struct ModeBlocks {
-    share: ModeShare,
+    pub share: ModeShare,
     /// First plane group of the pool.
     begins: PlaneGroupId,
     /// Blocks of each plane group in the mode.
@@ -109,11 +111,6 @@ impl ModeBlocks {
     #[inline]
     pub fn mode(&self) -> CellMode {
         self.share.mode
-    }
-
-    /// While `paused`, no block is opened in the mode.
-    pub fn pause(&mut self, paused: bool) {
-        self.paused = paused;
     }
 
     /// Records that a block was opened in the mode.
@@ -181,187 +178,141 @@ impl ModeBlocks {
     }
 }
 
-/// Locations of a block of a pool that can be written in this mode.
-fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Pool) -> u32 {
-    match mode {
-        CellMode::Native => locations.per_block(),
-        mode => {
-            let bits = geometry.bits_per_cell();
-            locations.per_block() / bits * mode.bits(bits)
-        }
-    }
+/// Blocks of a pool in each cell mode other than the native one.
+pub(crate) struct Modes {
+    pub(super) streams: Streams,
+    pub(super) all: Vec<ModeBlocks>,
 }
 
-impl BlockManager {
-    /// Blocks of a plane group's pool in each non-native mode.
+impl Modes {
+    /// No blocks in any other mode than the native one.
+    pub(super) fn none(streams: Streams) -> Self {
+        Self { streams, all: Vec::new() }
+    }
+
+    /// Lets streams open blocks in a cell mode.
+    pub(super) fn add(&mut self, share: ModeShare, geometry: &Geometry) {
+        self.all.push(ModeBlocks::new(share, geometry));
+    }
+
+    /// While `paused`, no block is opened in a mode.
+    pub(super) fn pause(&mut self, paused: bool) {
+        self.all.iter_mut().for_each(|blocks| blocks.paused = paused);
+    }
+
+    /// Whether no blocks are opened in non-native modes.
     #[inline]
-    fn modes(&self, row: PlaneGroupId) -> &[ModeBlocks] {
-        &self.of(row).modes
+    pub fn are_none(&self) -> bool {
+        self.all.is_empty()
     }
 
-    /// Blocks of a plane group's pool in a mode; `None` if no blocks are opened in it.
+    /// Blocks in a mode; `None` if no blocks are opened in it.
     #[inline]
-    fn in_mode(&self, row: PlaneGroupId, mode: CellMode) -> Option<&ModeBlocks> {
-        self.modes(row).iter().find(|blocks| blocks.mode() == mode)
+    pub(super) fn of(&self, mode: CellMode) -> Option<&ModeBlocks> {
+        self.all.iter().find(|blocks| blocks.mode() == mode)
     }
 
-    /// Whether blocks of some pool are opened in a mode.
-    pub fn uses_mode(&self, mode: CellMode) -> bool {
-        self.each.iter().flat_map(|pool| &pool.modes).any(|blocks| blocks.mode() == mode)
-    }
-
-    /// Locations written by programs in non-native modes, for each pool with such blocks.
-    pub fn smaller_units(&self) -> impl Iterator<Item = u32> + '_ {
-        let units = |pool: &'_ PoolBlocks| {
-            let again = pool.again.is_some();
-            let unit = move |share: &ModeShare| {
-                if again && share.mode == CellMode::Mlc { share.reprogram_unit() } else { share.unit }
-            };
-            pool.modes.iter().map(|blocks| unit(&blocks.share)).collect::<Vec<_>>()
-        };
-        self.each.iter().flat_map(units)
-    }
-
-    /// Whether blocks of a plane group are opened in a mode.
+    /// Mutable blocks in a mode.
     #[inline]
-    pub fn opens_mode(&self, row: PlaneGroupId, mode: CellMode) -> bool {
-        self.in_mode(row, mode).is_some()
+    pub(super) fn of_mut(&mut self, mode: CellMode) -> Option<&mut ModeBlocks> {
+        self.all.iter_mut().find(|blocks| blocks.mode() == mode)
     }
 
-    /// Whether blocks of a plane group are opened in non-native modes.
+    /// Blocks in the mode of this block; `None` for a native block.
     #[inline]
-    pub fn has_modes(&self, row: PlaneGroupId) -> bool {
-        !self.modes(row).is_empty()
-    }
-
-    /// Most locations of a plane group that a host program consumes. A program in a non-native mode consumes
-    /// more than it writes.
-    #[inline]
-    pub fn max_cost(&self, row: PlaneGroupId) -> u32 {
-        let usual = self.pools.per_program(row);
-        self.modes(row).iter().fold(usual, |most, blocks| most.max(blocks.share.cost))
-    }
-
-    /// Cell mode of a block.
-    #[inline]
-    pub fn mode(&self, block: BlockSetId) -> CellMode {
-        self.table[block].mode.into()
-    }
-
-    /// Whether a block is in the native mode, with full capacity.
-    #[inline]
-    pub fn is_native(&self, block: BlockSetId) -> bool {
-        self.mode(block) == CellMode::Native
-    }
-
-    /// Capacity of a block in locations, in its mode.
-    #[inline]
-    pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
-        capacity_in(self.mode(block), self.pools.of_block(block))
-    }
-
-    /// Locations that blocks in non-native modes could not hold, summed over all such blocks ever opened in a
-    /// plane group.
-    pub(super) fn lacked(&self, row: PlaneGroupId) -> u64 {
-        let (per_block, pool) = (self.pools.per_block_of(row), self.pools.of_group(row));
-        let lacks = |blocks: &ModeBlocks| {
-            blocks.ever_opened(row) * u64::from(per_block - capacity_in(blocks.mode(), pool))
-        };
-        self.modes(row).iter().map(lacks).sum()
-    }
-
-    /// Locations that the next program of a stream writes.
-    #[inline]
-    pub fn unit(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
-        match self.next_mode_blocks(row, stream) {
-            Some(blocks) if self.selected_reprogram(row, stream).is_some() => blocks.share.reprogram_unit(),
-            Some(blocks) => blocks.share.unit,
-            None => self.pools.per_program(row),
-        }
-    }
-
-    /// Locations of the plane group that the next program of a stream consumes. A program in a non-native
-    /// mode consumes more than it writes, because its block holds fewer pages than a native one.
-    #[inline]
-    pub fn cost(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
-        match self.next_mode_blocks(row, stream) {
-            // A reprogram consumes no free page.
-            Some(_) if self.selected_reprogram(row, stream).is_some() => 0,
-            Some(blocks) => blocks.share.cost,
-            None => self.pools.per_program(row),
-        }
-    }
-
-    /// Cell mode of the next program of a stream.
-    #[inline]
-    pub fn next_mode(&self, row: PlaneGroupId, stream: StreamId) -> CellMode {
-        let Some(blocks) = self.next_mode_blocks(row, stream) else { return CellMode::Native };
-        self.selected_reprogram(row, stream).map_or(blocks.mode(), |place| self.reprogram_mode(place))
-    }
-
-    /// Blocks in the mode of the stream's next program; `None` for the native mode.
-    #[inline]
-    fn next_mode_blocks(&self, row: PlaneGroupId, stream: StreamId) -> Option<&ModeBlocks> {
-        if self.modes(row).is_empty() {
+    pub(super) fn of_block(&mut self, known: &Block) -> Option<&mut ModeBlocks> {
+        if self.all.is_empty() {
             return None;
         }
-        let mode = match (self.selected_reprogram(row, stream), self.open[self.at(row, stream)]) {
-            (Some(place), _) => self.mode(place.block),
-            (None, Some((block, _))) => self.mode(block),
-            (None, None) => self.mode_to_open(row, stream),
-        };
-        self.in_mode(row, mode)
+        self.of_mut(known.mode.into())
+    }
+
+    /// Whether blocks are opened in a mode.
+    #[inline]
+    pub fn opens(&self, mode: CellMode) -> bool {
+        self.of(mode).is_some()
+    }
+
+    /// Locations written by programs in each mode. `again` tells whether word lines are reprogrammed.
+    pub(super) fn units(&self, again: bool) -> impl Iterator<Item = u32> + '_ {
+        self.all.iter().map(move |ModeBlocks { share, .. }| {
+            if again && share.mode == CellMode::Mlc { share.reprogram_unit() } else { share.unit }
+        })
+    }
+
+    /// Most locations of a plane group that a host program consumes, if one in the native mode consumes
+    /// `usual`. A program in a non-native mode consumes more than it writes.
+    #[inline]
+    pub fn max_cost(&self, usual: u32) -> u32 {
+        self.all.iter().fold(usual, |most, blocks| most.max(blocks.share.cost))
     }
 
     /// Whether the stream's blocks change mode: non-native while the plane group has blocks left for the
     /// mode, native otherwise.
     #[inline]
-    pub fn may_change_mode(&self, row: PlaneGroupId, stream: StreamId) -> bool {
-        self.modes(row).iter().any(|blocks| blocks.share.streams.has(stream, self.streams.host))
-    }
-
-    /// Whether a block that the stream opens now takes programs of the same size as `block`.
-    pub(super) fn opens_same_size(&self, row: PlaneGroupId, stream: StreamId, block: BlockSetId) -> bool {
-        !self.may_change_mode(row, stream) || self.mode_to_open(row, stream) == self.mode(block)
+    pub fn may_change(&self, stream: StreamId) -> bool {
+        self.all.iter().any(|blocks| blocks.share.streams.has(stream, self.streams.host))
     }
 
     /// Cell mode of a block that the stream opens now. Blocks reserved for GC are native, because each must
     /// be able to hold all valid pages of a victim.
-    pub(super) fn mode_to_open(&self, row: PlaneGroupId, stream: StreamId) -> CellMode {
+    pub(super) fn mode_to_open(&self, row: PlaneGroupId, stream: StreamId, space: &Space) -> CellMode {
         let has = |blocks: &&ModeBlocks| blocks.share.streams.has(stream, self.streams.host);
-        let Some(blocks) = self.modes(row).iter().find(has).filter(|blocks| !blocks.paused) else {
+        let Some(blocks) = self.all.iter().find(has).filter(|blocks| !blocks.paused) else {
             return CellMode::Native;
         };
-        if !self.can_open(row, false) {
+        if !space.can_open(row, false) {
             return CellMode::Native;
         }
         let (used, share) = (blocks.used[blocks.at(row)], &blocks.share);
-        let is_plenty = self.free(row) > share.spare_above;
+        let is_plenty = space.free(row) > share.spare_above;
         let lasts = used < share.blocks
             || match share.spare {
                 None => is_plenty || !self.streams.is_gc(stream),
                 Some(spare) => {
-                    let most = (f64::from(self.other_spare(row, share)) * spare) as u32;
+                    let most = (f64::from(space.spare(row, share.blocks)) * spare) as u32;
                     is_plenty && used - share.blocks < most
                 }
             };
         if lasts { share.mode } else { CellMode::Native }
     }
 
-    /// Spare blocks of a plane group, without active blocks and blocks reserved for the mode. Space that the
-    /// host has not written counts as spare.
-    fn other_spare(&self, row: PlaneGroupId, share: &ModeShare) -> u32 {
-        let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
-        self.good(row).saturating_sub(full + share.blocks + self.of(row).at_work)
+    /// Whether a block that the stream opens now takes programs of the same size as one in this mode.
+    pub(super) fn opens_same_size(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        mode: CellMode,
+        space: &Space,
+    ) -> bool {
+        !self.may_change(stream) || self.mode_to_open(row, stream, space) == mode
     }
 
     /// Blocks of a plane group in a mode that are not victims.
     pub fn blocks_in(&self, row: PlaneGroupId, mode: CellMode) -> u32 {
-        self.in_mode(row, mode).map_or(0, |blocks| blocks.kept(row))
+        self.of(mode).map_or(0, |blocks| blocks.kept(row))
     }
 
     /// Blocks of all plane groups in a mode that are not victims.
-    pub fn all_blocks_in(&self, mode: CellMode) -> u32 {
-        self.pools.all_groups().map(|row| self.blocks_in(row, mode)).sum()
+    pub(super) fn all_blocks_in(&self, mode: CellMode) -> u32 {
+        let kept = |blocks: &ModeBlocks| {
+            blocks.used.iter().zip(&blocks.collecting).map(|(used, collecting)| used - collecting).sum()
+        };
+        self.of(mode).map_or(0, kept)
+    }
+
+    /// Locations that blocks in non-native modes could not hold, summed over all such blocks ever opened in a
+    /// plane group of this `pool`.
+    pub(super) fn lacked(&self, row: PlaneGroupId, pool: &Pool) -> u64 {
+        let per_block = pool.locations.per_block();
+        let lacks = |blocks: &ModeBlocks| {
+            blocks.ever_opened(row) * u64::from(per_block - capacity_in(blocks.mode(), pool))
+        };
+        self.all.iter().map(lacks).sum()
+    }
+
+    /// Clears the closed blocks and the victims.
+    pub(super) fn forget(&mut self) {
+        self.all.iter_mut().for_each(ModeBlocks::forget);
     }
 }

@@ -299,11 +299,18 @@ impl Reprogram {
     /// Starts to reclaim a block, beginning with its last super layer.
     pub fn start_reclaim(&mut self, row: PlaneGroupId, block: BlockSetId) {
         let super_layer = self.super_layers[self.block(block)];
-        self.advance_reclaim(row, Some((block, super_layer)));
+        self.set_reclaim(row, Some((block, super_layer)));
+    }
+
+    /// Ends the reclaim of a block, if it is being reclaimed.
+    pub fn stop_reclaim(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        if self.vacated(row).is_some_and(|vacated| vacated.block == block) {
+            self.set_reclaim(row, None);
+        }
     }
 
     /// Sets the super layer that a plane group reclaims next; `None` ends the reclaim.
-    pub fn advance_reclaim(&mut self, row: PlaneGroupId, next: Option<(BlockSetId, u32)>) {
+    pub fn set_reclaim(&mut self, row: PlaneGroupId, next: Option<(BlockSetId, u32)>) {
         let at = self.row(row);
         self.vacated[at] =
             next.map(|(block, super_layer)| ReclaimTarget { block, super_layer, is_listed: false });

@@ -1,10 +1,12 @@
 //! Write streams of a plane group, and the blocks that each may write to.
 
+use std::ops::{Index, IndexMut};
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Id;
-use wordline_nand::PlaneGroupId;
+use wordline_nand::{BlockSetId, PlaneGroupId};
 
-use super::BlockManager;
+use super::table::BlockTable;
 
 /// Write stream of a plane group. Host streams come first, then GC streams. Each stream has its own active
 /// block, so that data of one stream are erased together.
@@ -63,66 +65,81 @@ impl Streams {
         self.reserved_blocks() as u32 + gc * each + (host * each).saturating_sub(1) + self.suspended
     }
 
+    /// Number of streams of a plane group.
+    #[inline]
+    pub(super) fn count(self) -> usize {
+        usize::from(self.host + self.gc)
+    }
+
     /// All streams of a plane group.
     pub fn all(self) -> impl Iterator<Item = StreamId> {
         (0..self.host + self.gc).map(StreamId)
     }
 
     /// Streams whose active block `stream` may use if it cannot open one: the host streams or the GC streams.
-    pub(super) fn same_side(self, stream: StreamId) -> std::ops::Range<u8> {
+    fn same_side(self, stream: StreamId) -> std::ops::Range<u8> {
         if self.is_gc(stream) { self.host..self.host + self.gc } else { 0..self.host }
     }
 }
 
-impl BlockManager {
-    /// Whether a stream can write a program unit of `pages` to a plane group.
-    #[inline]
-    pub fn has_room(&self, row: PlaneGroupId, stream: StreamId, pages: u32) -> bool {
-        let gc = self.streams.is_gc(stream);
-        (gc || !self.is_full(row, pages))
-            && (self.can_open(row, gc)
-                || self.open_block(row, stream).is_some()
-                || self.selected_reprogram(row, stream).is_some())
-    }
+/// Open block and its write pointer, in locations.
+pub(super) type OpenPlace = (BlockSetId, u32);
 
-    /// Whether a host stream can write to a plane group that is not full. It writes to a block of its own, or
-    /// to a block of another stream if it `may_share`.
-    #[inline]
-    pub fn takes(&self, row: PlaneGroupId, stream: StreamId, may_share: bool) -> bool {
-        self.can_open(row, false)
-            || self.open[self.at(row, stream)].is_some()
-            || self.selected_reprogram(row, stream).is_some()
-            || (may_share && self.can_share(row, stream))
-    }
+/// Active block of each stream, ordered by plane group.
+pub(super) struct ActiveBlocks {
+    pub streams: Streams,
+    pub blocks: Vec<Option<OpenPlace>>,
+}
 
-    /// Whether another stream of the same side (host or GC) has an active block.
-    #[inline(never)]
-    fn can_share(&self, row: PlaneGroupId, stream: StreamId) -> bool {
-        self.open_block(row, stream).is_some()
-    }
-
-    /// Whether GC (if `gc`) or the host may open a block.
-    #[inline]
-    pub fn can_open(&self, row: PlaneGroupId, gc: bool) -> bool {
-        self.free(row) > if gc { 0 } else { self.kept(row) }
+impl ActiveBlocks {
+    /// No active blocks of `rows` plane groups.
+    pub fn new(streams: Streams, rows: usize) -> Self {
+        Self { streams, blocks: vec![None; rows * streams.count()] }
     }
 
     /// Index of the active block of a stream.
     #[inline]
-    pub(super) fn at(&self, row: PlaneGroupId, stream: StreamId) -> usize {
-        row.index() * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
+    pub fn at(&self, row: PlaneGroupId, stream: StreamId) -> usize {
+        row.index() * self.streams.count() + usize::from(stream.0)
+    }
+
+    /// Active block of a stream.
+    #[inline]
+    pub fn of(&self, row: PlaneGroupId, stream: StreamId) -> Option<OpenPlace> {
+        self.blocks[self.at(row, stream)]
     }
 
     /// Stream whose active block takes the writes of `stream` if no block can be opened: `stream` itself, or
     /// another stream of the same side (host or GC).
     #[inline]
-    pub(super) fn open_block(&self, row: PlaneGroupId, stream: StreamId) -> Option<StreamId> {
-        if self.open[self.at(row, stream)].is_some() {
+    pub fn shared(&self, row: PlaneGroupId, stream: StreamId, table: &BlockTable) -> Option<StreamId> {
+        if self.of(row, stream).is_some() {
             return Some(stream);
         }
-        let can_be_shared = |other: &StreamId| {
-            self.open[self.at(row, *other)].is_some_and(|(block, _)| self.is_native(block))
-        };
+        let can_be_shared =
+            |other: &StreamId| self.of(row, *other).is_some_and(|(block, _)| table.is_native(block));
         self.streams.same_side(stream).map(StreamId).find(can_be_shared)
+    }
+
+    /// Clears the active blocks of a plane group.
+    pub fn clear(&mut self, row: PlaneGroupId) {
+        let first = self.at(row, StreamId(0));
+        self.blocks[first..first + self.streams.count()].fill(None);
+    }
+}
+
+impl Index<usize> for ActiveBlocks {
+    type Output = Option<OpenPlace>;
+
+    #[inline]
+    fn index(&self, at: usize) -> &Option<OpenPlace> {
+        &self.blocks[at]
+    }
+}
+
+impl IndexMut<usize> for ActiveBlocks {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut Option<OpenPlace> {
+        &mut self.blocks[at]
     }
 }

@@ -16,10 +16,11 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::{BlockSetId, PlaneGroupId, Pool, Pools};
+use wordline_nand::{BlockSetId, PlaneGroupId, Pool};
 
-use super::{Block, BlockManager, State};
-use crate::blocks::candidates::{Candidates, Closed, Indexes, Valid};
+use super::block::{Block, State};
+use super::candidates::{Candidates, Closed, Indexes, Valid};
+use super::table::BlockTable;
 
 /// Most superblocks of a stream that are being formed. A plane group that is further behind skips the oldest.
 /// Chosen: with a limit of 1, plane groups that take turns skip many superblocks. Limits above 2 make no
@@ -311,6 +312,35 @@ impl SuperBlocks {
         }
     }
 
+    /// Counts of superblock GC.
+    pub fn counts(&self) -> SuperBlockCounts {
+        self.collecting.counts
+    }
+
+    /// Superblocks that were selected and are not completely erased yet.
+    pub fn collecting(&self) -> u32 {
+        self.collecting.now
+    }
+
+    /// Superblocks that may be selected; `None` while enough are being collected.
+    pub fn candidates(&self) -> Option<Candidates<'_>> {
+        let Self { candidates, shown, collecting, .. } = self;
+        let may = collecting.now < MAX_COLLECTING;
+        may.then(|| Candidates::new(candidates, Valid::Shown(shown), ROW))
+    }
+
+    /// Whether a superblock may be selected.
+    pub fn is_candidate(&self, chosen: BlockSetId) -> bool {
+        let known = chosen.index() < self.all.len();
+        known && self.all[chosen].indexed && self.shown[chosen] < self.candidates.most()
+    }
+
+    /// Next victim of a plane group because its superblock was selected.
+    #[inline]
+    pub fn next_victim(&self, row: PlaneGroupId) -> Option<BlockSetId> {
+        self.due[self.at(row)].front().copied()
+    }
+
     /// Whether a superblock was selected since the last query.
     #[inline]
     pub fn take_choice(&mut self) -> bool {
@@ -318,12 +348,12 @@ impl SuperBlocks {
     }
 
     /// Makes the blocks of a candidate the next victims of their plane groups, except blocks without gain.
-    pub fn choose(&mut self, chosen: BlockSetId, table: &Column<BlockSetId, Block>, pools: &Pools) {
+    pub fn choose(&mut self, chosen: BlockSetId, table: &BlockTable) {
         let one = &mut self.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
         for block in one.blocks.iter().copied() {
-            if table[block].state == State::Closed && table[block].valid < self.per_block {
-                self.due[(pools.group_of_block(block).0 - self.begins.0) as usize].push_back(block);
+            if table.state(block) == State::Closed && table.valid(block) < self.per_block {
+                self.due[(table.group_of(block).0 - self.begins.0) as usize].push_back(block);
                 one.due += 1;
             }
         }
@@ -422,50 +452,6 @@ impl SuperBlocks {
             let SuperBlock { joined, complete, .. } = self.all[id];
             self.all[id] = SuperBlock { joined, complete, ..SuperBlock::default() };
         }
-    }
-}
-
-impl BlockManager {
-    /// Superblocks of each pool that forms them.
-    fn all_super_blocks(&self) -> impl Iterator<Item = &SuperBlocks> {
-        self.each.iter().filter_map(|pool| pool.super_blocks.as_deref())
-    }
-
-    /// Counts of superblock GC; `None` if no pool forms superblocks.
-    pub fn super_block_counts(&self) -> Option<SuperBlockCounts> {
-        let counts = self.all_super_blocks().map(|all| all.collecting.counts);
-        counts.reduce(|one, other| SuperBlockCounts {
-            chosen: one.chosen + other.chosen,
-            blocks: one.blocks + other.blocks,
-        })
-    }
-
-    /// Superblocks that were selected and are not completely erased yet.
-    pub fn super_blocks_collecting(&self) -> u32 {
-        self.all_super_blocks().map(|all| all.collecting.now).sum()
-    }
-
-    /// Superblocks that may be selected, in the pool of a plane group; `None` while enough are being
-    /// collected.
-    pub fn super_block_candidates(&self, row: PlaneGroupId) -> Option<Candidates<'_>> {
-        let all = self.of(row).super_blocks.as_deref().filter(|all| all.collecting.now < MAX_COLLECTING)?;
-        let SuperBlocks { candidates, shown, .. } = all;
-        Some(Candidates::new(candidates, Valid::Shown(shown), ROW))
-    }
-
-    /// Whether a superblock may be selected, in the pool of a plane group.
-    pub fn is_super_block_candidate(&self, row: PlaneGroupId, chosen: BlockSetId) -> bool {
-        self.of(row).super_blocks.as_ref().is_some_and(|all| {
-            let known = chosen.index() < all.all.len();
-            known && all.all[chosen].indexed && all.shown[chosen] < all.candidates.most()
-        })
-    }
-
-    /// Next victim of a plane group because its superblock was selected.
-    #[inline]
-    pub fn next_super_block_victim(&self, row: PlaneGroupId) -> Option<BlockSetId> {
-        let all = self.of(row).super_blocks.as_deref()?;
-        all.due[all.at(row)].front().copied()
     }
 }
 

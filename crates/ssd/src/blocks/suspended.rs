@@ -138,6 +138,14 @@ impl Suspended {
         }
     }
 
+    /// Clears the lists of all streams.
+    pub fn forget_all(&mut self) {
+        for List { blocks, programmed } in &mut self.lists {
+            blocks.clear();
+            programmed.clear();
+        }
+    }
+
     /// All suspended blocks of the pool.
     pub fn all(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.lists.iter().flat_map(|list| list.blocks.iter().map(|rests| rests.block))

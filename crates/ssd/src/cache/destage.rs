@@ -7,7 +7,6 @@ use wordline_device::SECTOR;
 use wordline_kernel::{Duration, Instant, state};
 
 use crate::base::Base;
-use crate::cache::Cache;
 use crate::cache::buffer::Buffer;
 use crate::config::{BufferMode, Config};
 use crate::map::LogicalPage;
@@ -71,24 +70,14 @@ impl Destaging {
         leaves
     }
 
+    /// Whether a write of `page` must wait, because it would be destaged at once and the limit of pages in
+    /// transit is reached: `in_transit` are.
+    pub fn must_wait(&self, page: LogicalPage, in_transit: u32, now: Instant) -> bool {
+        in_transit >= self.most && self.policy.leaves(page, now)
+    }
+
     /// Forgets everything after a power cut.
     pub fn forget(&mut self) {
         self.policy.prepare(self.pages);
-    }
-}
-
-impl Cache {
-    /// Whether a write of `page` must wait, because it would be destaged at once and the limit of pages in
-    /// transit is reached.
-    #[inline(never)]
-    pub(crate) fn must_wait_for_destage(&self, page: LogicalPage, now: Instant) -> bool {
-        let at_once = self.destage.as_ref().filter(|at_once| self.buffer.in_transit() >= at_once.most);
-        at_once.is_some_and(|at_once| at_once.policy.leaves(page, now))
-    }
-
-    /// Whether some pages are destaged as soon as they are written.
-    #[inline]
-    pub(crate) fn destages_at_once(&self) -> bool {
-        self.destage.is_some()
     }
 }

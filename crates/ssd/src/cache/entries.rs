@@ -4,7 +4,7 @@ use wordline_flash::RequestId;
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
 
-use super::buffer::{Entry, EntryId, EntryState};
+use super::buffer::{EntryId, EntryState};
 use super::{Cache, Round};
 use crate::Sectors;
 use crate::base::Base;
@@ -30,53 +30,6 @@ pub(crate) struct BegunProgram {
 }
 
 impl Cache {
-    /// Entry of a page; `None` if the page is not in the buffer.
-    #[inline]
-    pub(crate) fn find(&self, page: LogicalPage) -> Option<EntryId> {
-        self.buffer.find(page)
-    }
-
-    /// An entry.
-    #[inline]
-    pub(crate) fn entry(&self, id: EntryId) -> &Entry {
-        self.buffer.get(id)
-    }
-
-    /// Flush epoch in which an entry was written.
-    #[inline]
-    pub(crate) fn epoch(&self, id: EntryId) -> u64 {
-        self.buffer.epoch(id)
-    }
-
-    /// Number of entries in use.
-    #[inline]
-    pub(crate) fn in_use(&self) -> u32 {
-        self.buffer.in_use()
-    }
-
-    /// Number of dirty entries.
-    #[inline]
-    pub(crate) fn dirty(&self) -> u32 {
-        self.buffer.dirty()
-    }
-
-    /// Number of entries that wait for data or a lookup before they are complete. Each call counts them.
-    pub(crate) fn filling(&self) -> u32 {
-        self.buffer.used().filter(|entry| entry.state == EntryState::AwaitingRmw).count() as u32
-    }
-
-    /// Whether there is space for another page.
-    #[inline]
-    pub(crate) fn has_room(&self) -> bool {
-        self.buffer.has_room()
-    }
-
-    /// The dirty entry that became dirty first.
-    #[inline]
-    pub(crate) fn oldest(&self) -> Option<EntryId> {
-        self.buffer.oldest()
-    }
-
     /// The entry that the eviction policy destages next. There must be one.
     #[inline]
     pub(crate) fn next_to_destage(&mut self) -> EntryId {
@@ -101,17 +54,11 @@ impl Cache {
         self.buffer.wait(id, request);
     }
 
-    /// Calls `f` for each request that waits for this or an older version of an entry.
-    #[inline]
-    pub(crate) fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
-        self.buffer.each_waiter(id, version, f);
-    }
-
     /// Records that this version of an entry is in flash, and wakes its waiters. If the host has overwritten
     /// the page meanwhile, the entry is dirty again and the call returns true. Otherwise the entry is freed.
     #[inline]
     pub(crate) fn programmed(&mut self, id: EntryId, version: u32) -> bool {
-        self.buffer.programmed(id, version, &mut self.wake)
+        self.buffer.programmed(id, version, &mut self.waiting.wake)
     }
 
     /// Records that the program of an entry failed, so that its data are only in the buffer.
@@ -122,13 +69,7 @@ impl Cache {
     /// Frees a discarded entry, and wakes its waiters.
     #[inline]
     pub(crate) fn drop_entry(&mut self, id: EntryId) {
-        self.buffer.drop_entry(id, &mut self.wake);
-    }
-
-    /// Prefetches the lookup of a page.
-    #[inline]
-    pub(crate) fn prefetch(&self, page: LogicalPage) {
-        self.buffer.prefetch(page);
+        self.buffer.drop_entry(id, &mut self.waiting.wake);
     }
 
     /// Begins the next flush epoch for later writes. Returns the ended epoch; `None` if no page of it or of

@@ -2,17 +2,15 @@
 
 pub mod buffer;
 pub mod config;
-mod contents;
 mod destage;
 mod entries;
 pub mod protection;
 pub mod read_ahead;
 pub mod read_cache;
 mod reads;
+mod waiting;
 mod watermarks;
 mod writes;
-
-use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_device::{Command, Operation, SECTOR};
@@ -23,7 +21,7 @@ use wordline_nand::{DataTag, Location, PageId};
 
 use crate::Sectors;
 use crate::base::Base;
-use crate::cache::buffer::{Buffer, EntryId, EntryState};
+use crate::cache::buffer::{Buffer, EntryId};
 use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
 use crate::config::Config;
@@ -34,6 +32,7 @@ use crate::policy::destage::Destage;
 use crate::policy::event::BufferOccupancy;
 use crate::policy::eviction::Eviction;
 use destage::Destaging;
+use waiting::WaitingRequests;
 use watermarks::Watermarks;
 
 pub(crate) use destage::Round;
@@ -57,23 +56,17 @@ pub(crate) struct Cache {
     destage: Option<Box<Destaging>>,
     read: ReadCache,
     ahead: ReadAhead,
-    /// Stalled writes, which wait for buffer space.
-    stalled: VecDeque<RequestId>,
-    /// Flush commands, each with the epoch whose entries it waits for.
-    flushes: VecDeque<(u64, RequestId)>,
-    /// Requests with a part that has ended. The front end completes these parts before the current event
-    /// ends.
-    wake: Vec<RequestId>,
-    /// Flush epoch up to which entries are destaged at once.
-    drain: Option<u64>,
+    waiting: WaitingRequests,
     /// Pages of the buffer that survived the last power cut.
     saved: Vec<SavedPage>,
 }
 
-state!(Cache {
+state!(Cache of {
+    Self { buffer, sectors_per_page: _, marks, destage, read, ahead, waiting, saved },
+    WaitingRequests { stalled, flushes, wake, drain } = waiting,
+} {
     values { ahead, stalled, flushes, wake, drain, saved }
     parts { buffer, marks, destage, read }
-    fixed { sectors_per_page }
 });
 
 impl Cache {
@@ -87,10 +80,7 @@ impl Cache {
             destage: Destaging::of(config, destage),
             read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
-            stalled: VecDeque::new(),
-            flushes: VecDeque::new(),
-            wake: Vec::new(),
-            drain: None,
+            waiting: WaitingRequests::default(),
             saved: Vec::new(),
         }
     }
@@ -104,10 +94,31 @@ impl Cache {
         if let Some(destage) = &mut self.destage {
             destage.forget();
         }
-        self.stalled.clear();
-        self.flushes.clear();
-        self.wake.clear();
-        self.drain = None;
+        self.waiting.forget();
+    }
+
+    /// The write buffer.
+    #[inline]
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// The read cache.
+    #[inline]
+    pub(crate) fn read_cache(&self) -> &ReadCache {
+        &self.read
+    }
+
+    /// Read-ahead into the read cache.
+    #[inline]
+    pub(crate) fn ahead(&self) -> &ReadAhead {
+        &self.ahead
+    }
+
+    /// Requests that wait for the buffer.
+    #[inline]
+    pub(crate) fn waiting(&self) -> &WaitingRequests {
+        &self.waiting
     }
 
     /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
@@ -140,12 +151,6 @@ impl Cache {
         }
     }
 
-    /// Entry of a page; `None` if it is not dirty.
-    pub(crate) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
-        let id = self.buffer.find(LogicalPage(page))?;
-        (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
-    }
-
     /// Occupancy of the write buffer.
     #[inline]
     pub(crate) fn level(&self) -> BufferOccupancy {
@@ -158,98 +163,61 @@ impl Cache {
         }
     }
 
-    /// Number of host pages in the write buffer, including those whose program is in progress.
-    pub(crate) fn buffered(&self) -> u32 {
-        self.buffer.in_use()
-    }
-
-    /// Number of entries of the write buffer.
-    pub(crate) fn entries(&self) -> u32 {
-        self.buffer.pages()
-    }
-
     /// Whether a flush requires that an entry is destaged at once.
     pub(crate) fn is_drained(&self, id: EntryId) -> bool {
-        self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
-    }
-
-    /// Whether a request has been woken.
-    #[inline]
-    pub(crate) fn has_woken(&self) -> bool {
-        !self.wake.is_empty()
-    }
-
-    /// Whether writes are stalled for space in the buffer.
-    #[inline]
-    pub(crate) fn has_stalled(&self) -> bool {
-        !self.stalled.is_empty()
-    }
-
-    /// Number of stalled writes.
-    #[inline]
-    pub(crate) fn stalled(&self) -> usize {
-        self.stalled.len()
-    }
-
-    /// Whether a write is stalled.
-    pub(crate) fn is_stalled(&self, id: RequestId) -> bool {
-        self.stalled.contains(&id)
-    }
-
-    /// The write that has been stalled for the longest time.
-    #[inline]
-    pub(crate) fn first_stalled(&self) -> Option<RequestId> {
-        self.stalled.front().copied()
+        self.waiting.is_drained(|| self.buffer.epoch(id))
     }
 
     /// Stalls a write until there is buffer space.
     pub(crate) fn stall(&mut self, id: RequestId) {
-        self.stalled.push_back(id);
+        self.waiting.stalled.push_back(id);
     }
 
     /// Removes the write that has been stalled for the longest time.
     pub(crate) fn end_first_stall(&mut self) {
-        self.stalled.pop_front();
+        self.waiting.stalled.pop_front();
     }
 
     /// Makes a flush command wait until all entries up to an epoch are in flash. They are destaged at once.
     pub(crate) fn flush(&mut self, epoch: u64, id: RequestId) {
-        self.drain = Some(epoch);
-        self.flushes.push_back((epoch, id));
+        self.waiting.drain = Some(epoch);
+        self.waiting.flushes.push_back((epoch, id));
     }
 
     /// Destages entries up to an epoch at once.
     pub(crate) fn drain_to(&mut self, epoch: u64) {
-        self.drain = self.drain.max(Some(epoch));
+        self.waiting.drain = self.waiting.drain.max(Some(epoch));
     }
 
     /// Forgets all requests that wait for buffer entries.
     pub(crate) fn forget_waiters(&mut self) {
         self.buffer.forget_waiters();
-        self.stalled.clear();
-        self.flushes.clear();
+        self.waiting.forget_waiters();
     }
 
     /// Text with the occupancy of the buffer and what waits for it.
     pub(crate) fn describe(&self, base: &Base) -> String {
         format!(
             "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
-            self.in_use(),
+            self.buffer.in_use(),
             base.config.buffer_pages,
-            self.dirty(),
-            self.stalled(),
-            self.drain,
-            self.flushes,
+            self.buffer.dirty(),
+            self.waiting.stalled(),
+            self.waiting.drain,
+            self.waiting.flushes,
         )
     }
 
     /// Checks that the read cache has the last version of each of its pages, and none that is also in the
     /// write buffer. Panics otherwise.
     pub(crate) fn audit(&self, map: &Map) {
-        for page in self.kept_pages() {
+        for page in self.read.pages() {
             let (logical, version) = (page.logical, Some(page.version));
             assert_eq!(version, map.last_written(logical), "the cache has the latest version");
-            assert!(self.find(logical).is_none(), "a page is in the read cache or in the write buffer");
+            assert!(
+                self.buffer.find(logical).is_none(),
+                "a page is in the read cache or in the write buffer"
+            );
         }
     }
 
@@ -274,9 +242,7 @@ impl Cache {
                 format!("the buffer holds version {} of page {}", entry.version, entry.logical.0)
             })?;
         }
-        let flushes = self.flushes.iter().map(|(_, id)| id);
-        let mut waiting = self.stalled.iter().chain(flushes).chain(&self.wake);
-        ensure(waiting.all(|id| known(*id)), || "requests that do not exist wait for the buffer".into())
+        self.waiting.check_loaded(known)
     }
 
     /// Checks that a read will find the expected version of each page, once the map is known. It is the last
@@ -297,22 +263,9 @@ impl Cache {
         Ok(())
     }
 
-    /// Whether a request may have been woken.
-    #[inline]
-    pub(crate) fn may_have_woken(&self) -> bool {
-        !self.wake.is_empty() || !self.flushes.is_empty()
-    }
-
     /// Takes the next woken request.
     pub(crate) fn next_woken(&mut self) -> Option<RequestId> {
-        if let Some(id) = self.wake.pop() {
-            return Some(id);
-        }
-        let (epoch, id) = *self.flushes.front()?;
-        self.buffer.is_flushed(epoch).then(|| {
-            self.flushes.pop_front();
-            id
-        })
+        self.waiting.next_woken(&self.buffer)
     }
 
     /// Prefetches lookups for the first pages of the next two host commands. For the later command it is the
@@ -334,9 +287,7 @@ impl Cache {
 
     /// Whether a host command waits until the entry is in flash.
     pub(crate) fn has_waiters(&self, id: EntryId) -> bool {
-        !self.stalled.is_empty()
-            || self.buffer.has_waiters(id)
-            || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
+        self.waiting.has_waiters(id, &self.buffer)
     }
 
     /// Scheduling class of reads for an entry that is being destaged.
@@ -364,6 +315,19 @@ impl Cache {
     /// Whether a page that the host wrote is destaged at once.
     pub(crate) fn is_destaged_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
         self.destage.as_mut().is_some_and(|at_once| at_once.written(page, now))
+    }
+
+    /// Whether a write of `page` must wait, because it would be destaged at once and the limit of pages in
+    /// transit is reached.
+    #[inline(never)]
+    pub(crate) fn must_wait_for_destage(&self, page: LogicalPage, now: Instant) -> bool {
+        self.destage.as_ref().is_some_and(|at_once| at_once.must_wait(page, self.buffer.in_transit(), now))
+    }
+
+    /// Whether some pages are destaged as soon as they are written.
+    #[inline]
+    pub(crate) fn destages_at_once(&self) -> bool {
+        self.destage.is_some()
     }
 
     /// Saves the data in the buffer at a power cut, if the buffer is protected.
@@ -408,7 +372,7 @@ impl Cache {
         let locations = base.config.pools.of_page(page).locations;
         let first = locations.location_of(page).0;
         for location in (first..first + locations.per_page()).map(Location) {
-            if base.blocks.is_valid(location) {
+            if base.blocks.table().is_valid(location) {
                 base.blocks.invalidate(location);
                 self.lose_location(location, base, map);
             }
@@ -424,7 +388,7 @@ impl Cache {
     /// Handles a failed program on the word line of a location with data tag `stamp`. The location's data are
     /// lost if they are still valid and unreadable.
     pub(crate) fn lose_beside(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
-        if base.blocks.is_valid(location) && base.flash.stamp(location) != stamp {
+        if base.blocks.table().is_valid(location) && base.flash.stamp(location) != stamp {
             base.blocks.invalidate(location);
             self.lose_stamped(location, stamp, base, map);
         }
@@ -437,7 +401,7 @@ impl Cache {
         let was = map.clear(page);
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
         if Map::is_table(page.0, base) {
-            let row = base.blocks.group_of(base.config.pools.block_of(location));
+            let row = base.blocks.table().group_of(base.config.pools.block_of(location));
             return map.lose_table(page, row);
         }
         map.note_change(page, location, base);

@@ -1,11 +1,12 @@
-//! Operation of the read cache: hits, pages that are kept, and read-ahead.
+//! Reads from DRAM: hits in the read cache, pages that are kept, and read-ahead; and the contents that a read would
+//! find, for data verification.
 
+use wordline_device::content::{Content, NOTHING, ZEROES};
 use wordline_device::{Command, SECTOR};
 use wordline_flash::{Class, RequestId, Task, Ticket};
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
-use super::read_cache;
 use crate::Sectors;
 use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
@@ -22,28 +23,6 @@ pub(crate) enum Cached {
 }
 
 impl Cache {
-    /// Whether the read cache keeps pages that were read.
-    #[inline]
-    pub(crate) fn has_read_cache(&self) -> bool {
-        self.read.is_on()
-    }
-
-    /// Whether read-ahead is on.
-    #[inline]
-    pub(crate) fn has_read_ahead(&self) -> bool {
-        self.ahead.is_on()
-    }
-
-    /// Pages in the read cache.
-    pub(crate) fn kept_pages(&self) -> impl Iterator<Item = &read_cache::Cached> {
-        self.read.pages()
-    }
-
-    /// Calls `f` for each request that waits for a page being fetched.
-    pub(crate) fn each_waiter_for_prefetch(&self, id: EntryId, f: impl FnMut(RequestId)) {
-        self.read.each_waiter(id, f);
-    }
-
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of the piece, or is
     /// fetching it, the request needs no read of its own. The request gets the data at once, or when the page
     /// has been fetched.
@@ -79,7 +58,7 @@ impl Cache {
     /// page meanwhile.
     #[inline]
     pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
-        let entry = self.entry(id);
+        let entry = self.buffer.get(id);
         if !entry.discarded && !entry.void {
             base.check_read(read);
         }
@@ -161,7 +140,7 @@ impl Cache {
     #[inline(never)]
     pub(crate) fn finish_read_ahead(&mut self, id: EntryId, base: &mut Base) {
         base.totals.read_ahead_reads += 1;
-        self.read.fetched(id, &mut self.wake);
+        self.read.fetched(id, &mut self.waiting.wake);
     }
 
     /// Whether the buffer or the read cache has all of a piece, so that its read needs no flash location.
@@ -171,6 +150,28 @@ impl Cache {
         };
         let entry = self.buffer.get(id);
         entry.discarded || entry.sectors.covers(piece.sectors())
+    }
+
+    /// Contents of a page that a read would find, one for each sector, unless one is lost.
+    pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
+        (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
+    }
+
+    /// Content of a sector of a page that a read would find, in the buffer or in flash.
+    pub(crate) fn content_at(&self, page: LogicalPage, sector: u32, base: &Base, map: &Map) -> Content {
+        let Some(contents) = &base.contents else { return NOTHING };
+        if let Some(entry) = self.buffer.find(page).map(|id| self.buffer.get(id)) {
+            if entry.discarded {
+                return ZEROES;
+            }
+            if entry.sectors.covers(Sectors::range(sector, sector + 1)) {
+                return contents.in_buffer(page, sector);
+            }
+        }
+        match map.get(page) {
+            Some(location) => contents.in_flash(page, base.flash.stamp(location).version, sector),
+            None => ZEROES,
+        }
     }
 }
 

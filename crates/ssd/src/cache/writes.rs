@@ -40,7 +40,7 @@ impl Cache {
         match entry.state {
             EntryState::Dirty => {
                 self.buffer.unlink(id);
-                self.buffer.drop_entry(id, &mut self.wake);
+                self.buffer.drop_entry(id, &mut self.waiting.wake);
             }
             _ => {
                 entry.discarded = true;

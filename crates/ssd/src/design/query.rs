@@ -84,11 +84,11 @@ impl Designs {
     /// Notifies designs of the pending block events that they observe.
     #[inline]
     pub(crate) fn notify_pending(&mut self, context: DesignContext<'_>) {
-        if let Some(news) = context.blocks.take_events() {
+        if let Some(news) = context.blocks.events().take() {
             for seen in &news {
                 self.notify(seen, context);
             }
-            context.blocks.return_events(news);
+            context.blocks.events().take_back(news);
         }
     }
 
@@ -400,11 +400,10 @@ impl Policies {
         row: PlaneGroupId,
         context: DesignContext<'_>,
     ) {
-        let block = (victim.0 < context.blocks.pools().block_sets()).then(|| context.blocks.state(victim));
+        let table = context.blocks.table();
+        let block = (victim.0 < context.blocks.pools().block_sets()).then(|| table.state(victim));
         let found = match block {
-            Some(state) => {
-                format!("{victim:?}, which is {state:?} with {} valid pages", context.blocks.valid(victim))
-            }
+            Some(state) => format!("{victim:?}, which is {state:?} with {} valid pages", table.valid(victim)),
             None => format!("{victim:?}, which is none"),
         };
         let allowed = || {
@@ -469,7 +468,7 @@ impl Policies {
         let to = usize::from(there.pool);
         let is_mapped_by_page = |to: usize| {
             let row = pools.get(to).geometry.all_groups().next();
-            row.is_some_and(|row| !context.blocks.is_coarsely_mapped(row))
+            row.is_some_and(|row| !context.blocks.pool_of(row).is_coarsely_mapped())
         };
         let is_another = to < pools.count() && to != pool && is_mapped_by_page(to);
         let mut streams =

@@ -69,7 +69,10 @@ impl View<'_> {
                 blocks: u64::from(one.geometry.block_sets()),
                 endurance: one.part.endurance,
             },
-            fullness: Utilization { valid: blocks.valid_of(pool), total: u64::from(one.locations.count()) },
+            fullness: Utilization {
+                valid: blocks.by_pool()[pool].valid(),
+                total: u64::from(one.locations.count()),
+            },
         }
     }
 
@@ -84,7 +87,7 @@ impl View<'_> {
     /// [occupancy of the whole buffer](Self::buffer).
     pub fn buffer_of(&self, pool: usize) -> BufferOccupancy {
         let DesignContext { blocks, .. } = self.context;
-        let on_their_way = |pool| u32::try_from(blocks.on_their_way(pool)).unwrap_or(u32::MAX);
+        let on_their_way = |pool| u32::try_from(blocks.by_pool()[pool].on_their_way()).unwrap_or(u32::MAX);
         let elsewhere = || (0..blocks.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
         let used = match pool {
             FALLBACK_POOL => self.level.used.saturating_sub(elsewhere()),
@@ -107,24 +110,24 @@ impl View<'_> {
 
     /// Free blocks of a plane group.
     pub fn free_blocks(&self, row: PlaneGroupId) -> u32 {
-        self.context.blocks.free(row) as u32
+        self.context.blocks.space().free(row) as u32
     }
 
     /// Valid logical pages of a plane group.
     pub fn valid_in(&self, row: PlaneGroupId) -> u32 {
-        self.context.blocks.valid_in(row)
+        self.context.blocks.space().valid_in(row)
     }
 
     /// State of a multi-plane block.
     pub fn block(&self, block: BlockSetId) -> BlockInfo {
         let DesignContext { flash, blocks } = self.context;
         BlockInfo {
-            state: blocks.state(block),
-            valid: blocks.valid(block),
+            state: blocks.table().state(block),
+            valid: blocks.table().valid(block),
             erases: flash.chips().erases()[block],
-            opened: blocks.opening_number(block),
-            mode: blocks.mode(block),
-            relocated_by: blocks.relocated_by(block),
+            opened: blocks.table().opening_number(block),
+            mode: blocks.table().mode(block),
+            relocated_by: blocks.table().relocated_by(block),
         }
     }
 
@@ -136,7 +139,8 @@ impl View<'_> {
     /// Number of word lines of a super layer in the pool of a block; `None` if word lines are not
     /// reprogrammed there.
     pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
-        self.context.blocks.per_super_layer(block)
+        let DesignContext { blocks, .. } = self.context;
+        blocks.pool_of(blocks.table().group_of(block)).per_super_layer()
     }
 
     /// Random stream of the design.

@@ -224,7 +224,7 @@ impl BlockDevice for Device {
 
     fn gauges(&self, now: Instant) -> Gauges {
         let Core { base, cache, gc, .. } = &self.core;
-        base.gauges(cache.buffered(), gc.processed_pages(&base.blocks), now)
+        base.gauges(cache.buffer().in_use(), gc.processed_pages(&base.blocks), now)
     }
 
     fn lengths(&self) -> Vec<usize> {

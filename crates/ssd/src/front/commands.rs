@@ -274,8 +274,8 @@ impl Commands {
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
         requests.push(TimelineRequest { id, submitted, completion });
         let Base { blocks, config, .. } = &core.base;
-        let free = config.pools.all_groups().map(|row| blocks.free(row) as u64).sum();
-        levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
+        let free = config.pools.all_groups().map(|row| blocks.space().free(row) as u64).sum();
+        levels.push(OccupancySample { at, buffered: core.cache.buffer().in_use(), free });
     }
 
     /// Called when a command completed: the device may be idle now.

@@ -42,7 +42,7 @@ impl Front {
     ) {
         let spent = core.base.note_program_time(row, task, done, calendar.now());
         for (id, version) in writer.group(row).versions() {
-            core.cache.each_waiter(id, version, |waiter| {
+            core.cache.buffer().each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
                 self.note_command(waiter, task, done);
             });
@@ -92,7 +92,7 @@ impl Front {
         self.get(id).spent = spent;
         self.note_command(id, task, done);
         writer.finish_read(task.page, core, calendar);
-        if core.cache.has_read_cache() && !done.failed {
+        if core.cache.read_cache().is_on() && !done.failed {
             let command = self.get(id).command;
             core.cache.keep_read(&command, task, &core.base, &core.map);
         }
@@ -116,7 +116,8 @@ impl Front {
             Ticket::Prefetch(entry) => {
                 let entry = EntryId(entry);
                 core.cache
-                    .each_waiter_for_prefetch(entry, |id| self.commands.requests.note_lost(id, task, core));
+                    .read_cache()
+                    .each_waiter(entry, |id| self.commands.requests.note_lost(id, task, core));
                 self.finish_read_ahead(entry, task, core, writer, calendar);
             }
             Ticket::Request(id) => {

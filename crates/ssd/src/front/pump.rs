@@ -27,7 +27,7 @@ impl Front {
         }
         self.commands.note_idle(core, calendar);
         // Pages restored to the buffer are destaged at once.
-        while let Some(id) = core.cache.oldest() {
+        while let Some(id) = core.cache.buffer().oldest() {
             writer.force(id, core, calendar);
         }
         self.timer.set(core, calendar);
@@ -47,7 +47,7 @@ impl Front {
     ) {
         // Pages may wait for a pool or plane group that accepts no more pages. When the writer is idle, they
         // go to another pool or plane group.
-        let waits = writer.has_units() || core.cache.has_stalled();
+        let waits = writer.has_units() || core.cache.waiting().has_stalled();
         let rests = waits && writer.is_idle(core);
         if makes_room || rests || writer.has_opened() {
             self.pump(core, writer, calendar);
@@ -58,7 +58,7 @@ impl Front {
                 self.pump(core, writer, calendar);
             }
         }
-        if core.cache.has_woken() {
+        if core.cache.waiting().has_woken() {
             self.wake_waiters(core, writer, calendar);
         }
     }
@@ -72,14 +72,16 @@ impl Front {
             let formed = writer.build_units(core, calendar);
             // A woken write may leave a page that must be destaged at once, even if the write freed no space
             // or coalesced with that page.
-            if core.cache.may_have_woken() {
+            if core.cache.waiting().may_have_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
-            let waits = |core: &Core| (core.cache.in_use(), core.cache.dirty(), core.cache.stalled());
+            let waits = |core: &Core| {
+                (core.cache.buffer().in_use(), core.cache.buffer().dirty(), core.cache.waiting().stalled())
+            };
             let before = waits(core);
             self.admit_stalled(core, writer, calendar);
             // A write of zeroes may have removed pages from the buffer for which requests waited.
-            if core.cache.has_woken() {
+            if core.cache.waiting().has_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
             let moved = formed || before != waits(core);
@@ -118,14 +120,15 @@ impl Front {
         let Some(round) = self.timer.round(core, calendar) else {
             return self.timer.rest(None, core, calendar);
         };
-        let most = core.cache.dirty().saturating_sub(round.pages);
-        while core.cache.dirty() > most
-            && let Some(oldest) = core.cache.oldest()
-            && core.cache.epoch(oldest) <= round.epoch
+        let most = core.cache.buffer().dirty().saturating_sub(round.pages);
+        while core.cache.buffer().dirty() > most
+            && let Some(oldest) = core.cache.buffer().oldest()
+            && core.cache.buffer().epoch(oldest) <= round.epoch
         {
             writer.destage(oldest, core, calendar);
         }
-        if core.cache.oldest().is_some_and(|oldest| core.cache.epoch(oldest) <= round.epoch) {
+        if core.cache.buffer().oldest().is_some_and(|oldest| core.cache.buffer().epoch(oldest) <= round.epoch)
+        {
             self.pump(core, writer, calendar);
             return self.timer.proceed(round, calendar);
         }

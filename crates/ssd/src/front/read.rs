@@ -47,7 +47,7 @@ impl Requests {
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
-        if core.cache.has_read_ahead() {
+        if core.cache.ahead().is_on() {
             core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
         }
     }
@@ -152,9 +152,9 @@ impl Requests {
             core.base.notify_now(&DeviceEvent::Read { page: piece.page, from });
         }
         let last_written = core.map.last_written(piece.page);
-        let version = match core.cache.find(piece.page) {
+        let version = match core.cache.buffer().find(piece.page) {
             Some(at) => {
-                let entry = core.cache.entry(at);
+                let entry = core.cache.buffer().get(at);
                 if entry.discarded || entry.sectors.covers(piece.sectors()) {
                     assert!(
                         entry.discarded || last_written == Some(entry.version),
@@ -177,7 +177,7 @@ impl Requests {
         };
         let Some(at) = core.map.get(piece.page) else {
             assert!(
-                core.cache.find(piece.page).is_some() || last_written.is_none(),
+                core.cache.buffer().find(piece.page).is_some() || last_written.is_none(),
                 "page {} was written and is nowhere",
                 piece.page.0
             );

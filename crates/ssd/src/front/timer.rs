@@ -21,7 +21,7 @@ impl Timer {
     #[inline]
     pub fn set(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let interval = core.base.config.file.buffer.flush_interval;
-        if !self.is_set && interval > Duration::ZERO && core.cache.in_use() > 0 {
+        if !self.is_set && interval > Duration::ZERO && core.cache.buffer().in_use() > 0 {
             self.is_set = true;
             calendar.after(interval, Event::FlushTimer);
         }
@@ -47,7 +47,7 @@ impl Timer {
             return;
         }
         let Some(Round { begun, .. }) = last else { return self.set(core, calendar) };
-        if core.cache.in_use() > 0 {
+        if core.cache.buffer().in_use() > 0 {
             self.is_set = true;
             let next = begun + core.base.config.file.buffer.flush_interval;
             calendar.at(next.max(calendar.now()), Event::FlushTimer);

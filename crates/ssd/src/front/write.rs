@@ -36,7 +36,7 @@ impl Front {
         if is_durable(&command, &core.base) {
             self.note_buffer_wait(id, calendar.now(), core);
         }
-        if core.cache.has_stalled() || !self.admit(id, core, writer, calendar) {
+        if core.cache.waiting().has_stalled() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
             self.note_buffer_wait(id, calendar.now(), core);
             core.base.promote_all(calendar);
@@ -105,11 +105,11 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(id) = core.cache.first_stalled() {
+        while let Some(id) = core.cache.waiting().first_stalled() {
             if core.base.life.read_only {
                 core.cache.end_first_stall();
                 self.fail_stalled(id, core, calendar);
-            } else if core.cache.has_room() && self.admit(id, core, writer, calendar) {
+            } else if core.cache.buffer().has_room() && self.admit(id, core, writer, calendar) {
                 core.cache.end_first_stall();
             } else {
                 return;

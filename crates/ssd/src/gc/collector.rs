@@ -195,7 +195,7 @@ impl Collector {
     /// GC watermarks of a plane group, in free blocks: start and stop. Paced GC that is behind its goal
     /// continues.
     fn marks(&self, row: PlaneGroupId, blocks: &BlockManager) -> [usize; 2] {
-        let [start, stop] = blocks.marks(row);
+        let [start, stop] = blocks.space().marks(row);
         let is_behind = self.paced && !self.rows[row].is_ahead(row, blocks);
         [start, if is_behind { stop.max(blocks.free_to_collector(row) + 1) } else { stop }]
     }
@@ -228,9 +228,10 @@ impl Collector {
         if state.lost {
             return None;
         }
-        let (is_active, free) = (state.active, blocks.free(row));
+        let (is_active, free) = (state.active, blocks.space().free(row));
         let is_ahead = self.paced && state.is_ahead(row, blocks);
-        let is_short = blocks.free_to_collector(row) < blocks.marks(row)[0] || (self.paced && !is_ahead);
+        let is_short =
+            blocks.free_to_collector(row) < blocks.space().marks(row)[0] || (self.paced && !is_ahead);
         if !is_active && (is_short || self.can_collect_retiring(row, &leave, blocks, (asks.0, asks.1))) {
             let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);
@@ -245,9 +246,10 @@ impl Collector {
         }
         // A full plane group gets no steps from host writes, because it accepts no host writes.
         let unit = blocks.pools().per_program(row);
-        let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !blocks.is_full(row, unit);
+        let is_spent =
+            (state.steps_left == 0 || is_ahead) && !leave.is_idle && !blocks.space().is_full(row, unit);
         let must_wait = leave.waits || is_spent;
-        if must_wait && free > blocks.kept(row) && !self.throttles_host(row, blocks) {
+        if must_wait && free > blocks.space().kept(row) && !self.throttles_host(row, blocks) {
             return None;
         }
         let step = self.step(row, blocks, &leave, asks)?;
@@ -272,7 +274,7 @@ impl Collector {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
             }
-            if self.rows[row].goes_on(blocks.free(row) < leave.idle_goal) {
+            if self.rows[row].goes_on(blocks.space().free(row) < leave.idle_goal) {
                 let step = match self.form_unit(row, blocks) {
                     Ok(None) => self.go_through(row, blocks),
                     formed => formed,
@@ -291,12 +293,12 @@ impl Collector {
             }
             let (job, lacks_room) = self.next_job(row, leave, blocks, (flash, policies));
             let Some(job) = job else { return self.make_room(row, lacks_room, blocks) };
-            if let Some(block) = job.victim().filter(|block| blocks.state(*block) != State::Victim) {
+            if let Some(block) = job.victim().filter(|block| blocks.table().state(*block) != State::Victim) {
                 blocks.make_victim(block);
-                self.selected.note(block, blocks.valid(block));
-                self.empty_victims += u64::from(blocks.valid(block) == 0);
+                self.selected.note(block, blocks.table().valid(block));
+                self.empty_victims += u64::from(blocks.table().valid(block) == 0);
             }
-            if blocks.is_coarsely_mapped(row) {
+            if blocks.pool_of(row).is_coarsely_mapped() {
                 self.forget_part_of_unit(row, blocks);
             }
             self.rows[row].begin(job);
@@ -383,19 +385,23 @@ impl Collector {
         if state.read.is_empty() {
             return None;
         }
-        let at = state.read.iter().position(|block| blocks.can_erase(*block))?;
+        let at = state.read.iter().position(|block| blocks.table().can_erase(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         self.departures.drop_invalid(row, blocks);
         // Staged pages of the victim are invalid by now, and their locations will soon have other data.
         for staged in &mut state.staged {
             staged.retain(|moved| blocks.pools().block_of(moved.from) != block);
         }
-        Some(if blocks.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if blocks.table().is_pending_retirement(block) {
+            Step::Retire { block }
+        } else {
+            Step::Erase { block }
+        })
     }
 
     /// Programs a unit of a stream with enough staged pages.
     fn form_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Result<Option<Step>, NoRoom> {
-        if blocks.is_coarsely_mapped(row) {
+        if blocks.pool_of(row).is_coarsely_mapped() {
             return self.form_whole_unit(row, blocks);
         }
         let state = &mut self.rows[row];
@@ -408,7 +414,7 @@ impl Collector {
             if staged.len() < unit {
                 continue;
             }
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| blocks.table().is_valid(moved.from));
             if staged.len() >= unit {
                 if !blocks.has_room(row, stream, unit as u32) {
                     return Err(NoRoom);
@@ -427,14 +433,14 @@ impl Collector {
         let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row];
         for staged in &mut state.staged {
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| blocks.table().is_valid(moved.from));
         }
         let Some(first) = state.staged.iter().position(|staged| !staged.is_empty()) else {
             state.active = false;
             return None;
         };
         let mut stream = blocks.streams().gc(first as u8);
-        if blocks.may_change_mode(row, stream) {
+        if blocks.modes(row).may_change(stream) {
             stream = blocks.streams().gc(0);
         }
         if !blocks.has_room(row, stream, unit as u32) {
@@ -565,7 +571,8 @@ impl Collector {
 fn regained(job: &Job, run: Run, blocks: &BlockManager) -> u32 {
     let (block, place) = job.reached();
     // A block that is retired or kept regains nothing.
-    let is_erased = blocks.state(block) == State::Victim && !blocks.is_pending_retirement(block);
+    let is_erased =
+        blocks.table().state(block) == State::Victim && !blocks.table().is_pending_retirement(block);
     if is_erased && block == run.block { passed(blocks, place, run) } else { 0 }
 }
 

@@ -19,7 +19,7 @@ impl Gc {
         base: &mut Base,
         map: &mut Map,
     ) {
-        if base.blocks.state(block) == State::Bad {
+        if base.blocks.table().state(block) == State::Bad {
             return;
         }
         let times = &mut base.life.failures[block][failed as usize];
@@ -35,7 +35,7 @@ impl Gc {
         if after == FailureAction::Retire && base.blocks.mark_for_retirement(block) {
             base.totals.grown_bad_blocks += 1;
             base.faults_at(block).grown_bad_blocks += 1;
-            let row = base.blocks.group_of(block);
+            let row = base.blocks.table().group_of(block);
             if !map.pending_retirement(row, block) {
                 self.mark_for_retirement(row, block);
             }
@@ -53,14 +53,14 @@ impl Gc {
         map: &mut Map,
     ) {
         let block = base.config.pools.block_of(first);
-        if base.blocks.state(block) != State::Bad {
+        if base.blocks.table().state(block) != State::Bad {
             if failed == FailedOperation::Rejected {
                 base.totals.rejected_programs += 1;
             } else {
                 base.totals.program_failures += 1;
                 base.faults_at(block).program_failures += 1;
             }
-            map.program_failed(base.blocks.group_of(block), block);
+            map.program_failed(base.blocks.table().group_of(block), block);
             self.failed(failed, block, base, map);
         }
     }
@@ -83,7 +83,7 @@ impl Gc {
             if matches!(task.operation, Operation::Copyback { .. }) && !by_block {
                 self.collector.copyback_failed(row, base.config.pools.per_program(row));
             } else if !by_block {
-                let stream = base.blocks.relocated_by(base.config.pools.block_of(first));
+                let stream = base.blocks.table().relocated_by(base.config.pools.block_of(first));
                 self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
             }
             base.blocks.program_done(first);
@@ -97,18 +97,18 @@ impl Gc {
     fn erase_failed(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         base.totals.erases += 1;
         let block = base.config.pools.block_of_page(page);
-        if base.blocks.state(block) == State::Bad {
+        if base.blocks.table().state(block) == State::Bad {
             return;
         }
         base.totals.erase_failures += 1;
         base.faults_at(block).erase_failures += 1;
         self.failed(FailedOperation::Erase, block, base, map);
-        if base.blocks.is_pending_retirement(block) {
+        if base.blocks.table().is_pending_retirement(block) {
             self.collector.selected.take(block);
             base.blocks.retire(block);
             return;
         }
-        let row = base.blocks.group_of(block);
+        let row = base.blocks.table().group_of(block);
         if !map.erase_again(row, block) {
             self.collector.erase_again(row, block);
         }

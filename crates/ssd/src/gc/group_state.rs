@@ -62,7 +62,7 @@ impl PlaneGroupState {
     }
 
     fn has_room_but(&self, pages: u32, row: PlaneGroupId, blocks: &BlockManager) -> bool {
-        let wanted = (blocks.marks(row)[0] + 1) * blocks.pools().per_block_of(row) as usize;
+        let wanted = (blocks.space().marks(row)[0] + 1) * blocks.pools().per_block_of(row) as usize;
         (blocks.room_to_collector(row) + u64::from(pages)) as usize + self.processed_pages(row, blocks)
             >= wanted
     }

@@ -77,9 +77,9 @@ impl Gc {
         let Base { blocks, flash, policies, .. } = base;
         let resting = IdleGroup {
             row,
-            free_blocks: blocks.free(row) as u32,
-            good_blocks: blocks.good(row),
-            full_blocks: blocks.valid_in(row).div_ceil(blocks.pools().per_block_of(row)),
+            free_blocks: blocks.space().free(row) as u32,
+            good_blocks: blocks.space().good(row),
+            full_blocks: blocks.space().valid_in(row).div_ceil(blocks.pools().per_block_of(row)),
             cached_blocks: Fold::cached(row, blocks),
         };
         let (free, cached) = policies.idle_goals(&resting, gains, DesignContext { flash, blocks });
@@ -134,7 +134,7 @@ impl Gc {
             map.relocate_cold(row, block, base);
         } else if rests {
             let (goal, _) = self.idle_goals(row, map.merge_gains(row, base), base);
-            if base.blocks.free(row) < goal {
+            if base.blocks.space().free(row) < goal {
                 map.merge_while_idle(row, base);
             }
         }

@@ -122,11 +122,11 @@ impl Job {
     pub(super) fn next_run(&self, blocks: &BlockManager) -> Option<Run> {
         match &self.work {
             JobKind::Collect { block, place } => {
-                let first = blocks.next_valid(*block, *place)?;
+                let first = blocks.table().next_valid(*block, *place)?;
                 Some(run(blocks, *block, first, |_| true))
             }
             JobKind::Relocate { pages, next, .. } => {
-                let mut valid = pages[*next..].iter().filter(|page| blocks.is_valid(**page));
+                let mut valid = pages[*next..].iter().filter(|page| blocks.table().is_valid(**page));
                 let first = *valid.next()?;
                 let (block, place) = blocks.pools().of_location(first).locations.split(first);
                 Some(run(blocks, block, place, |page| valid.next() == Some(&page)))
@@ -138,11 +138,11 @@ impl Job {
     /// can move.
     pub(super) fn whole_unit(&self, unit: u32, blocks: &BlockManager) -> Option<(BlockSetId, u32)> {
         let JobKind::Collect { block, place } = self.work else { return None };
-        if !blocks.is_native(block) {
+        if !blocks.table().is_native(block) {
             return None;
         }
-        let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
-        let is_valid = |place| blocks.is_valid(blocks.pools().at(block, place));
+        let first = blocks.table().next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+        let is_valid = |place| blocks.table().is_valid(blocks.pools().at(block, place));
         (first..first + unit).all(is_valid).then_some((block, first))
     }
 
@@ -153,7 +153,7 @@ impl Job {
             JobKind::Relocate { pages, next, reached, .. } => {
                 let is_done = |page: &Location| {
                     let (of, place) = blocks.pools().of_location(*page).locations.split(*page);
-                    !blocks.is_valid(*page) || (of == block && place < end)
+                    !blocks.table().is_valid(*page) || (of == block && place < end)
                 };
                 *next += pages[*next..].iter().take_while(|page| is_done(page)).count();
                 *reached = (block, end);
@@ -164,7 +164,7 @@ impl Job {
     /// Whether all listed pages are relocated or invalid.
     pub(super) fn is_relocated(&mut self, blocks: &BlockManager) -> bool {
         let JobKind::Relocate { pages, gone, .. } = &mut self.work else { return false };
-        *gone += pages[*gone..].iter().take_while(|page| !blocks.is_valid(**page)).count();
+        *gone += pages[*gone..].iter().take_while(|page| !blocks.table().is_valid(**page)).count();
         *gone == pages.len()
     }
 
@@ -195,9 +195,9 @@ impl Job {
     /// Number of valid pages of the job that were not processed yet.
     pub(super) fn valid_left(&self, blocks: &BlockManager) -> usize {
         match &self.work {
-            JobKind::Collect { block, .. } => blocks.valid(*block) as usize,
+            JobKind::Collect { block, .. } => blocks.table().valid(*block) as usize,
             JobKind::Relocate { pages, next, .. } => {
-                pages[*next..].iter().filter(|page| blocks.is_valid(**page)).count()
+                pages[*next..].iter().filter(|page| blocks.table().is_valid(**page)).count()
             }
         }
     }
@@ -216,7 +216,7 @@ fn run(
     let begin = page(0);
     let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
     let number = geometry.page_in_block(last - begin);
-    while let Some(next) = blocks.next_valid(block, end) {
+    while let Some(next) = blocks.table().next_valid(block, end) {
         let here = page(next);
         let is_beside = here <= last + locations.pages() && geometry.page_in_block(here - begin) == number;
         if !(is_beside && goes_on(locations.at(block, next))) {

@@ -77,7 +77,7 @@ impl MigratingPages {
 
     /// Number of pages of a plane group that must still be relocated.
     pub(super) fn left_in(&self, row: PlaneGroupId, blocks: &BlockManager) -> usize {
-        self.rows[row].pages.iter().filter(|page| blocks.is_valid(page.moved.from)).count()
+        self.rows[row].pages.iter().filter(|page| blocks.table().is_valid(page.moved.from)).count()
     }
 
     /// Drops invalid pages: those programmed elsewhere, overwritten or discarded.
@@ -87,7 +87,7 @@ impl MigratingPages {
             return;
         }
         let before = of_group.waiting();
-        of_group.pages.retain(|page| blocks.is_valid(page.moved.from));
+        of_group.pages.retain(|page| blocks.table().is_valid(page.moved.from));
         self.waiting -= before - of_group.waiting();
     }
 

@@ -59,8 +59,8 @@ impl ReclaimedPages {
     pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let pages = &mut self.rows[row];
         let before = pages.len();
-        let vacated = blocks.vacated(row);
-        let is_left = |from| blocks.is_valid(from) && vacated == Some(blocks.pools().block_of(from));
+        let vacated = blocks.pool_of(row).vacated(row);
+        let is_left = |from| blocks.table().is_valid(from) && vacated == Some(blocks.pools().block_of(from));
         pages.retain(|page| is_left(page.moved.from));
         self.pages -= (before - pages.len()) as u32;
     }

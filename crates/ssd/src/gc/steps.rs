@@ -37,7 +37,7 @@ impl Gc {
             true => self.gc_limits(waits, row, calendar.now(), base),
             false => GcLimits { waits, ..GcLimits::REQUIRED },
         };
-        if base.blocks.is_over_limit(row) {
+        if base.blocks.pool_of(row).is_over_limit() {
             self.migrate_emptiest(row, base);
         }
         let step = loop {
@@ -94,7 +94,7 @@ impl Gc {
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
         let mut stream = stream_of(base.flash.stamp(from), Victim::of(from, &base.blocks), base);
-        if base.blocks.may_change_mode(row, base.blocks.streams().gc(stream)) {
+        if base.blocks.modes(row).may_change(base.blocks.streams().gc(stream)) {
             stream = 0;
         }
         for from in (from.0..from.0 + unit).map(Location) {
@@ -180,12 +180,12 @@ impl Gc {
             let mut places = 0..pools.per_block(*block);
             !places.any(|place| {
                 let at = pools.at(*block, place);
-                base.blocks.is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
+                base.blocks.table().is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
             })
         };
-        if let Some(block) = base.blocks.fewest_valid_of(row, is_of_host) {
+        if let Some(block) = base.blocks.table().fewest_valid_of(row, is_of_host) {
             base.blocks.make_victim(block);
-            self.collector.selected.note(block, base.blocks.valid(block));
+            self.collector.selected.note(block, base.blocks.table().valid(block));
             self.collector.give_up(row, block);
         }
     }
@@ -207,11 +207,11 @@ impl Gc {
     pub(crate) fn gc_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
-        let (leaves, whole) = (self.collector.leaves(row), base.blocks.is_coarsely_mapped(row));
+        let (leaves, whole) = (self.collector.leaves(row), base.blocks.pool_of(row).is_coarsely_mapped());
         let with_host = self.collector.is_programmed_with_host(row);
         let victim = Victim::of(first, &base.blocks);
         for from in (first.0..first.0 + locations).map(Location) {
-            if base.blocks.is_valid(from) {
+            if base.blocks.table().is_valid(from) {
                 let stamp = base.flash.stamp(from);
                 if with_host {
                     self.collector.vacating.add(row, Relocation { stamp, from });
@@ -249,7 +249,7 @@ impl Gc {
         for (n, moved) in self.collector.take_unit(row).enumerate() {
             let location = Location(first.0 + place(n, moved.from) as u32);
             // A page that the host has overwritten or discarded is not mapped.
-            if base.blocks.is_valid(moved.from) {
+            if base.blocks.table().is_valid(moved.from) {
                 map.relocate(moved, location, &mut base.blocks);
             }
         }
@@ -300,7 +300,7 @@ fn places(blocks: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) 
         let locations = &blocks.pools().of_group(row).locations;
         (locations.first(), locations.per_program)
     };
-    let whole = blocks.is_coarsely_mapped(row);
+    let whole = blocks.pool_of(row).is_coarsely_mapped();
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
@@ -318,9 +318,9 @@ impl Victim {
     fn of(page: Location, blocks: &BlockManager) -> Self {
         let block = blocks.pools().block_of(page);
         Self {
-            row: blocks.group_of(block),
-            relocated_by: blocks.relocated_by(block),
-            is_native: blocks.is_native(block),
+            row: blocks.table().group_of(block),
+            relocated_by: blocks.table().relocated_by(block),
+            is_native: blocks.table().is_native(block),
         }
     }
 }
@@ -337,7 +337,7 @@ fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     let page = RelocatedPage { logical: stamp.logical, relocated_by };
     let stream =
         policies.relocate(&page, || blocks.pools().number_of_group(row), DesignContext { flash, blocks });
-    let stays = !is_native && blocks.may_change_mode(row, blocks.streams().gc(stream));
+    let stays = !is_native && blocks.modes(row).may_change(blocks.streams().gc(stream));
     if stays { 0 } else { stream }
 }
 
@@ -348,7 +348,7 @@ fn migration_stream(stamp: DataTag, victim: Victim, base: &mut Base) -> Option<u
         return None;
     }
     let Victim { row, relocated_by, .. } = victim;
-    if blocks.is_coarsely_mapped(row) || stamp.logical >= config.logical_pages {
+    if blocks.pool_of(row).is_coarsely_mapped() || stamp.logical >= config.logical_pages {
         return None;
     }
     let page = RelocatedPage { logical: stamp.logical, relocated_by };

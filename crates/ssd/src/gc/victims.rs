@@ -36,10 +36,12 @@ impl Victims {
     ) -> Option<BlockSetId> {
         let (context, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
         let chosen = policies.victim(candidates, row, context);
-        let by_policy =
-            || blocks.better_of_suspended(row, self.policy.choose(candidates(), &mut self.random));
+        let by_policy = || {
+            let closed = self.policy.choose(candidates(), &mut self.random);
+            blocks.pool_of(row).better_of_suspended(row, closed, blocks.table())
+        };
         let victim = chosen.unwrap_or_else(by_policy)?;
-        if blocks.is_candidate(victim, row) {
+        if blocks.table().is_candidate(victim, row) {
             return Some(victim);
         }
         policies.record_invalid_victim(victim, row, context);
@@ -54,15 +56,16 @@ impl Victims {
         blocks: &mut BlockManager,
         (flash, policies): QueryContext<'_>,
     ) -> bool {
-        let Some(candidates) = blocks.super_block_candidates(row) else { return false };
+        let pool = blocks.pool_of(row);
+        let Some(candidates) = pool.super_block_candidates() else { return false };
         let (context, again) =
-            (DesignContext { flash, blocks }, || blocks.super_block_candidates(row).expect("they are there"));
+            (DesignContext { flash, blocks }, || pool.super_block_candidates().expect("they are there"));
         let chosen = match policies.victim(again, row, context) {
             Some(chosen) => chosen,
             None => self.policy.choose(candidates, &mut self.random),
         };
         let Some(mut chosen) = chosen else { return false };
-        if !blocks.is_super_block_candidate(row, chosen) {
+        if !pool.is_super_block_candidate(chosen) {
             policies.record_invalid_victim(chosen, row, context);
             let Some(first) = again().fewest_valid() else { return false };
             chosen = first;

@@ -9,7 +9,7 @@ use crate::base::Base;
 impl Map {
     /// Checks the map against the block table; panics if they are inconsistent.
     pub(crate) fn audit(&self, base: &Base) {
-        let (valid, mapped) = (base.blocks.total_valid(), u64::from(self.mapped()));
+        let (valid, mapped) = (base.blocks.by_pool().total_valid(), u64::from(self.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
         self.audit_tables(base);
         if let Some(map) = self.by_block() {
@@ -33,18 +33,18 @@ impl Map {
         for page in (0..self.len()).map(LogicalPage) {
             let Some(location) = self.get(page) else { continue };
             mapped += 1;
-            let is_there = location.0 < all && base.blocks.is_valid(location);
+            let is_there = location.0 < all && base.blocks.table().is_valid(location);
             ensure(is_there, || format!("page {} is nowhere", page.0))?;
             let stamp = base.flash.stamp(location);
             ensure(stamp.logical == page.0 && stamp.version <= self.versions(page), || {
                 format!("page {} is in location {}, which holds {stamp:?}", page.0, location.0)
             })?;
         }
-        let valid: u64 = pools.all_blocks().map(|block| base.blocks.count_valid(block)).sum();
+        let valid: u64 = pools.all_blocks().map(|block| base.blocks.table().count_valid(block)).sum();
         ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
             format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
         })?;
-        let is_read = |block| base.blocks.readers(block) > 0;
+        let is_read = |block| base.blocks.table().readers(block) > 0;
         let reads = base.flash.outstanding() > 0 || self.discards().is_some_and(|discards| discards.holds());
         ensure(reads || !pools.all_blocks().any(is_read), || {
             "blocks have readers, but no read is outstanding".into()

@@ -258,9 +258,13 @@ impl BlockMap {
     /// Erase or retirement of the next block without readers.
     fn next_erase(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
-        let at = to_erase.iter().position(|block| blocks.can_erase(*block))?;
+        let at = to_erase.iter().position(|block| blocks.table().can_erase(*block))?;
         let block = to_erase.remove(at).expect("it was just found");
-        Some(if blocks.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if blocks.table().is_pending_retirement(block) {
+            Step::Retire { block }
+        } else {
+            Step::Erase { block }
+        })
     }
 
     /// Next step of copying; `None` if the copying has ended.
@@ -274,7 +278,7 @@ impl BlockMap {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
         let state = &mut self.rows[row];
-        state.held.retain(|moved| blocks.is_valid(moved.from));
+        state.held.retain(|moved| blocks.table().is_valid(moved.from));
         if !state.held.is_empty() {
             return Some(Step::Program { to: blocks.program_at(into, next) });
         }
@@ -308,7 +312,7 @@ impl BlockMap {
     ) -> Option<(u32, Location)> {
         let others = self.blocks_of(logical).filter(|other| *other != into);
         let first = others.filter_map(|other| {
-            let at = blocks.next_valid(other, place)?;
+            let at = blocks.table().next_valid(other, place)?;
             Some((at, self.locations.at(other, at)))
         });
         first.min_by_key(|(at, _)| *at)
@@ -369,11 +373,12 @@ impl BlockMap {
         blocks: &mut BlockManager,
         chips: &Chips,
     ) -> Option<()> {
-        let goes_on =
-            |data: &BlockSetId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
+        let goes_on = |data: &BlockSetId| {
+            blocks.table().state(*data) == State::Closed && chips.programmed(*data) <= place
+        };
         let data = self.pairs[logical].data().filter(goes_on);
         let state = &self.rows[row];
-        let short = data.is_none() && blocks.free(row) <= RESERVED;
+        let short = data.is_none() && blocks.space().free(row) <= RESERVED;
         if short || state.replaced.len() >= self.most {
             return match state.replaced.front().copied() {
                 Some(oldest) => self.merge(row, oldest, blocks, chips),
@@ -404,7 +409,7 @@ impl BlockMap {
     ) -> Option<()> {
         let into = if let Some(replacement) = self.merge_target(logical, blocks, chips) {
             replacement
-        } else if self.blocks_of(logical).all(|block| blocks.valid(block) == 0) {
+        } else if self.blocks_of(logical).all(|block| blocks.table().valid(block) == 0) {
             self.release(row, logical, None, blocks);
             return Some(());
         } else if let Some(new) = blocks.open_free(row, true) {
@@ -428,7 +433,8 @@ impl BlockMap {
         chips: &Chips,
     ) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
-        let is_sound = blocks.state(replacement) == State::Open && !blocks.is_pending_retirement(replacement);
+        let is_sound = blocks.table().state(replacement) == State::Open
+            && !blocks.table().is_pending_retirement(replacement);
         let first = self.next_outside(logical, replacement, 0, blocks);
         let fits = first.is_none_or(|(place, _)| place >= chips.programmed(replacement));
         (is_sound && fits).then_some(replacement)
@@ -445,7 +451,7 @@ impl BlockMap {
         self.rows[row].copying = None;
         blocks.close_open(into);
         self.release(row, logical, Some(into), blocks);
-        if blocks.is_pending_retirement(into) {
+        if blocks.table().is_pending_retirement(into) {
             self.rows[row].due.push_back(logical);
         }
     }
@@ -460,10 +466,10 @@ impl BlockMap {
     ) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
-            let next = old.find(|block| blocks.state(*block) != State::Victim);
+            let next = old.find(|block| blocks.table().state(*block) != State::Victim);
             drop(old);
             let Some(block) = next else { break };
-            if blocks.state(block) == State::Open {
+            if blocks.table().state(block) == State::Open {
                 blocks.close_open(block);
             }
             self.erase(row, block, blocks);

@@ -95,7 +95,7 @@ impl Map {
     pub(crate) fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
-        if locations > 0 && base.blocks.is_valid(location) {
+        if locations > 0 && base.blocks.table().is_valid(location) {
             let moved = Relocation { stamp: base.flash.stamp(location), from: location };
             self.hold(row, moved);
         }
@@ -104,7 +104,7 @@ impl Map {
     /// Maps a copied page to its new location.
     pub(crate) fn copied(&mut self, row: PlaneGroupId, to: Location, base: &mut Base) {
         let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
-        if let Some(moved) = moved.filter(|moved| base.blocks.is_valid(moved.from)) {
+        if let Some(moved) = moved.filter(|moved| base.blocks.table().is_valid(moved.from)) {
             let place = |location| base.config.locations().split(location).1;
             debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
             self.relocate(moved, to, &mut base.blocks);

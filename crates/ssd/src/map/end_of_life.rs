@@ -9,7 +9,9 @@ impl Map {
     /// Whether each plane group has as many good blocks as its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
         let mut rows = base.config.pools.all_groups();
-        self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.blocks.good(row) >= map.needs(row)))
+        self.by_block
+            .as_ref()
+            .is_none_or(|map| rows.all(|row| base.blocks.space().good(row) >= map.needs(row)))
     }
 
     /// Makes the device read-only if the good blocks can no longer hold the logical capacity. With static

@@ -232,7 +232,7 @@ impl Map {
             if let Some(location) = home {
                 let found = base.flash.stamp(location);
                 assert_eq!(found, DataTag { logical: logical.0, version }, "translation page {table:?}");
-                assert!(base.blocks.is_valid(location), "translation page {table:?} is valid");
+                assert!(base.blocks.table().is_valid(location), "translation page {table:?} is valid");
             }
         }
     }
@@ -269,7 +269,7 @@ impl Map {
         if page.0 < self.pages.len()
             && let Some(at) = self.pages.get(page)
         {
-            base.blocks.prefetch_block(at);
+            base.blocks.table().prefetch_block(at);
             base.flash.prefetch(at);
         }
     }
@@ -337,7 +337,7 @@ impl Map {
         let Base { flash, blocks, config, .. } = base;
         let found = |logical| {
             let location = mapping.get(logical)?;
-            Some((flash.stamp(location).version, blocks.group_of(config.pools.block_of(location))))
+            Some((flash.stamp(location).version, blocks.table().group_of(config.pools.block_of(location))))
         };
         if let Some(discards) = discards {
             discards.recover(found);
@@ -381,7 +381,7 @@ impl Map {
             }
             false => 0,
         };
-        base.blocks.valid_of(pool) - u64::from(tables)
+        base.blocks.by_pool()[pool].valid() - u64::from(tables)
     }
 
     /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.
@@ -434,7 +434,7 @@ impl Map {
     #[inline]
     pub(crate) fn note_copy(&mut self, row: PlaneGroupId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
-            && base.blocks.is_coarsely_mapped(row)
+            && base.blocks.pool_of(row).is_coarsely_mapped()
         {
             writes.copy(LogicalPage(base.flash.stamp(from).logical), from, to);
         }

@@ -246,7 +246,7 @@ impl Map {
 
     /// Maps a translation page, or a page of the discard table, to `location`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
-        let group_of = |location| base.blocks.group_of(base.config.pools.block_of(location));
+        let group_of = |location| base.blocks.table().group_of(base.config.pools.block_of(location));
         let from = self.pages.get(logical).map(group_of);
         let to = group_of(location);
         self.install(logical, location, base);

@@ -94,7 +94,7 @@ impl UnitWrites {
     pub fn newest(&self, blocks: &BlockManager, chips: &Chips) -> NewestUnits {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
         let Pool { geometry, locations, .. } = blocks.pools().get(self.pool);
-        for block in geometry.all_blocks().filter(|block| blocks.state(*block) != State::Bad) {
+        for block in geometry.all_blocks().filter(|block| blocks.table().state(*block) != State::Bad) {
             let end = match blocks.is_in_order(block) {
                 true => chips.programmed(block),
                 false => locations.per_block(),

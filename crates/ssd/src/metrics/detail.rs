@@ -71,7 +71,7 @@ fn dies(base: &Base, pool: &Pool) -> Vec<DieDetail> {
     let (geometry, erases) = (&pool.geometry, base.flash.chips().erases());
     let blocks = |die| {
         let of_rows = geometry.groups_of(die).flat_map(|row| geometry.blocks_of(row));
-        of_rows.map(|block| (erases[block], base.blocks.state(block) == State::Bad)).collect()
+        of_rows.map(|block| (erases[block], base.blocks.table().state(block) == State::Bad)).collect()
     };
     geometry.all_dies().map(|die| DieDetail { blocks: blocks(die) }).collect()
 }

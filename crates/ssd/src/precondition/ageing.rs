@@ -69,7 +69,7 @@ impl Device {
             End::OpenLoop => return,
         }
         self.front.flush_all(&mut self.core, &mut self.writer, clock);
-        while self.core.cache.in_use() > 0 && advance(self, clock) {}
+        while self.core.cache.buffer().in_use() > 0 && advance(self, clock) {}
     }
 
     /// Finishes the work in progress, and GC as far as `end` requires. Afterwards flash operations take time

@@ -103,7 +103,7 @@ impl<'a> Layer<'a> {
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
     ) {
         let first = self.core.base.take(row, stream, held.len() as u32);
-        if self.core.base.blocks.is_coarsely_mapped(row) {
+        if self.core.base.blocks.pool_of(row).is_coarsely_mapped() {
             self.core.map.note_unit_placed(first);
         }
         for (location, page) in (first.0..).map(Location).zip(held) {

@@ -191,7 +191,8 @@ impl Device {
             let pools = &layer.core.base.config.pools;
             let rows: Vec<PlaneGroupId> =
                 pools.all_groups().filter(|row| pools.number_of_group(*row) == pool).collect();
-            let extent = if layer.core.base.blocks.is_coarsely_mapped(rows[0]) { per_unit } else { 1 };
+            let extent =
+                if layer.core.base.blocks.pool_of(rows[0]).is_coarsely_mapped() { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
@@ -414,15 +415,15 @@ impl Layer<'_> {
         let base = &self.core.base;
         let locations = base.config.pools.of_group(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);
-        let kept = base.blocks.kept(row) + 1;
+        let kept = base.blocks.space().kept(row) + 1;
         let wanted = match end {
-            End::Idle | End::OpenLoop => base.blocks.marks(row)[1].max(kept),
+            End::Idle | End::OpenLoop => base.blocks.space().marks(row)[1].max(kept),
             End::UnderLoad => kept,
         };
         // A plane group that has to store more pages gets fewer free blocks.
         let needed =
             (u64::from(filling.share.count) * u64::from(filling.extent)).div_ceil(per_block.into()) + 1;
-        let free = base.blocks.free(row);
+        let free = base.blocks.space().free(row);
         let blocks = free.saturating_sub(kept).min(free.saturating_sub(wanted).max(needed as usize)) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let [per_block, open] = [per_block, open].map(|pages| pages / filling.extent);

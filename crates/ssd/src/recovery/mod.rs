@@ -210,7 +210,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
             }
             let logical = LogicalPage(stamp.logical);
             if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
-                && core.base.blocks.is_coarsely_mapped(core.base.blocks.group_of(block))
+                && core.base.blocks.pool_of(core.base.blocks.table().group_of(block)).is_coarsely_mapped()
                 && !writes.is_newest(newest, location, logical)
             {
                 let version = stale.entry(logical).or_insert(0);
@@ -235,7 +235,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
 /// the block opened later is preferred: GC wrote it, and its victim then needs no more copies.
 fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let version = |location| base.flash.stamp(location).version;
-    let opening = |location| base.blocks.opening_number(base.config.pools.block_of(location));
+    let opening = |location| base.blocks.table().opening_number(base.config.pools.block_of(location));
     match version(location).cmp(&version(known)) {
         Ordering::Equal => opening(location) > opening(known),
         order => (order == Ordering::Greater) != base.has(InjectedFault::OldestAtRecovery),
@@ -276,10 +276,13 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
 /// Restores the queue of blocks pending retirement, which the bad-block table preserves, and registers failed
 /// dies again.
 fn restore_retirements(core: &mut Core, writer: &mut Writer) {
-    for block in
-        core.base.blocks_in_use().into_iter().filter(|block| core.base.blocks.is_pending_retirement(*block))
+    for block in core
+        .base
+        .blocks_in_use()
+        .into_iter()
+        .filter(|block| core.base.blocks.table().is_pending_retirement(*block))
     {
-        core.gc.mark_for_retirement(core.base.blocks.group_of(block), block);
+        core.gc.mark_for_retirement(core.base.blocks.table().group_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {
         if !core.base.flash.chips().has_failed(die) {
@@ -287,7 +290,7 @@ fn restore_retirements(core: &mut Core, writer: &mut Writer) {
         }
         let mut rows = core.base.config.pools.of_die(die).geometry.groups_of(die);
         rows.clone().for_each(|row| core.gc.lose(row));
-        if rows.any(|row| core.base.blocks.is_in_use(row)) {
+        if rows.any(|row| core.base.blocks.table().is_in_use(row)) {
             writer.lose_die(die, core);
             core.map.check_end_of_life(&mut core.base);
         }

@@ -130,7 +130,7 @@ impl Recovery {
 /// Number of page numbers to read in a block: the programmed page numbers, and the first unprogrammed one if
 /// there is one in the block's mode.
 fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
-    if core.base.blocks.state(block) == State::Bad {
+    if core.base.blocks.table().state(block) == State::Bad {
         return 0;
     }
     let pool = core.base.config.pools.of_block(block);

@@ -83,7 +83,7 @@ impl Writer {
         }
         let accepting = self.rows.of(lists.stream(list));
         let is_stuck = || self.has_units() && !accepting.contains(home) && self.is_idle(core);
-        if !core.base.blocks.is_full(home, unit) && !is_stuck() {
+        if !core.base.blocks.space().is_full(home, unit) && !is_stuck() {
             return None;
         }
         if waiting < unit && !self.must_pad(list, core) {

@@ -78,7 +78,7 @@ impl Writer {
     #[cold]
     fn note_sent(&self, row: PlaneGroupId, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
-        for entry in self.rows.group(row).entries().map(|id| core.cache.entry(id)) {
+        for entry in self.rows.group(row).entries().map(|id| core.cache.buffer().get(id)) {
             contents.sent(entry.logical, entry.version);
         }
     }
@@ -91,7 +91,7 @@ impl Writer {
 
     /// Whether writes wait for buffer space and no program in progress would free any.
     fn is_stalled(&self, core: &Core) -> bool {
-        self.has_no_programs() && core.cache.has_stalled()
+        self.has_no_programs() && core.cache.waiting().has_stalled()
     }
 
     /// Whether no host page is being programmed and GC is idle.
@@ -305,7 +305,7 @@ impl Writer {
     #[cold]
     fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
         let kept = core.base.blocks.sibling_locations(first).map(Location);
-        let valid = kept.filter(|at| core.base.blocks.is_valid(*at));
+        let valid = kept.filter(|at| core.base.blocks.table().is_valid(*at));
         self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 
@@ -461,7 +461,7 @@ impl Writer {
     #[inline(never)]
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
-            let class = if core.cache.has_stalled() { Class::Read } else { Class::Background };
+            let class = if core.cache.waiting().has_stalled() { Class::Read } else { Class::Background };
             core.map.read_queued_tables(class, &mut core.base, calendar);
             if !self.write_unit(Tables::Translation, core, calendar) {
                 return;

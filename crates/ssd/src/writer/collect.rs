@@ -140,7 +140,7 @@ impl Writer {
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
             Some((_, page)) => Some(page),
-            None => waiting.map(|(_, id)| core.cache.entry(id).logical),
+            None => waiting.map(|(_, id)| core.cache.buffer().get(id).logical),
         };
         let writes = core.map.work_on(row, page, &mut core.base, calendar);
         if writes && table.is_some() {
@@ -201,7 +201,7 @@ impl Writer {
     /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.base.blocks.group_of(block);
+        let row = core.base.blocks.table().group_of(block);
         self.collect(row, core, calendar);
     }
 

@@ -49,7 +49,7 @@ impl Writer {
         }
         self.rows.end(row, group);
         core.base.blocks.program_done(first);
-        core.base.blocks.request_selection_in(row);
+        core.base.blocks.request_selection(row);
         self.rows.note(row, &core.base, &core.gc);
         core.map.note_checkpoint(&mut core.base);
         if let Some(extent) = extent {
@@ -77,14 +77,14 @@ impl Writer {
         }
         if core.cache.programmed(id, version) {
             self.requeue_rewritten(id, core, calendar);
-        } else if core.cache.has_read_cache() {
+        } else if core.cache.read_cache().is_on() {
             core.cache.keep_programmed(page, version, &core.base, &core.map);
         }
     }
 
     /// Destages a page again that was written during its program.
     fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let entry = core.cache.entry(id);
+        let entry = core.cache.buffer().get(id);
         if entry.discarded {
             core.cache.unlink(id);
             core.cache.drop_entry(id);
@@ -117,7 +117,7 @@ impl Writer {
         let group = self.rows.take(row);
         core.base.blocks.program_done(first);
         core.base.blocks.exclude_word_line(first);
-        core.base.blocks.request_selection_in(row);
+        core.base.blocks.request_selection(row);
         group
             .kept
             .iter()
@@ -211,7 +211,7 @@ impl Writer {
         core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
         let block = core.base.config.pools.block_of_page(task.page);
         core.gc.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
-        let row = core.base.blocks.group_of(block);
+        let row = core.base.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
@@ -309,7 +309,7 @@ fn prefetch_installs(group: &ProgramUnit, core: &Core) {
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
     for page in pages() {
         core.map.prefetch(page);
-        core.cache.prefetch(page);
+        core.cache.buffer().prefetch(page);
     }
     for old in pages().filter_map(|page| core.map.get(page)) {
         core.base.blocks.prefetch(old);

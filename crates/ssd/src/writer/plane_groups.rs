@@ -68,8 +68,9 @@ impl PlaneGroups {
         let rows = self.is_busy.len() as u32;
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
         ensure(sets.all(|set| set.is_of(rows)), || "a plane group that does not exist accepts pages".into())?;
-        let is_programmed =
-            |id: EntryId| id.0 < cache.entries() && cache.entry(id).state == EntryState::Programming;
+        let is_programmed = |id: EntryId| {
+            id.0 < cache.buffer().pages() && cache.buffer().get(id).state == EntryState::Programming
+        };
         for (row, group) in self.groups.entries() {
             let is_alone = self.is_busy[row] || group.is_empty();
             ensure(is_alone && group.is_possible(is_programmed, pages), || {
@@ -180,7 +181,7 @@ impl PlaneGroups {
     #[inline]
     pub fn note(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
-        let is_full = base.blocks.is_full(row, base.config.pools.per_program(row));
+        let is_full = base.blocks.space().is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
         if is_full || self.is_busy[row] || !self.note_streams(row, base, gc) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
@@ -198,8 +199,10 @@ impl PlaneGroups {
         if gc.throttles_host(row, &base.blocks) {
             return false;
         }
-        let may_open = base.blocks.can_open(row, false);
-        if !may_open && !gc.can_afford(row, base.blocks.max_cost(row)) {
+        let may_open = base.blocks.space().can_open(row, false);
+        if !may_open
+            && !gc.can_afford(row, base.blocks.modes(row).max_cost(base.config.pools.per_program(row)))
+        {
             return false;
         }
         // While GC gains free blocks, a stream waits for its own block and does not share another stream's.

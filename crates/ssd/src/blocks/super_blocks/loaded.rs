@@ -6,7 +6,8 @@ use wordline_kernel::ensure::ensure;
 use wordline_nand::{BlockSetId, PlaneGroupId, Pool};
 
 use super::{MAX_COLLECTING, MAX_FORMING, ROW, SuperBlock, SuperBlocks, is_kept};
-use crate::blocks::{BlockManager, State};
+use crate::blocks::block::State;
+use crate::blocks::table::BlockTable;
 
 /// Counts of a superblock, found in the block table.
 #[derive(Clone, Copy, Default)]
@@ -21,32 +22,21 @@ struct Found {
     forming: bool,
 }
 
-impl BlockManager {
-    /// Checks the superblocks against the block table; panics if they are inconsistent.
-    pub fn audit_super_blocks(&self) {
-        self.check_super_blocks().unwrap_or_else(|wrong| panic!("{wrong}"));
+impl SuperBlocks {
+    /// Checks the superblocks of a `pool` whose plane groups have `streams` streams against the block table.
+    pub fn check(&self, pool: &Pool, streams: usize, table: &BlockTable) -> Result<(), String> {
+        self.check_shape(pool, streams)?;
+        let found = self.find_blocks(table)?;
+        self.all.entries().try_for_each(|(id, one)| self.check_one(id, one, found[id.index()]))?;
+        self.check_candidates()
     }
 
-    /// Checks the loaded superblocks.
-    pub(in crate::blocks) fn check_super_blocks(&self) -> Result<(), String> {
-        for (of_pool, pool) in self.each.iter().zip(self.pools.iter()) {
-            if let Some(all) = &of_pool.super_blocks {
-                let streams = usize::from(self.streams.host + self.streams.gc);
-                all.check_shape(pool, streams)?;
-                let found = self.find_super_blocks(all)?;
-                all.all.entries().try_for_each(|(id, one)| all.check_one(id, one, found[id.index()]))?;
-                all.check_candidates()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the blocks of the superblocks of a pool, from the block table and the lists.
-    fn find_super_blocks(&self, all: &SuperBlocks) -> Result<Vec<Found>, String> {
-        let mut found = vec![Found::default(); all.all.len()];
-        for block in all.blocks() {
-            let Some(id) = all.of(block) else { continue };
-            let (one, is) = (found.get_mut(id.index()), &self.table[block]);
+    /// Counts the blocks of each superblock, from the block table and the lists.
+    fn find_blocks(&self, table: &BlockTable) -> Result<Vec<Found>, String> {
+        let mut found = vec![Found::default(); self.all.len()];
+        for block in self.blocks() {
+            let Some(id) = self.of(block) else { continue };
+            let (one, is) = (found.get_mut(id.index()), &table.blocks[block]);
             let Some(one) = one else { return Err(format!("block {} is in no super block", block.0)) };
             let kept = is_kept(is.state);
             one.blocks += 1;
@@ -54,12 +44,12 @@ impl BlockManager {
             one.valid += if kept { is.valid } else { 0 };
             one.closed += u32::from(is.state == State::Closed);
         }
-        let mut is_due = vec![false; all.of.len()];
-        for (row, block) in all.all_due() {
-            let place = block.0.checked_sub(all.first.0).map_or(usize::MAX, |place| place as usize);
+        let mut is_due = vec![false; self.of.len()];
+        for (row, block) in self.all_due() {
+            let place = block.0.checked_sub(self.first.0).map_or(usize::MAX, |place| place as usize);
             let is_first = ensure::is_first(&mut is_due, place);
-            let is_own = is_first && self.group_of(block) == row && self.state(block) == State::Closed;
-            let Some(id) = is_own.then(|| all.of(block)).flatten() else {
+            let is_own = is_first && table.group_of(block) == row && table.state(block) == State::Closed;
+            let Some(id) = is_own.then(|| self.of(block)).flatten() else {
                 return Err(format!(
                     "block {} of plane group {row} is collected with no super block",
                     block.0
@@ -67,8 +57,8 @@ impl BlockManager {
             };
             found[id.index()].due += 1;
         }
-        let forming = all.begun.streams.iter().flat_map(|forming| &forming.all);
-        for (id, is_forming) in all.unused.iter().map(|id| (*id, false)).chain(forming.map(|id| (*id, true)))
+        let forming = self.begun.streams.iter().flat_map(|forming| &forming.all);
+        for (id, is_forming) in self.unused.iter().map(|id| (*id, false)).chain(forming.map(|id| (*id, true)))
         {
             let one = found.get_mut(id.index()).filter(|one| !one.unused && !one.forming);
             let Some(one) = one else { return Err(format!("super block {} begins twice", id.0)) };
@@ -76,9 +66,7 @@ impl BlockManager {
         }
         Ok(found)
     }
-}
 
-impl SuperBlocks {
     /// Next victims, each with its plane group.
     fn all_due(&self) -> impl Iterator<Item = (PlaneGroupId, BlockSetId)> + '_ {
         let rows = (self.begins.0..).map(PlaneGroupId).zip(&self.due);

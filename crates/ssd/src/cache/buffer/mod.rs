@@ -431,6 +431,16 @@ impl Buffer {
         self.entries[id.0 as usize].epoch
     }
 
+    /// Entry of a page; `None` if it is not dirty.
+    pub fn dirty_entry(&self, page: u32) -> Option<EntryId> {
+        self.find(LogicalPage(page)).filter(|id| self.get(*id).state == EntryState::Dirty)
+    }
+
+    /// Number of entries that wait for data or a lookup before they are complete. Each call counts them.
+    pub fn filling(&self) -> u32 {
+        self.used().filter(|entry| entry.state == EntryState::AwaitingRmw).count() as u32
+    }
+
     /// All entries in use, for checks and tests.
     pub fn used(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.state != EntryState::Free)

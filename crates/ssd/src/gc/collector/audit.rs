@@ -32,7 +32,9 @@ impl Collector {
         blocks: &BlockManager,
     ) -> impl Iterator<Item = BlockSetId> {
         let read = &self.rows[row].read;
-        read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.can_erase(*block))
+        read.iter()
+            .copied()
+            .filter(|block| blocks.table().valid(*block) == 0 && !blocks.table().can_erase(*block))
     }
 
     /// Lengths of the lists that follow from the configuration.
@@ -50,8 +52,9 @@ impl Collector {
             format!("{stepping} plane groups execute a GC step, not {}", self.steps)
         })?;
         for (row, state) in self.rows.entries() {
-            let is_of_row = |block: BlockSetId| block.0 < all && blocks.group_of(block) == row;
-            let is_victim = |block: BlockSetId| is_of_row(block) && blocks.state(block) == State::Victim;
+            let is_of_row = |block: BlockSetId| block.0 < all && blocks.table().group_of(block) == row;
+            let is_victim =
+                |block: BlockSetId| is_of_row(block) && blocks.table().state(block) == State::Victim;
             let jobs = || state.job.iter().chain(&state.paused);
             let mut collected = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
             ensure(collected.all(is_victim), || {
@@ -75,8 +78,9 @@ impl Collector {
         })?;
         self.sources.check_wear(blocks)?;
         let locations = blocks.pools().locations();
-        let is_in =
-            |row, page: Location| page.0 < locations && blocks.group_of(blocks.pools().block_of(page)) == row;
+        let is_in = |row, page: Location| {
+            page.0 < locations && blocks.table().group_of(blocks.pools().block_of(page)) == row
+        };
         ensure(self.vacating.is_possible(is_in), || {
             "reclaimed pages that do not exist or belong to another plane group".into()
         })?;

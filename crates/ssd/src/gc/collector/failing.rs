@@ -12,7 +12,7 @@ impl Collector {
     /// erased as soon as its reads are done.
     pub(super) fn mark_stuck(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
-        state.stuck = !state.read.iter().any(|read| blocks.valid(*read) == 0);
+        state.stuck = !state.read.iter().any(|read| blocks.table().valid(*read) == 0);
         None
     }
 

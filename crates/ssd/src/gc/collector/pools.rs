@@ -27,7 +27,7 @@ impl Collector {
     pub(super) fn finish_list(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
         let PlaneGroupState { job, staged, .. } = &self.rows[row];
         let job = job.as_ref()?;
-        let stays = |moved: &Relocation| blocks.is_valid(moved.from) && job.lists(moved.from);
+        let stays = |moved: &Relocation| blocks.table().is_valid(moved.from) && job.lists(moved.from);
         let some_stay = staged.iter().flatten().any(stays);
         if some_stay { self.finish_padded(row, blocks) } else { None }
     }

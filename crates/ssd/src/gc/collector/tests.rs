@@ -80,7 +80,7 @@ fn table(free: usize) -> BlockManager {
     let GcFile { start_below_free_blocks, stop_at_free_blocks, .. } = GcFile::default();
     blocks.set_gc_watermarks(0, [start_below_free_blocks, stop_at_free_blocks]);
     let per_block = geometry.pages_per_block_set();
-    while blocks.free(PlaneGroupId(0)) > free {
+    while blocks.space().free(PlaneGroupId(0)) > free {
         for n in 0..per_block {
             let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
             if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
@@ -100,7 +100,7 @@ fn nearly_full(free: usize, invalid: &[u32]) -> BlockManager {
     blocks.keep(Fifo.needs());
     blocks.set_gc_watermarks(0, [6, 6]);
     let mut invalid = invalid.iter();
-    while blocks.free(PlaneGroupId(0)) > free {
+    while blocks.space().free(PlaneGroupId(0)) > free {
         let missing = invalid.next().copied().unwrap_or(0);
         for n in 0..pools.per_block_of(PlaneGroupId(0)) {
             let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
@@ -127,12 +127,15 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
         assert_eq!(steps, 3);
         collector.spend(PlaneGroupId(0), 2);
     }
-    while blocks.free(PlaneGroupId(0)) > 2 {
+    while blocks.space().free(PlaneGroupId(0)) > 2 {
         let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
-    assert!(steps > 3 && blocks.free(PlaneGroupId(0)) > 2, "{steps} steps to a block beside those kept");
+    assert!(
+        steps > 3 && blocks.space().free(PlaneGroupId(0)) > 2,
+        "{steps} steps to a block beside those kept"
+    );
 }
 
 /// Each of the first victims has one invalid page of 32. Two victims are relocated for each program unit of
@@ -198,25 +201,25 @@ fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
         let read = BlockSetId(0);
         let closed = |blocks: &BlockManager| {
             let of_group = blocks.pools().of_group(PlaneGroupId(0)).geometry.blocks_of(PlaneGroupId(0));
-            of_group.filter(|block| blocks.state(*block) == State::Closed).collect::<Vec<_>>()
+            of_group.filter(|block| blocks.table().state(*block) == State::Closed).collect::<Vec<_>>()
         };
         let reads = if all { closed(&blocks) } else { vec![read] };
         reads.iter().for_each(|block| blocks.read_queued(*block));
         let mut collector = fifo(&GcFile::default());
         while step(&mut collector, &mut blocks) {}
         assert!(
-            blocks.state(read) == State::Victim && !collector.is_stuck(PlaneGroupId(0)),
+            blocks.table().state(read) == State::Victim && !collector.is_stuck(PlaneGroupId(0)),
             "it waits for the reader"
         );
         assert_eq!(
-            blocks.free(PlaneGroupId(0)) >= 3,
+            blocks.space().free(PlaneGroupId(0)) >= 3,
             !all,
             "others are collected meanwhile, if nobody reads them"
         );
         assert!(blocks.read_done(read), "a victim waited for the reader");
         reads.iter().filter(|block| **block != read).for_each(|block| _ = blocks.read_done(*block));
         while step(&mut collector, &mut blocks) {}
-        assert!(blocks.free(PlaneGroupId(0)) >= 3 && !collector.is_stuck(PlaneGroupId(0)));
+        assert!(blocks.space().free(PlaneGroupId(0)) >= 3 && !collector.is_stuck(PlaneGroupId(0)));
     }
 }
 
@@ -257,7 +260,7 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
     }
     assert_eq!(programmed, [listed[0], listed[1], listed[3], listed[4]], "the third was not valid any more");
     assert_eq!(padded, 0);
-    assert!((0..3).all(|n| blocks.state(BlockSetId(n)) == State::Closed), "they are not emptied");
+    assert!((0..3).all(|n| blocks.table().state(BlockSetId(n)) == State::Closed), "they are not emptied");
     assert!(collector.rows[PlaneGroupId(0)].job.is_none() && collector.is_idle());
 }
 
@@ -279,14 +282,14 @@ fn what_is_collected_while_the_host_is_idle_waits_when_it_is_not_until_blocks_ar
     let begun = carry_out(&mut collector, &mut blocks, idle);
     assert!(matches!(begun, Some(Step::Read { .. })), "{begun:?}");
     assert_eq!(carry_out(&mut collector, &mut blocks, GcLimits::REQUIRED), None, "the host is at work");
-    while blocks.free(PlaneGroupId(0)) > 2 {
+    while blocks.space().free(PlaneGroupId(0)) > 2 {
         let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let needed = carry_out(&mut collector, &mut blocks, GcLimits::REQUIRED);
     assert!(needed.is_some(), "what was begun is finished first");
     let of_group = blocks.pools().of_group(PlaneGroupId(0)).geometry.blocks_of(PlaneGroupId(0));
-    assert_eq!(of_group.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
+    assert_eq!(of_group.filter(|block| blocks.table().state(*block) == State::Victim).count(), 1);
 }
 
 /// A block table of four plane groups with superblocks and this many free blocks in each plane group. `valid`
@@ -313,7 +316,7 @@ fn rows_of_super_blocks(
             }
         }
     }
-    blocks.audit_super_blocks();
+    blocks.audit();
     blocks
 }
 
@@ -340,19 +343,20 @@ fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
         steps = 0;
         for row in 0..4 {
             steps += u32::from(step_in(PlaneGroupId(row), &mut collector, &mut blocks, &mut erased));
-            let now = blocks.super_block_counts().expect("there are some").chosen;
+            let now = blocks.by_pool().super_block_counts().expect("there are some").chosen;
             if now > chosen {
                 assert_eq!(erased.len() as u64, 4 * chosen, "all of the last one are erased");
-                assert_eq!(blocks.super_blocks_collecting(), 1);
+                assert_eq!(blocks.by_pool().super_blocks_collecting(), 1);
                 chosen = now;
             }
-            blocks.audit_super_blocks();
+            blocks.audit();
         }
     }
     assert!(chosen > 2, "{chosen} were chosen");
     assert_eq!(erased.len() as u64, 4 * chosen);
     for (n, together) in erased.chunks(4).enumerate() {
-        let mut rows: Vec<PlaneGroupId> = together.iter().map(|block| blocks.group_of(*block)).collect();
+        let mut rows: Vec<PlaneGroupId> =
+            together.iter().map(|block| blocks.table().group_of(*block)).collect();
         rows.sort_unstable();
         assert_eq!(rows, [0, 1, 2, 3].map(PlaneGroupId), "one of each row");
         assert!(
@@ -370,11 +374,16 @@ fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
     let mut collector = collector_of_four(Box::new(Fifo));
     let mut erased = Vec::new();
     while step_in(PlaneGroupId(1), &mut collector, &mut blocks, &mut erased) {}
-    assert!(blocks.free(PlaneGroupId(1)) >= 6, "the row does not wait for the others");
+    assert!(blocks.space().free(PlaneGroupId(1)) >= 6, "the row does not wait for the others");
     assert!(erased.iter().all(|block| number(*block, &blocks) >= 8), "{erased:?} gained something");
-    assert!(blocks.next_super_block_victim(PlaneGroupId(0)).is_some_and(|block| number(block, &blocks) == 0));
-    assert_eq!(blocks.next_super_block_victim(PlaneGroupId(1)), None);
-    blocks.audit_super_blocks();
+    assert!(
+        blocks
+            .pool_of(PlaneGroupId(0))
+            .next_super_block_victim(PlaneGroupId(0))
+            .is_some_and(|block| number(block, &blocks) == 0)
+    );
+    assert_eq!(blocks.pool_of(PlaneGroupId(1)).next_super_block_victim(PlaneGroupId(1)), None);
+    blocks.audit();
 }
 
 #[test]
@@ -391,21 +400,30 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
     for _ in 0..8 {
-        let candidates = blocks.super_block_candidates(PlaneGroupId(0)).expect("none is being collected");
+        let candidates =
+            blocks.pool_of(PlaneGroupId(0)).super_block_candidates().expect("none is being collected");
         let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
         blocks.choose_super_block(PlaneGroupId(0), chosen);
-        order.extend(blocks.next_super_block_victim(PlaneGroupId(0)).map(|block| number(block, &blocks)));
-        for block in
-            (0..4).filter_map(|row| blocks.next_super_block_victim(PlaneGroupId(row))).collect::<Vec<_>>()
+        order.extend(
+            blocks
+                .pool_of(PlaneGroupId(0))
+                .next_super_block_victim(PlaneGroupId(0))
+                .map(|block| number(block, &blocks)),
+        );
+        for block in (0..4)
+            .filter_map(|row| blocks.pool_of(PlaneGroupId(row)).next_super_block_victim(PlaneGroupId(row)))
+            .collect::<Vec<_>>()
         {
             blocks.make_victim(block);
         }
-        blocks.audit_super_blocks();
-        (0..4).for_each(|row| assert_eq!(blocks.next_super_block_victim(PlaneGroupId(row)), None));
+        blocks.audit();
+        (0..4).for_each(|row| {
+            assert_eq!(blocks.pool_of(PlaneGroupId(row)).next_super_block_victim(PlaneGroupId(row)), None);
+        });
         let of_group =
             |row| BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
         for block in (0..4).map(of_group).collect::<Vec<_>>() {
-            while let Some(place) = blocks.next_valid(block, 0) {
+            while let Some(place) = blocks.table().next_valid(block, 0) {
                 blocks.invalidate(blocks.pools().at(block, place));
             }
             blocks.erased(block, 1);

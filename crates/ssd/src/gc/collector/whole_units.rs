@@ -18,12 +18,14 @@ impl Collector {
         let unit = blocks.pools().per_program(row);
         let state = &mut self.rows[row];
         for (n, staged) in state.staged.iter_mut().enumerate() {
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| blocks.table().is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
             let (block, place) = blocks.pools().of_group(row).locations.split(first.from);
             let end = place - place % unit + unit;
             let is_read = match state.job.as_ref().map(Job::reached) {
-                Some((of, at)) if of == block => blocks.next_valid(block, at).is_none_or(|next| next >= end),
+                Some((of, at)) if of == block => {
+                    blocks.table().next_valid(block, at).is_none_or(|next| next >= end)
+                }
                 _ => true,
             };
             if !is_read {
@@ -65,8 +67,8 @@ impl Collector {
 /// holes.
 #[inline]
 pub(super) fn passed(blocks: &BlockManager, place: u32, run: Run) -> u32 {
-    let row = blocks.group_of(run.block);
-    if !blocks.is_coarsely_mapped(row) {
+    let row = blocks.table().group_of(run.block);
+    if !blocks.pool_of(row).is_coarsely_mapped() {
         return run.end - place - run.valid;
     }
     let unit = blocks.pools().per_program(row);

@@ -14,18 +14,18 @@ impl Fold {
     /// Whether a plane group has an SLC cache.
     #[inline]
     pub fn is_in(row: PlaneGroupId, blocks: &BlockManager) -> bool {
-        blocks.opens_mode(row, CellMode::Slc)
+        blocks.modes(row).opens(CellMode::Slc)
     }
 
     /// Cached blocks of a plane group that are not being folded.
     #[inline]
     pub fn cached(row: PlaneGroupId, blocks: &BlockManager) -> u32 {
-        blocks.blocks_in(row, CellMode::Slc)
+        blocks.modes(row).blocks_in(row, CellMode::Slc)
     }
 
     /// Whether a page is in a cached block.
     pub fn holds(page: Location, blocks: &BlockManager) -> bool {
-        blocks.mode(blocks.pools().block_of(page)) == CellMode::Slc
+        blocks.table().mode(blocks.pools().block_of(page)) == CellMode::Slc
     }
 
     /// Whether a plane group has more cached blocks than may stay.

@@ -12,7 +12,7 @@ pub(super) struct Idle;
 impl Source for Idle {
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        if view.blocks.free(row) >= view.leave.idle_goal || !view.can_gain_unit(row) {
+        if view.blocks.space().free(row) >= view.leave.idle_goal || !view.can_gain_unit(row) {
             return None;
         }
         let block = choose(row, view)?;

@@ -62,7 +62,7 @@ impl Source for Migration {
             self.rows[row] = None;
             return Some(Job::empty_from(block, view.blocks.pools().per_block(block)));
         }
-        let next = |from| view.blocks.next_valid(block, from);
+        let next = |from| view.blocks.table().next_valid(block, from);
         let places = std::iter::successors(next(from), |place| next(place + 1));
         let pages = places.map(|place| view.blocks.pools().at(block, place)).collect();
         Some(Job { leaves: true, ..Job::relocating(pages, (block, from)) })

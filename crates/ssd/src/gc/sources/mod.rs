@@ -83,8 +83,8 @@ impl Sources {
             || self.pending_retirement.has_any(row)
             || self.wear.is_some()
             || Fold::has_excess(row, blocks, leave)
-            || blocks.next_super_block_victim(row).is_some()
-            || blocks.needs_reclaim_list(row)
+            || blocks.pool_of(row).next_super_block_victim(row).is_some()
+            || blocks.pool_of(row).needs_reclaim_list(row)
     }
 
     /// Next job of a plane group, from the first source that has one.

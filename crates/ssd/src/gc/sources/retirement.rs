@@ -52,11 +52,11 @@ impl Source for PendingRetirement {
             return None;
         }
         let blocks = &*view.blocks;
-        queue.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
-        let spares = blocks.free(row) > blocks.kept(row);
+        queue.retain(|block| !matches!(blocks.table().state(*block), State::Victim | State::Bad));
+        let spares = blocks.space().free(row) > blocks.space().kept(row);
         let fits = |block: &BlockSetId| {
-            blocks.state(*block) == State::PendingRetirement
-                && (blocks.valid(*block) == 0 || (spares && view.has_room_for(row, *block)))
+            blocks.table().state(*block) == State::PendingRetirement
+                && (blocks.table().valid(*block) == 0 || (spares && view.has_room_for(row, *block)))
         };
         queue.iter().copied().find(fits).map(Job::empty)
     }

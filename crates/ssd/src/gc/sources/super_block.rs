@@ -20,14 +20,14 @@ impl Source for SuperBlockMembers {
 /// Block of the plane group in a selected superblock; `None` if the plane group has more free blocks than GC
 /// aims for. A block is skipped if there is no space for its pages, because too many blocks have failed.
 fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
-    while let Some(block) = view.blocks.next_super_block_victim(row) {
-        if view.blocks.free(row) > view.goal() {
+    while let Some(block) = view.blocks.pool_of(row).next_super_block_victim(row) {
+        if view.blocks.space().free(row) > view.goal() {
             return None;
         }
         if view.has_room_for(row, block) {
             return Some(block);
         }
-        view.blocks.spare_block(block);
+        view.blocks.spare_block(row, block);
     }
     None
 }

@@ -93,7 +93,7 @@ impl View<'_> {
     fn pages_to_relocate(&self, block: BlockSetId) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
         let put_aside: usize = waiting.map(|job| job.valid_left(self.blocks)).sum();
-        self.blocks.valid(block) as usize + self.state.staged() + self.away + put_aside
+        self.blocks.table().valid(block) as usize + self.state.staged() + self.away + put_aside
     }
 
     /// Job that collects `block`. If there is no space for its pages, the job collects the block with the
@@ -101,7 +101,8 @@ impl View<'_> {
     /// before the power cut.
     pub(in crate::gc) fn collect_fitting(&mut self, row: PlaneGroupId, block: BlockSetId) -> Option<Job> {
         let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
-        let victim = Some(block).filter(fits).or_else(|| self.blocks.fewest_valid_block(row).filter(fits));
+        let victim =
+            Some(block).filter(fits).or_else(|| self.blocks.table().fewest_valid_block(row).filter(fits));
         self.lacks_room = victim.is_none();
         victim.map(Job::empty)
     }

@@ -29,7 +29,7 @@ impl Wear {
 
     /// Records that a block was erased.
     pub(super) fn erased(&mut self, block: BlockSetId, blocks: &BlockManager) {
-        let row = blocks.group_of(block);
+        let row = blocks.table().group_of(block);
         self.leveller.erased(row, blocks.pools().of_group(row).geometry.number_of(block));
     }
 
@@ -60,8 +60,11 @@ impl Wear {
             }
             let geometry = &blocks.pools().of_group(row).geometry;
             let first = geometry.first_block(row);
-            let counts =
-                [geometry.blocks_per_plane, blocks.free(row) as u32, blocks.pools().per_block_of(row)];
+            let counts = [
+                geometry.blocks_per_plane,
+                blocks.space().free(row) as u32,
+                blocks.pools().per_block_of(row),
+            ];
             let each = |number| shown(BlockSetId(first.0 + number), flash, blocks);
             let blocks = PlaneGroupBlocks::new((row, first), counts, &each);
             self.still[row] = self.leveller.next(&blocks, &mut self.random)?;
@@ -88,10 +91,10 @@ impl Wear {
 /// A block as the wear leveller sees it.
 fn shown(block: BlockSetId, flash: &Flash, blocks: &BlockManager) -> PlaneGroupBlock {
     PlaneGroupBlock {
-        may_move: blocks.can_be_collected(block),
-        valid: blocks.valid(block),
+        may_move: blocks.table().can_be_collected(block),
+        valid: blocks.table().valid(block),
         erases: flash.chips().erases()[block],
-        age: blocks.openings() - blocks.opening_number(block),
+        age: blocks.table().openings() - blocks.table().opening_number(block),
     }
 }
 
@@ -99,10 +102,10 @@ impl Source for Wear {
     /// Next cold block that is closed or suspended, if there is space for its pages and the plane group has
     /// enough free blocks.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
-        if view.blocks.free(row) < view.goal() {
+        if view.blocks.space().free(row) < view.goal() {
             return None;
         }
-        let fits = |block| view.blocks.can_be_collected(block) && view.has_room_for(row, block);
+        let fits = |block| view.blocks.table().can_be_collected(block) && view.has_room_for(row, block);
         self.next_cold_wanted(row, (view.flash, &*view.blocks), fits).map(Job::empty)
     }
 }

@@ -13,9 +13,9 @@ impl BlockMap {
     /// before the write pointer of a replacement block are valid nowhere else. Panics otherwise. The time
     /// grows with the number of pages.
     pub fn audit(&self, blocks: &BlockManager, chips: &Chips) {
-        for block in self.owners.ids().filter(|block| blocks.valid(*block) > 0) {
+        for block in self.owners.ids().filter(|block| blocks.table().valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
-            let row = blocks.group_of(block);
+            let row = blocks.table().group_of(block);
             let is_target = self.rows[row].copying.is_some_and(|copying| copying.into == block);
             let known = self.blocks_of(logical).any(|known| known == block);
             assert!(known || is_target, "{block:?} holds pages of {logical:?}, which has it not");
@@ -26,7 +26,7 @@ impl BlockMap {
                 let replacement = self.pairs[*logical].replacement();
                 let replacement =
                     replacement.expect("a logical block that is listed has a replacement block");
-                assert_eq!(blocks.group_of(replacement), row, "{replacement:?} of {logical:?}");
+                assert_eq!(blocks.table().group_of(replacement), row, "{replacement:?} of {logical:?}");
                 let merges = state.copying.is_some_and(|copying| copying.logical == *logical);
                 if !merges && !state.due.contains(logical) {
                     assert_eq!(
@@ -48,7 +48,7 @@ impl BlockMap {
 
     fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, blocks: &BlockManager, chips: &Chips) {
         let mut place = 0;
-        while let Some(at) = blocks.next_valid(block, place) {
+        while let Some(at) = blocks.table().next_valid(block, place) {
             let stamp = chips.stamp(self.locations.at(block, at));
             let found = self.split(LogicalPage(stamp.logical));
             assert_eq!(found, (logical, at), "{stamp:?} in {block:?}");

@@ -63,15 +63,15 @@ impl BlockMap {
 
     /// Clears a plane group that is out of service, with all its blocks.
     pub fn lose(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
-        let is_here = |number: u32| block(number).is_some_and(|block| blocks.group_of(block) == row);
+        let is_here = |number: u32| block(number).is_some_and(|block| blocks.table().group_of(block) == row);
         for logical in self.pairs.ids() {
             let pair = self.pairs[logical];
             if is_here(pair.data) || is_here(pair.replacement) {
                 self.pairs[logical] = NOWHERE;
             }
         }
-        self.strays.retain(|(_, stray)| blocks.group_of(*stray) != row);
-        self.owners.ids().filter(|block| blocks.group_of(*block) == row).for_each(|block| {
+        self.strays.retain(|(_, stray)| blocks.table().group_of(*stray) != row);
+        self.owners.ids().filter(|block| blocks.table().group_of(*block) == row).for_each(|block| {
             self.owners[block] = NONE;
         });
         self.rows[row].lose();

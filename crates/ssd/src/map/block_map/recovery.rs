@@ -22,12 +22,13 @@ impl BlockMap {
     /// Written blocks of each logical block, in the order of opening.
     fn written(&self, blocks: &BlockManager, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
-        let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
+        let used =
+            all.filter(|block| blocks.table().state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: BlockSetId| {
             let mut stamps =
                 (0..chips.programmed(block)).map(|place| chips.stamp(self.locations.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
-            Some((self.split(LogicalPage(data.logical)).0, blocks.opening_number(block), block))
+            Some((self.split(LogicalPage(data.logical)).0, blocks.table().opening_number(block), block))
         };
         let mut written: Vec<Written> = used.filter_map(owner).collect();
         written.sort_unstable_by_key(|(logical, opened, _)| (logical.index(), *opened));
@@ -64,7 +65,7 @@ impl BlockMap {
     /// program, are merged again. Blocks without valid pages are erased.
     pub fn rebuild(&mut self, blocks: &mut BlockManager, chips: &Chips) {
         let written = self.written(blocks, chips);
-        for (logical, _, block) in written.iter().filter(|(_, _, block)| blocks.valid(*block) > 0) {
+        for (logical, _, block) in written.iter().filter(|(_, _, block)| blocks.table().valid(*block) > 0) {
             self.owners[*block] = logical.0;
             let Pair { data, replacement } = &mut self.pairs[*logical];
             match (*data, *replacement) {
@@ -74,9 +75,9 @@ impl BlockMap {
             }
         }
         for block in self.owners.ids() {
-            let closed = matches!(blocks.state(block), State::Closed | State::PendingRetirement);
-            if closed && blocks.valid(block) == 0 {
-                self.erase(blocks.group_of(block), block, blocks);
+            let closed = matches!(blocks.table().state(block), State::Closed | State::PendingRetirement);
+            if closed && blocks.table().valid(block) == 0 {
+                self.erase(blocks.table().group_of(block), block, blocks);
             }
         }
         self.find_work(blocks, chips);
@@ -87,11 +88,12 @@ impl BlockMap {
         for logical in self.pairs.ids() {
             let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
             let Some(first) = all.first() else { continue };
-            let row = blocks.group_of(*first);
-            let mut fails = all.len() > 2 || all.iter().any(|block| blocks.is_pending_retirement(*block));
+            let row = blocks.table().group_of(*first);
+            let mut fails =
+                all.len() > 2 || all.iter().any(|block| blocks.table().is_pending_retirement(*block));
             if let Some(replacement) = self.pairs[logical].replacement() {
-                replaced.push((blocks.opening_number(replacement), row, logical));
-                if blocks.state(replacement) == State::Closed
+                replaced.push((blocks.table().opening_number(replacement), row, logical));
+                if blocks.table().state(replacement) == State::Closed
                     && chips.programmed(replacement) < self.locations.per_block()
                 {
                     blocks.reopen(replacement);

@@ -17,7 +17,7 @@ impl BlockMap {
 
     /// Whether a block is full and its data can be relocated to another block.
     pub fn may_move(&self, block: BlockSetId, blocks: &BlockManager) -> bool {
-        self.owners[block] != NONE && blocks.state(block) == State::Closed
+        self.owners[block] != NONE && blocks.table().state(block) == State::Closed
     }
 
     /// Relocates the cold data of a block before other data are written to the plane group, which must be
@@ -32,7 +32,8 @@ impl BlockMap {
         chips: &Chips,
     ) {
         let logical = LogicalBlock(self.owners[block]);
-        let has_room = blocks.free(row) > RESERVED || self.merge_target(logical, blocks, chips).is_some();
+        let has_room =
+            blocks.space().free(row) > RESERVED || self.merge_target(logical, blocks, chips).is_some();
         let first = if has_room { None } else { self.first_gaining_merge(row, blocks, chips) };
         if let Some(first) = first {
             self.queue_merge(row, first);

@@ -65,15 +65,15 @@ fn valid(device: &Device) -> Vec<u32> {
         .config()
         .pools
         .all_blocks()
-        .filter(|block| device.core.base.blocks.state(*block) == State::Closed);
-    let mut valid: Vec<u32> = closed.map(|block| device.core.base.blocks.valid(block)).collect();
+        .filter(|block| device.core.base.blocks.table().state(*block) == State::Closed);
+    let mut valid: Vec<u32> = closed.map(|block| device.core.base.blocks.table().valid(block)).collect();
     valid.sort_unstable();
     valid
 }
 
 /// Free blocks in all plane groups.
 fn free(device: &Device) -> usize {
-    device.config().pools.all_groups().map(|row| device.core.base.blocks.free(row)).sum()
+    device.config().pools.all_groups().map(|row| device.core.base.blocks.space().free(row)).sum()
 }
 
 /// Greatest difference between the cumulative distributions (Kolmogorov-Smirnov statistic).
@@ -170,9 +170,9 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() 
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
-    let [start, _] = rested.core.base.blocks.marks(PlaneGroupId(0));
+    let [start, _] = rested.core.base.blocks.space().marks(PlaneGroupId(0));
     assert!(
-        (0..4).all(|row| rested.core.base.blocks.free(PlaneGroupId(row)) >= start),
+        (0..4).all(|row| rested.core.base.blocks.space().free(PlaneGroupId(row)) >= start),
         "{} free blocks",
         free(&rested)
     );
@@ -195,7 +195,8 @@ fn a_device_that_was_aged_continues_gc_in_every_row() {
     // take all writes.
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
-        let valid: Vec<u32> = (0..4).map(|row| device.core.base.blocks.valid_in(PlaneGroupId(row))).collect();
+        let valid: Vec<u32> =
+            (0..4).map(|row| device.core.base.blocks.space().valid_in(PlaneGroupId(row))).collect();
         let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
         assert!(most - least < 1_000, "{valid:?}");
     }

@@ -22,10 +22,11 @@ impl WriteQueue {
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         let piece = core.base.piece(command, page);
-        if let Some(id) = core.cache.find(piece.page) {
+        if let Some(id) = core.cache.buffer().find(piece.page) {
             return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
         }
-        if !core.cache.has_room() || self.subs.is_some() && self.must_wait_for_unit(piece.page, core) {
+        if !core.cache.buffer().has_room() || self.subs.is_some() && self.must_wait_for_unit(piece.page, core)
+        {
             return None;
         }
         Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
@@ -34,7 +35,7 @@ impl WriteQueue {
     /// Destages pages while the buffer is too full or a flush waits. Pages of a flush leave by age, others as
     /// the eviction policy decides.
     pub fn destage_excess(&mut self, programming: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        while let Some(oldest) = core.cache.oldest() {
+        while let Some(oldest) = core.cache.buffer().oldest() {
             if core.cache.is_drained(oldest) {
                 self.destage(oldest, core, calendar);
                 continue;
@@ -53,9 +54,9 @@ impl WriteQueue {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
         } else if core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
-            self.destage_chosen(core.cache.entry(id).logical, core, calendar);
+            self.destage_chosen(core.cache.buffer().get(id).logical, core, calendar);
         } else if core.base.config.file.buffer.coalesce {
-            self.destage_run(core.cache.entry(id).logical, core, calendar);
+            self.destage_run(core.cache.buffer().get(id).logical, core, calendar);
         } else {
             core.cache.unlink(id);
             self.prepare(id, core, calendar);
@@ -68,11 +69,11 @@ impl WriteQueue {
     fn destage_run(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = self.unit_of_page(page, core);
         let mut first = page.0;
-        while first > unit.start && core.cache.dirty_entry(first - 1).is_some() {
+        while first > unit.start && core.cache.buffer().dirty_entry(first - 1).is_some() {
             first -= 1;
         }
         for page in first..unit.end {
-            let Some(id) = core.cache.dirty_entry(page) else { return };
+            let Some(id) = core.cache.buffer().dirty_entry(page) else { return };
             core.cache.unlink(id);
             self.prepare(id, core, calendar);
         }
@@ -83,7 +84,7 @@ impl WriteQueue {
     #[inline(never)]
     fn destage_chosen(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for other in self.unit_of_page(page, core) {
-            let Some(id) = core.cache.dirty_entry(other) else { continue };
+            let Some(id) = core.cache.buffer().dirty_entry(other) else { continue };
             if other == page.0 || destages_with(page.0, other, core) {
                 core.cache.unlink(id);
                 self.prepare(id, core, calendar);
@@ -109,7 +110,7 @@ impl WriteQueue {
         }
         let pages = self.unit_of_page(page, core);
         let Core { base, cache, .. } = core;
-        let is_waiting = |page| cache.dirty_entry(page).is_some();
+        let is_waiting = |page| cache.buffer().dirty_entry(page).is_some();
         let unit = CoalescedUnit { is_waiting: &is_waiting, pages };
         let Base { policies, flash, blocks, .. } = base;
         policies.designs.note_level(cache.level());
@@ -125,7 +126,7 @@ impl WriteQueue {
         while let Some(list) = self.ready.nonempty_from(next) {
             for n in 0..self.ready[list].pages.len() {
                 let id = self.ready[list].pages[n];
-                if core.cache.epoch(id) <= epoch && !core.cache.entry(id).urgent {
+                if core.cache.buffer().epoch(id) <= epoch && !core.cache.buffer().get(id).urgent {
                     core.cache.force(id);
                     self.ready.force(list, true);
                 }
@@ -156,7 +157,7 @@ impl WriteQueue {
     #[inline(never)]
     pub fn force_pages(&mut self, pages: Range<u32>, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for page in pages {
-            if let Some(id) = core.cache.find(LogicalPage(page)) {
+            if let Some(id) = core.cache.buffer().find(LogicalPage(page)) {
                 self.force(id, core, calendar);
             }
         }
@@ -173,10 +174,11 @@ impl WriteQueue {
     /// decides so.
     #[inline(never)]
     pub fn destage_if_due(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let page = core.cache.entry(id).logical;
+        let page = core.cache.buffer().get(id).logical;
         let leaves = core.cache.is_destaged_at_once(page, calendar.now());
         // The entry may have been destaged together with other pages of its unit.
-        if core.cache.dirty_entry(page.0) == Some(id) && (leaves || self.has_to_coalesce(page, core)) {
+        if core.cache.buffer().dirty_entry(page.0) == Some(id) && (leaves || self.has_to_coalesce(page, core))
+        {
             self.destage(id, core, calendar);
         }
     }

@@ -96,21 +96,21 @@ impl WriteQueue {
     /// Checks a loaded state: pages in lists are ready in the cache, and outstanding lookups and reads are
     /// counted.
     pub fn check_loaded(&self, cache: &Cache, blocks: &BlockManager) -> Result<(), String> {
-        let is_ready = |id| cache.entry(id).state == EntryState::Ready;
-        ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
+        let is_ready = |id| cache.buffer().get(id).state == EntryState::Ready;
+        ensure(self.ready.check_loaded(cache.buffer().pages(), is_ready), || {
             "lists of pages disagree with their entries".into()
         })?;
         match &self.subs {
             Some(subs) => subs.check_loaded(cache, blocks),
-            None => ensure(self.filling == cache.filling(), || {
-                format!("{} pages are being completed, not {}", cache.filling(), self.filling)
+            None => ensure(self.filling == cache.buffer().filling(), || {
+                format!("{} pages are being completed, not {}", cache.buffer().filling(), self.filling)
             }),
         }
     }
 
     /// Looks up the location of a destaged entry's page, if necessary, and then completes the entry.
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let logical = core.cache.entry(id).logical;
+        let logical = core.cache.buffer().get(id).logical;
         let class = core.cache.class_of_reads_for(id);
         if core.map.locate_or_wait(logical, (Continuation::Prepare(id), class), &mut core.base, calendar) {
             self.complete(id, core, calendar);
@@ -134,7 +134,7 @@ impl WriteQueue {
         }
         let full = core.base.full_page();
         core.cache.begin_completing(id);
-        let entry = core.cache.entry(id);
+        let entry = core.cache.buffer().get(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
         let location = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
@@ -164,7 +164,7 @@ impl WriteQueue {
     /// Moves a complete page to a list, where it waits for its program unit.
     pub fn make_ready(&mut self, id: EntryId, core: &mut Core) {
         if let Some(contents) = &mut core.base.contents {
-            let logical = core.cache.entry(id).logical;
+            let logical = core.cache.buffer().get(id).logical;
             if core.map.get(logical).is_none() {
                 contents.fill_rest_with_zeroes(logical);
             }
@@ -172,7 +172,7 @@ impl WriteQueue {
         if self.subs.is_some() {
             return self.unit_page_ready(id, core);
         }
-        let entry = core.cache.entry(id);
+        let entry = core.cache.buffer().get(id);
         let routes = core.base.policies.designs.routes();
         let from = if routes { core.map.get(entry.logical) } else { None };
         let outgoing = HostPage {
@@ -214,7 +214,7 @@ impl WriteQueue {
     /// Forces the flush of an entry.
     pub fn force(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let was_urgent = core.cache.force(id);
-        let entry = *core.cache.entry(id);
+        let entry = *core.cache.buffer().get(id);
         match entry.state {
             EntryState::Dirty => self.destage(id, core, calendar),
             EntryState::Ready if !was_urgent && self.is_in_list(entry.logical) => {
@@ -234,7 +234,7 @@ impl WriteQueue {
     #[inline(never)]
     pub fn top_up(&mut self, list: usize, unit: u32, core: &mut Core) {
         while (self.ready[list].pages.len() as u32) < unit {
-            if core.cache.dirty() == 0 || self.subs.is_some() {
+            if core.cache.buffer().dirty() == 0 || self.subs.is_some() {
                 return;
             }
             let id = core.cache.next_to_destage();
@@ -283,11 +283,11 @@ impl WriteQueue {
     pub fn first_of(&mut self, row: PlaneGroupId, cache: &mut Cache) -> Option<(usize, EntryId)> {
         for list in self.ready.of_group(row) {
             while let Some(id) = self.ready[list].pages.front().copied() {
-                if !cache.entry(id).discarded {
+                if !cache.buffer().get(id).discarded {
                     return Some((list, id));
                 }
                 self.ready.pop(list);
-                if cache.entry(id).urgent {
+                if cache.buffer().get(id).urgent {
                     self.ready.force(list, false);
                 }
                 cache.drop_entry(id);

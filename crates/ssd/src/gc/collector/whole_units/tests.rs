@@ -23,7 +23,7 @@ fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
     blocks.map_coarsely(0);
     let (unit, mut written) = (pools.per_program(PlaneGroupId(0)), 0);
     assert_eq!(unit, 6);
-    while blocks.free(PlaneGroupId(0)) > 5 {
+    while blocks.space().free(PlaneGroupId(0)) > 5 {
         let first = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.host(0), unit, &mut by_number);
         written += 1;
         let is_valid = |_: &u32| written % 2 == 0;
@@ -50,7 +50,7 @@ fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
                         }
                     }
                 }
-                if units == 2 && blocks.state(BlockSetId(7)) == State::Closed {
+                if units == 2 && blocks.table().state(BlockSetId(7)) == State::Closed {
                     leave = GcLimits::REQUIRED;
                     collector.sources.migration.migrate(PlaneGroupId(0), BlockSetId(7), 0);
                 }
@@ -73,5 +73,5 @@ fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
         }
         collector.command_done(PlaneGroupId(0));
     }
-    assert!(units >= 8 && blocks.free(PlaneGroupId(0)) >= 7, "{units} units moved");
+    assert!(units >= 8 && blocks.space().free(PlaneGroupId(0)) >= 7, "{units} units moved");
 }

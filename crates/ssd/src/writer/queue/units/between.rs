@@ -74,7 +74,7 @@ impl WriteQueue {
             let Some(location) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(location);
             let row = core.base.config.pools.group_of_block(block);
-            if core.base.blocks.state(block) == State::Victim && core.gc.is_migrating(row) {
+            if core.base.blocks.table().state(block) == State::Victim && core.gc.is_migrating(row) {
                 return self.migrate(core.base.flash.stamp(location), core, calendar);
             }
         }

@@ -32,7 +32,7 @@ impl SubRequests {
             pools.filter(|pool| *pool != FALLBACK_POOL).for_each(|pool| going[pool] += 1);
         }
         // The counts also include pages without a sub-request.
-        let counts = (0..).zip(&going).all(|(pool, going)| blocks.on_their_way(pool) >= *going);
+        let counts = (0..).zip(&going).all(|(pool, going)| blocks.by_pool()[pool].on_their_way() >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;
         let mut waits_here = |stream: usize, sub: u32| {
@@ -52,8 +52,8 @@ impl SubRequests {
         let per_unit = self.per_unit as usize;
         let is_there = |id: &EntryId| {
             *id == NONE
-                || id.0 < cache.entries() && {
-                    let entry = cache.entry(*id);
+                || id.0 < cache.buffer().pages() && {
+                    let entry = cache.buffer().get(*id);
                     entry.state != EntryState::Free && entry.logical.0 / self.per_unit == one.unit
                 }
         };

@@ -25,13 +25,13 @@ impl WriteQueue {
     /// in progress, the entry waits for its end.
     #[inline(never)]
     pub fn destage_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let page = core.cache.entry(id).logical;
+        let page = core.cache.buffer().get(id).logical;
         let subs = self.units();
         if let Some(sub) = subs.of(page) {
             subs.get(sub).later.push(id);
             core.cache.unlink(id);
             core.cache.begin_completing(id);
-            if core.cache.entry(id).urgent || core.cache.is_drained(id) {
+            if core.cache.buffer().get(id).urgent || core.cache.is_drained(id) {
                 self.force_sub_request(sub, core);
             }
             if core.cache.has_waiters(id) {
@@ -54,7 +54,7 @@ impl WriteQueue {
     pub fn promote_covered(&mut self, epoch: u64, core: &mut Core) {
         for sub in 0..self.units().all.len() as u32 {
             let later = &self.units().all[sub as usize].later;
-            if later.iter().any(|id| core.cache.epoch(*id) <= epoch) {
+            if later.iter().any(|id| core.cache.buffer().epoch(*id) <= epoch) {
                 self.force_sub_request(sub, core);
             }
         }
@@ -69,7 +69,7 @@ impl WriteQueue {
                 continue;
             }
             let was_urgent = core.cache.force(id);
-            let entry = core.cache.entry(id);
+            let entry = core.cache.buffer().get(id);
             if !was_urgent && !whole && entry.state == EntryState::Ready {
                 let list = self.list_of(entry.logical, entry.stream, core);
                 self.ready.force(list, true);
@@ -82,7 +82,7 @@ impl WriteQueue {
     fn send_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = page.0 / self.units().per_unit;
         let mut members = std::mem::take(&mut self.units().members);
-        let page = members.first().map_or(page, |id| core.cache.entry(*id).logical);
+        let page = members.first().map_or(page, |id| core.cache.buffer().get(*id).logical);
         self.unit_members(page, &mut members, core);
         if !members.is_empty() {
             self.send_members(unit, &members, core, calendar);
@@ -96,7 +96,7 @@ impl WriteQueue {
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
         let asks = core.base.policies.designs.decides(ExtensionPoint::Coalesce);
         for page in self.unit_of_page(leaving, core) {
-            if let Some(id) = core.cache.dirty_entry(page)
+            if let Some(id) = core.cache.buffer().dirty_entry(page)
                 && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
             {
                 core.cache.unlink(id);
@@ -104,7 +104,7 @@ impl WriteQueue {
             }
         }
         members.retain(|id| {
-            let discarded = core.cache.entry(*id).discarded;
+            let discarded = core.cache.buffer().get(*id).discarded;
             if discarded {
                 core.cache.drop_entry(*id);
             }
@@ -123,7 +123,7 @@ impl WriteQueue {
         let per_unit = self.units().per_unit;
         let mut outgoing = HostPage::of(unit * per_unit);
         for id in members {
-            let entry = core.cache.entry(*id);
+            let entry = core.cache.buffer().get(*id);
             (outgoing.sectors, outgoing.tag) = (outgoing.sectors + entry.sectors.count(), entry.tag);
             if entry.request.sectors > outgoing.request.sectors {
                 outgoing.request = entry.request;
@@ -134,7 +134,7 @@ impl WriteQueue {
         let sub = subs.begin(unit, stream);
         let whole = subs.get(sub).whole;
         for id in members {
-            let place = core.cache.entry(*id).logical.0 % per_unit;
+            let place = core.cache.buffer().get(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
             self.units().set_target_pool(sub, place as usize, pool, &mut core.base.blocks);
@@ -373,7 +373,7 @@ impl WriteQueue {
         let first = self.units().first_stream();
         let ready = self.ready.take(list);
         for id in ready.pages {
-            let page = core.cache.entry(id).logical;
+            let page = core.cache.buffer().get(id).logical;
             core.cache.set_stream(id, first);
             let whole = self.units().is_whole(first);
             let subs = self.units();

@@ -48,7 +48,7 @@ impl SubRequests {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted =
-                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.entry(id).void);
+                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.buffer().get(id).void);
             if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
                 left.push(core.base.config.pools.group_of(old));
             }
@@ -94,7 +94,7 @@ impl SubRequests {
             let Some(location) = core.map.get(page) else { continue };
             let row = core.base.config.pools.group_of(location);
             valid[core.base.config.pools.number_of_group(row)] += 1;
-            if !core.base.blocks.is_coarsely_mapped(row) {
+            if !core.base.blocks.pool_of(row).is_coarsely_mapped() {
                 continue;
             }
             let (_, place) = core.base.config.pools.of_group(row).locations.split(location);
@@ -106,9 +106,9 @@ impl SubRequests {
         }
         for (n, valid) in valid.into_iter().enumerate() {
             assert!(
-                valid <= core.base.blocks.valid_of(n),
+                valid <= core.base.blocks.by_pool()[n].valid(),
                 "pool {n} holds {valid} pages of the host and counts {}",
-                core.base.blocks.valid_of(n)
+                core.base.blocks.by_pool()[n].valid()
             );
         }
     }

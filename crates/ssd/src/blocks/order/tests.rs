@@ -4,7 +4,7 @@ use wordline_nand::Location;
 
 use super::*;
 use crate::blocks::suspended::Suspended;
-use crate::blocks::{StreamId, Streams, SuspendedBlocks, WordLineSelector};
+use crate::blocks::{BlockManager, StreamId, Streams, SuspendedBlocks, WordLineSelector};
 use crate::config::tests::small;
 use crate::policy::event::{DeviceEvent, EventMask};
 use crate::policy::frontier::{OpenBlock, WordLines};
@@ -43,7 +43,7 @@ impl WordLineSelector for Script {
 fn table() -> BlockManager {
     let config = small().check().expect("the device is sound");
     let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
-    blocks.observe_kinds(EventMask::BLOCKS | EventMask::LOST_PAGES);
+    blocks.events.observe(EventMask::BLOCKS | EventMask::LOST_PAGES);
     blocks.order(0, WordLines { layers: 16, per_layer: 1 }, 1, vec![2, 0]);
     blocks
 }
@@ -63,7 +63,7 @@ fn write(blocks: &mut BlockManager, script: &mut Script, word_lines: u32) -> Loc
 fn suspend(blocks: &mut BlockManager, block: BlockSetId) {
     let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
     write(blocks, &mut script, 1);
-    assert_eq!((script.select_to_suspend, blocks.state(block)), (None, State::Suspended));
+    assert_eq!((script.select_to_suspend, blocks.table.state(block)), (None, State::Suspended));
 }
 
 /// Programs word lines of the host stream, and returns the block of the last one.
@@ -73,7 +73,7 @@ fn open(blocks: &mut BlockManager, word_lines: u32) -> BlockSetId {
 }
 
 fn suspended(blocks: &BlockManager) -> SuspendedBlocks<'_> {
-    blocks.suspended_of(ROW, HOST, None).expect("the pool has an order")
+    blocks.pool_of(ROW).suspended_of(ROW, HOST, None).expect("the pool has an order")
 }
 
 fn block_of(blocks: &BlockManager, location: Location) -> BlockSetId {
@@ -108,14 +108,14 @@ fn a_block_that_is_opened_again_goes_on_where_it_was() {
     assert_eq!(shown, [(first, 3)]);
     // The second block must be full before a free one is opened.
     let second = open(&mut blocks, 15);
-    assert!(second != first && blocks.state(second) == State::Closed);
+    assert!(second != first && blocks.table.state(second) == State::Closed);
     let again = write(&mut blocks, &mut Script { select_to_suspend: None, select_to_resume: Some(first) }, 1);
     assert_eq!(again, blocks.pools().at(first, 3 * 2));
-    assert_eq!((blocks.state(first), suspended(&blocks).count()), (State::Open, 0));
+    assert_eq!((blocks.table.state(first), suspended(&blocks).count()), (State::Open, 0));
     write(&mut blocks, &mut Script::default(), 12);
-    assert_eq!(blocks.state(first), State::Closed);
+    assert_eq!(blocks.table.state(first), State::Closed);
     let told: Vec<String> =
-        blocks.take_events().expect("it is observed").iter().map(|seen| format!("{seen:?}")).collect();
+        blocks.events.take().expect("it is observed").iter().map(|seen| format!("{seen:?}")).collect();
     let kinds: Vec<&str> = told.iter().map(|seen| seen.split(' ').next().expect("it has a name")).collect();
     assert_eq!(kinds, ["Opened", "Suspended", "Opened", "Closed", "Resumed", "Closed"]);
 }
@@ -131,26 +131,30 @@ fn a_stream_suspends_no_more_blocks_than_it_may_and_none_of_those_kept_for_the_c
     let mut script = Script { select_to_suspend: Some(third), select_to_resume: None };
     write(&mut blocks, &mut script, 1);
     assert_eq!(
-        (script.select_to_suspend, blocks.state(third)),
+        (script.select_to_suspend, blocks.table.state(third)),
         (Some(third), State::Open),
         "it was not asked"
     );
 
     let mut blocks = table();
-    while blocks.free(ROW) > blocks.kept(ROW) {
+    while blocks.space.free(ROW) > blocks.space.kept(ROW) {
         write(&mut blocks, &mut Script::default(), 1);
     }
     let last = open(&mut blocks, 1);
     let mut script = Script { select_to_suspend: Some(last), select_to_resume: None };
     write(&mut blocks, &mut script, 1);
-    assert_eq!((script.select_to_suspend, blocks.state(last)), (Some(last), State::Open), "it was not asked");
+    assert_eq!(
+        (script.select_to_suspend, blocks.table.state(last)),
+        (Some(last), State::Open),
+        "it was not asked"
+    );
 }
 
 #[test]
 fn room_is_kept_for_the_blocks_that_may_be_suspended() {
     let (with, config) = (table(), small().check().expect("the device is sound"));
     let without = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
-    assert_eq!(without.limit(ROW) - with.limit(ROW), 2 * 32);
+    assert_eq!(without.space.limit(ROW) - with.space.limit(ROW), 2 * 32);
 }
 
 #[test]
@@ -160,37 +164,41 @@ fn a_suspended_block_is_a_candidate_when_no_program_of_it_is_under_way() {
     let block = block_of(&blocks, first);
     suspend(&mut blocks, block);
     assert_eq!(blocks.candidates(ROW).suspended().count(), 0);
-    assert!(!blocks.is_candidate(block, ROW));
+    assert!(!blocks.table.is_candidate(block, ROW));
     blocks.validate(first);
     blocks.program_done(first);
-    assert!(blocks.candidates(ROW).suspended().eq([block]) && blocks.is_candidate(block, ROW));
+    assert!(blocks.candidates(ROW).suspended().eq([block]) && blocks.table.is_candidate(block, ROW));
     assert_eq!(blocks.candidates(ROW).fewest_valid(), None, "it is not closed");
     blocks.make_victim(block);
-    assert_eq!((blocks.state(block), suspended(&blocks).count()), (State::Victim, 0));
+    assert_eq!((blocks.table.state(block), suspended(&blocks).count()), (State::Victim, 0));
     blocks.invalidate(first);
     blocks.erased(block, 1);
     blocks.check_suspended(ROW).expect("none is left");
+}
+
+fn better(blocks: &BlockManager, closed: Option<BlockSetId>) -> Option<BlockSetId> {
+    blocks.pool_of(ROW).better_of_suspended(ROW, closed, &blocks.table)
 }
 
 #[test]
 fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
     let mut blocks = table();
     let lose = |blocks: &mut BlockManager, block: BlockSetId, pages: u32| {
-        let first = blocks.pools().at(block, blocks.next_valid(block, 0).expect("it holds pages")).0;
+        let first = blocks.pools().at(block, blocks.table.next_valid(block, 0).expect("it holds pages")).0;
         (first..first + pages).for_each(|page| blocks.invalidate(Location(page)));
     };
     let block = open(&mut blocks, 3);
     suspend(&mut blocks, block);
     // The suspended block would gain only unwritten pages, and a closed block gains nothing.
     let closed = open(&mut blocks, 15);
-    assert_eq!(blocks.state(closed), State::Closed);
-    assert_eq!(blocks.better_of_suspended(ROW, None), Some(block));
+    assert_eq!(blocks.table.state(closed), State::Closed);
+    assert_eq!(better(&blocks, None), Some(block));
     lose(&mut blocks, closed, 1);
-    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(closed));
+    assert_eq!(better(&blocks, Some(closed)), Some(closed));
     lose(&mut blocks, block, 2);
-    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(block), "two of six pages by one of 32");
+    assert_eq!(better(&blocks, Some(closed)), Some(block), "two of six pages by one of 32");
     lose(&mut blocks, closed, 1);
-    assert_eq!(blocks.better_of_suspended(ROW, Some(closed)), Some(closed));
+    assert_eq!(better(&blocks, Some(closed)), Some(closed));
 }
 
 #[test]
@@ -199,7 +207,7 @@ fn a_failure_closes_a_suspended_block() {
     let block = open(&mut blocks, 1);
     suspend(&mut blocks, block);
     blocks.close(block);
-    assert_eq!((blocks.state(block), suspended(&blocks).count()), (State::Closed, 0));
+    assert_eq!((blocks.table.state(block), suspended(&blocks).count()), (State::Closed, 0));
     assert_eq!(blocks.candidates(ROW).fewest_valid(), Some(block));
 }
 
@@ -210,9 +218,9 @@ fn a_design_is_told_of_a_page_that_a_suspended_block_loses() {
     let block = block_of(&blocks, last);
     blocks.invalidate(last);
     suspend(&mut blocks, block);
-    drop(blocks.take_events());
+    drop(blocks.events.take());
     blocks.invalidate(Location(last.0 + 1));
-    let told = blocks.take_events().expect("it is observed");
+    let told = blocks.events.take().expect("it is observed");
     let [DeviceEvent::LostPage { block: of, location, valid }] = told[..] else { panic!("{told:?}") };
     assert_eq!((of, location.0, valid), (block, last.0 + 1, 2));
 }
@@ -242,7 +250,7 @@ fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() 
         let block = pools.block_of(location);
         location.0 - pools.at(block, 0).0 < locations(block)
     });
-    let state = |n: usize| blocks.state(written[n].0);
+    let state = |n: usize| blocks.table.state(written[n].0);
     assert_eq!([state(0), state(1), state(2)], [State::Suspended, State::Open, State::Suspended]);
     blocks.check_suspended(ROW).expect("their word lines are known");
     write(&mut blocks, &mut Script::default(), 14);
@@ -257,5 +265,5 @@ fn a_lost_row_suspends_nothing() {
     suspend(&mut blocks, block);
     blocks.fail_group(ROW, |_| ());
     blocks.check_suspended(ROW).expect("none is left");
-    assert_eq!(blocks.state(block), State::Bad);
+    assert_eq!(blocks.table.state(block), State::Bad);
 }
