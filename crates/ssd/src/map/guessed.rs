@@ -133,6 +133,7 @@ fn may_show(guess: Guess, base: &Base) -> bool {
         return false;
     }
     let block = pools.block_of(location);
-    let is_closed = || base.blocks.state(block) == State::Closed && base.blocks.is_native(block);
-    base.blocks.is_valid(location) || error > 0 && is_closed()
+    let blocks = base.blocks.table();
+    let is_closed = || blocks.state(block) == State::Closed && blocks.is_native(block);
+    blocks.is_valid(location) || error > 0 && is_closed()
 }
