@@ -1,4 +1,4 @@
-//! Checks that every recorded trace runs to its end and that every request completes. The traces are in
+//! Checks that every recorded trace is read whole and runs, and that every request completes. The traces are in
 //! `../shared/traces`, next to the repository. Without them this test prints a message and passes.
 
 use std::path::{Path, PathBuf};
@@ -29,24 +29,29 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| entries(&folder)).filter(|path| !skipped(path)).collect()
 }
 
+/// Requests of a trace that are run, unless `WORDLINE_LONG` asks for all. Chosen: most extracts are shorter.
+const MOST: u64 = 30_000;
+
 /// Runs a recorded trace on a device; every request must complete.
-fn runs_to_its_end(device: &Device, path: PathBuf) {
+fn runs(device: &Device, path: PathBuf) {
     let name = path.display().to_string();
     let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };
     let options = Options::from_pairs(in_bytes).expect("the options are right");
     let requests = read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests.len() as u64;
-    let load = Workload::from(Origin::Trace(path, options));
+    let most = if std::env::var_os("WORDLINE_LONG").is_some() { requests } else { MOST.min(requests) };
+    let origin = Origin::Trace(path, options);
+    let load = Workload { requests: Some(most), ..origin.into() };
     let summary = run(device, &load, &RunOptions::default(), &mut Unobserved)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(
         (summary.outcome, summary.host.requests, summary.host.failed),
-        (Outcome::Complete, requests, 0),
+        (Outcome::Complete, most, 0),
         "{name}"
     );
 }
 
 #[test]
-fn every_recorded_trace_runs_to_its_end() {
+fn every_recorded_trace_runs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     if !folder.is_dir() {
         eprintln!("SKIPPED: no traces at {}", folder.display());
@@ -55,5 +60,5 @@ fn every_recorded_trace_runs_to_its_end() {
     let device = Device::load(&Selection::default()).expect("the usual device is sound");
     let paths = traces(&folder);
     assert!(paths.len() > 40, "{} traces", paths.len());
-    paths.into_par_iter().with_max_len(1).for_each(|path| runs_to_its_end(&device, path));
+    paths.into_par_iter().with_max_len(1).for_each(|path| runs(&device, path));
 }
