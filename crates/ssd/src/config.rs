@@ -18,6 +18,8 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{CellMode, Fault, Geometry, Locations, Part, Pool, Pools};
 
+pub(crate) use sizes::block_of_each_plane;
+
 pub use crate::blocks::mlc::TwoBitFile;
 pub use crate::blocks::slc_cache::SlcCacheFile;
 pub use crate::blocks::wear::WearFile;
@@ -296,17 +298,6 @@ impl DeviceFile {
         );
         ftl.wear.check(wrong);
         ftl.scheduling.check("ftl.scheduling", wrong);
-    }
-
-    /// Rejects static allocation on pools whose channels differ.
-    fn check_channels(&self, wrong: &mut Complaints) {
-        let dynamic = self.ftl.placement == PlacementKind::Dynamic {};
-        let others = self.pools.iter().enumerate();
-        let others = others.map(|(n, pool)| (format!("pools[{n}].layout.short_channels"), &pool.layout));
-        for (key, layout) in std::iter::once(("layout.short_channels".into(), &self.layout)).chain(others) {
-            let wanted = "0: static allocation of ftl.placement fixed requires channels that are alike";
-            wrong.require(layout.short_channels == 0 || dynamic, &key, layout.short_channels, wanted);
-        }
     }
 
     fn check_faults(&self, pools: &Pools, wrong: &mut Complaints) -> Vec<Fault> {

@@ -7,7 +7,7 @@ use wordline_nand::CutLosses;
 use super::host::Host;
 use super::in_flight::{InFlightTable, Work};
 
-/// What the zones are handed: the device below, to which they send commands, and the host, whose commands they
+/// Surroundings of the zones: the device below, to which they send commands, and the host, whose commands they
 /// end.
 pub(super) struct Context<'a, D, C> {
     pub(super) below: &'a mut Below<D>,

@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::{Geometry, Locations, Part};
+use wordline_nand::{Geometry, Locations, Part, Pool, Pools};
+
+use crate::config::{DeviceFile, block_of_each_plane};
 
 /// Blocks in SLC mode. The router selects the writes that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,5 +81,44 @@ impl SlcCacheFile {
                 "at most the {pages} pages that a program in SLC mode writes, which are a multiple of it"
             ),
         );
+    }
+}
+
+impl SlcCacheFile {
+    /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
+    fn set_share(&mut self, key: &str, pool: &Pool, kept: u32, wrong: &mut Complaints) {
+        let Some(size) = self.size else { return };
+        let Pool { part, geometry, .. } = pool;
+        let bits = f64::from(part.geometry.bits_per_cell);
+        let block = block_of_each_plane(geometry).0 as f64 / bits;
+        let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
+        let fixed = f64::from(self.blocks);
+        // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
+        let dynamic = size.0 as f64 / block - fixed;
+        let share = dynamic / (others - dynamic / bits);
+        let [least, most] = [fixed, fixed + others / (1.0 + 1.0 / bits)].map(|of| Bytes((of * block) as u64));
+        let wanted = format!("from {least} (`blocks`) to {most} (all spare blocks)");
+        let fits = (least..=most).contains(&size);
+        wrong.require(fits, &format!("{key}.size"), size, wanted);
+        if fits {
+            self.spare = share.clamp(0.0, 1.0);
+        }
+    }
+}
+
+impl DeviceFile {
+    /// Sets the dynamic part of the SLC caches by the data that they hold on an erased device.
+    pub(crate) fn set_slc_caches(&mut self, pools: &Pools, wrong: &mut Complaints) {
+        let (gc, reserved) = (self.ftl.gc.clone(), self.ftl.reserved_blocks);
+        let kept = |start: Option<u32>| start.unwrap_or(gc.start_below_free_blocks).saturating_add(reserved);
+        if let Some(cache) = &mut self.ftl.slc_cache {
+            cache.set_share("ftl.slc_cache", pools.first(), kept(None), wrong);
+        }
+        for (n, own) in self.pools.iter_mut().enumerate() {
+            if let Some(cache) = &mut own.slc_cache {
+                let kept = kept(own.start_below_free_blocks);
+                cache.set_share(&format!("pools[{n}].slc_cache"), pools.get(n + 1), kept, wrong);
+            }
+        }
     }
 }

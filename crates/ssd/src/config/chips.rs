@@ -7,6 +7,7 @@ use wordline_nand::{Geometry, Locations};
 
 use super::DeviceFile;
 use crate::Sectors;
+use crate::policy::placement::PlacementKind;
 
 impl DeviceFile {
     /// Rejects independent plane reads, because no controller here uses them.
@@ -19,6 +20,17 @@ impl DeviceFile {
                 true,
                 "false: the controller reads planes together or one after another, and never each by itself",
             );
+        }
+    }
+
+    /// Rejects static allocation on pools whose channels differ.
+    pub(super) fn check_channels(&self, wrong: &mut Complaints) {
+        let dynamic = self.ftl.placement == PlacementKind::Dynamic {};
+        let others = self.pools.iter().enumerate();
+        let others = others.map(|(n, pool)| (format!("pools[{n}].layout.short_channels"), &pool.layout));
+        for (key, layout) in std::iter::once(("layout.short_channels".into(), &self.layout)).chain(others) {
+            let wanted = "0: static allocation of ftl.placement fixed requires channels that are alike";
+            wrong.require(layout.short_channels == 0 || dynamic, &key, layout.short_channels, wanted);
         }
     }
 

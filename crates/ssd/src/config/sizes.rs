@@ -1,10 +1,10 @@
-//! Sizes as data sheets state them: the capacity and the DRAM of a drive, and the bytes of its SLC cache. The
-//! number of blocks, the cached map and the share of spare blocks follow from them.
+//! Sizes as data sheets state them: the capacity and the DRAM of a drive. The number of blocks and the cached map
+//! follow from them.
 
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::{Geometry, Pool, Pools};
+use wordline_nand::Geometry;
 
-use super::{DeviceFile, SlcCacheFile};
+use super::DeviceFile;
 
 impl DeviceFile {
     /// Sets the number of blocks by the capacity. `geometry` is that of the chips with any number of blocks.
@@ -55,49 +55,12 @@ impl DeviceFile {
         let map = self.ftl.mapping.entry * u64::from(self.pages_of(all, unit));
         self.ftl.mapping.cache = if left < map { Some(left) } else { None };
     }
-
-    /// Sets the dynamic part of the SLC caches by the data that they hold on an erased device.
-    pub(super) fn set_slc_caches(&mut self, pools: &Pools, wrong: &mut Complaints) {
-        let (gc, reserved) = (self.ftl.gc.clone(), self.ftl.reserved_blocks);
-        let kept = |start: Option<u32>| start.unwrap_or(gc.start_below_free_blocks).saturating_add(reserved);
-        if let Some(cache) = &mut self.ftl.slc_cache {
-            cache.set_share("ftl.slc_cache", pools.first(), kept(None), wrong);
-        }
-        for (n, own) in self.pools.iter_mut().enumerate() {
-            if let Some(cache) = &mut own.slc_cache {
-                let kept = kept(own.start_below_free_blocks);
-                cache.set_share(&format!("pools[{n}].slc_cache"), pools.get(n + 1), kept, wrong);
-            }
-        }
-    }
 }
 
 /// Bytes of a block of each plane.
-fn block_of_each_plane(geometry: &Geometry) -> Bytes {
+pub(crate) fn block_of_each_plane(geometry: &Geometry) -> Bytes {
     let planes = geometry.rows() * geometry.planes_per_row;
     geometry.page_size * (u64::from(geometry.pages_per_block) * u64::from(planes))
-}
-
-impl SlcCacheFile {
-    /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
-    fn set_share(&mut self, key: &str, pool: &Pool, kept: u32, wrong: &mut Complaints) {
-        let Some(size) = self.size else { return };
-        let Pool { part, geometry, .. } = pool;
-        let bits = f64::from(part.geometry.bits_per_cell);
-        let block = block_of_each_plane(geometry).0 as f64 / bits;
-        let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
-        let fixed = f64::from(self.blocks);
-        // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
-        let dynamic = size.0 as f64 / block - fixed;
-        let share = dynamic / (others - dynamic / bits);
-        let [least, most] = [fixed, fixed + others / (1.0 + 1.0 / bits)].map(|of| Bytes((of * block) as u64));
-        let wanted = format!("from {least} (`blocks`) to {most} (all spare blocks)");
-        let fits = (least..=most).contains(&size);
-        wrong.require(fits, &format!("{key}.size"), size, wanted);
-        if fits {
-            self.spare = share.clamp(0.0, 1.0);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -115,7 +78,7 @@ mod tests {
         let config = file.check().expect("twice the capacity");
         assert_eq!(config.capacity(), Bytes(whole.capacity().0 * 2));
         assert_eq!(config.geometry().blocks_per_plane, 2 * whole.geometry().blocks_per_plane + 3);
-        // What the check made of the file is a file with the same outcome.
+        // The checked file is checked again, with the same outcome.
         assert_eq!(config.file.clone().check(), Ok(config));
     }
 
