@@ -18,8 +18,6 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{CellMode, Fault, Geometry, Locations, Part, Pool, Pools};
 
-pub(crate) use sizes::block_of_each_plane;
-
 pub use crate::blocks::mlc::TwoBitFile;
 pub use crate::blocks::slc_cache::SlcCacheFile;
 pub use crate::blocks::wear::WearFile;
@@ -199,7 +197,6 @@ impl DeviceFile {
         BlockMapFile::check_pools(&self, &mut wrong);
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
         pools::check(&self, &pools, unit, &mut wrong);
-        self.set_slc_caches(&pools, &mut wrong);
         let Pool { part, geometry, locations } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
         self.ftl.mapping.check(locations, &mut wrong);
@@ -209,7 +206,9 @@ impl DeviceFile {
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
-        if let Some(cache) = &self.ftl.slc_cache {
+        if let Some(cache) = &mut self.ftl.slc_cache {
+            let kept = self.ftl.gc.start_below_free_blocks.saturating_add(self.ftl.reserved_blocks);
+            cache.set_share(part, geometry, kept, &mut wrong);
             cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
         }
         if let Some(two_bit) = &self.ftl.two_bit {

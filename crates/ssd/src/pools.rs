@@ -202,7 +202,16 @@ fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
     let Pool { part, geometry, locations } = pool;
     let key = format!("pools[{n}].slc_cache");
     match &file.pools[n].slc_cache {
-        Some(cache) => cache.check(&key, part, locations, geometry, wrong),
+        Some(cache) => {
+            let size = cache.size.unwrap_or_default();
+            wrong.require(
+                cache.size.is_none(),
+                &format!("{key}.size"),
+                size,
+                "none: a further pool has `blocks` and `spare`",
+            );
+            cache.check(&key, part, locations, geometry, wrong);
+        }
         None => wrong.require(
             !file.writes_in(n + 1, CellMode::Slc),
             &key,

@@ -4,9 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::{Geometry, Locations, Part, Pool, Pools};
-
-use crate::config::{DeviceFile, block_of_each_plane};
+use wordline_nand::{Geometry, Locations, Part};
 
 /// Blocks in SLC mode. The router selects the writes that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +18,7 @@ pub struct SlcCacheFile {
     /// start watermark.
     pub spare: f64,
     /// Data that the cache holds on an erased device, such as `100GB`. `spare` follows from it, and its own
-    /// value does not matter.
+    /// value does not matter. Only in the first pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// Number of blocks in the cache of a plane group above which the oldest ones are folded even while the
@@ -86,11 +84,10 @@ impl SlcCacheFile {
 
 impl SlcCacheFile {
     /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
-    fn set_share(&mut self, key: &str, pool: &Pool, kept: u32, wrong: &mut Complaints) {
+    pub fn set_share(&mut self, part: &Part, geometry: &Geometry, kept: u32, wrong: &mut Complaints) {
         let Some(size) = self.size else { return };
-        let Pool { part, geometry, .. } = pool;
         let bits = f64::from(part.geometry.bits_per_cell);
-        let block = block_of_each_plane(geometry).0 as f64 / bits;
+        let block = (geometry.capacity().0 / u64::from(geometry.blocks_per_plane)) as f64 / bits;
         let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
         let fixed = f64::from(self.blocks);
         // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
@@ -99,26 +96,9 @@ impl SlcCacheFile {
         let [least, most] = [fixed, fixed + others / (1.0 + 1.0 / bits)].map(|of| Bytes((of * block) as u64));
         let wanted = format!("from {least} (`blocks`) to {most} (all spare blocks)");
         let fits = (least..=most).contains(&size);
-        wrong.require(fits, &format!("{key}.size"), size, wanted);
+        wrong.require(fits, "ftl.slc_cache.size", size, wanted);
         if fits {
             self.spare = share.clamp(0.0, 1.0);
-        }
-    }
-}
-
-impl DeviceFile {
-    /// Sets the dynamic part of the SLC caches by the data that they hold on an erased device.
-    pub(crate) fn set_slc_caches(&mut self, pools: &Pools, wrong: &mut Complaints) {
-        let (gc, reserved) = (self.ftl.gc.clone(), self.ftl.reserved_blocks);
-        let kept = |start: Option<u32>| start.unwrap_or(gc.start_below_free_blocks).saturating_add(reserved);
-        if let Some(cache) = &mut self.ftl.slc_cache {
-            cache.set_share("ftl.slc_cache", pools.first(), kept(None), wrong);
-        }
-        for (n, own) in self.pools.iter_mut().enumerate() {
-            if let Some(cache) = &mut own.slc_cache {
-                let kept = kept(own.start_below_free_blocks);
-                cache.set_share(&format!("pools[{n}].slc_cache"), pools.get(n + 1), kept, wrong);
-            }
         }
     }
 }

@@ -58,7 +58,7 @@ impl DeviceFile {
 }
 
 /// Bytes of a block of each plane.
-pub(crate) fn block_of_each_plane(geometry: &Geometry) -> Bytes {
+fn block_of_each_plane(geometry: &Geometry) -> Bytes {
     let planes = geometry.rows() * geometry.planes_per_row;
     geometry.page_size * (u64::from(geometry.pages_per_block) * u64::from(planes))
 }
