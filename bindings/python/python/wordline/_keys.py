@@ -1409,6 +1409,18 @@ class Ssd(Table):
         self._set("buffer", value)
 
     @property
+    def capacity(self) -> str | None:
+        """Capacity that the host sees, such as `4TB`. The number of blocks of each plane follows from it and from the
+        over-provisioning, and replaces that of the part. If absent, the capacity follows from the blocks. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("capacity")
+
+    @capacity.setter
+    def capacity(self, value: str | int) -> None:
+        self._set("capacity", value)
+
+    @property
     def decides(self) -> Decides:
         """The design for each decision that several could take."""
         return Decides(self._device, self._at("decides"))
@@ -1437,6 +1449,18 @@ class Ssd(Table):
     @designs.setter
     def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]) -> None:
         self._set("designs", value)
+
+    @property
+    def dram(self) -> str | None:
+        """DRAM of the controller, such as `1GiB`: for the buffer, the read cache and the L2P map. If the whole map does not fit,
+        what is left is `ftl.mapping.cache`, whose own value does not matter. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("dram")
+
+    @dram.setter
+    def dram(self, value: str | int) -> None:
+        self._set("dram", value)
 
     @property
     def faults(self) -> Tables[Fault]:
@@ -1732,6 +1756,17 @@ class SlcCache(Table):
     @fold_above.setter
     def fold_above(self, value: int) -> None:
         self._set("fold_above", value)
+
+    @property
+    def size(self) -> str | None:
+        """Data that the cache holds on an erased device, such as `100GB`. `spare` follows from it, and its own value does not
+        matter. Only in the first pool. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("size")
+
+    @size.setter
+    def size(self, value: str | int) -> None:
+        self._set("size", value)
 
     @property
     def spare(self) -> float:
@@ -2793,6 +2828,18 @@ class Front(Table):
     """Configuration of the front end, between the host and the buffer."""
 
     __slots__ = ()
+
+    @property
+    def command_interval(self) -> str:
+        """Least time between two commands in the firmware, which limits the commands a second: with 1us to a million. Commands wait
+        for it before their `command_time`. 0 for no limit. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h,
+        d). Default: "0s".
+        """
+        return self._get("command_interval")
+
+    @command_interval.setter
+    def command_interval(self, value: str | int) -> None:
+        self._set("command_interval", value)
 
     @property
     def command_time(self) -> str:
@@ -4242,9 +4289,12 @@ class DeviceKeys(Table):
         self._set("buffer", value)
 
     @property
-    def capacity(self) -> str:
-        """Capacity that the host sees. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "64GiB".
+    def capacity(self) -> str | None:
+        """`ssd`: Capacity that the host sees, such as `4TB`. The number of blocks of each plane follows from it and from the
+        over-provisioning, and replaces that of the part. If absent, the capacity follows from the blocks. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        `fixed-latency`: Capacity that the host sees. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB,
+        GB, TB). Default: "64GiB".
         """
         return self._get("capacity")
 
@@ -4301,6 +4351,18 @@ class DeviceKeys(Table):
     @device.setter
     def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]) -> None:
         self._set("device", value)
+
+    @property
+    def dram(self) -> str | None:
+        """DRAM of the controller, such as `1GiB`: for the buffer, the read cache and the L2P map. If the whole map does not fit,
+        what is left is `ftl.mapping.cache`, whose own value does not matter. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("dram")
+
+    @dram.setter
+    def dram(self, value: str | int) -> None:
+        self._set("dram", value)
 
     @property
     def faults(self) -> Tables[Fault]:
