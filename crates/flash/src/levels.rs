@@ -4,9 +4,9 @@
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, CommandCompletion, DieId, Fault, Layers, Operation, PageId};
 
+use super::Setup;
 use super::queue::Queues;
 use super::task::Task;
-use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
 /// Inputs of the tuner's decisions.
@@ -80,32 +80,30 @@ impl ReadLevels {
         let time = if level == 0 { Duration::ZERO } else { self.time };
         chips.set_read_level(die, level, time);
     }
-}
 
-impl Flash {
     /// Notifies the tuner of the pages that this command of a read could read, and earlier commands of the
     /// read could not.
     #[cold]
-    pub(super) fn notify_read(&self, read: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) {
+    pub fn notify_read(&self, read: &Task, done: &CommandCompletion, chips: &Chips, tuner: &mut dyn Tuner) {
         let now = super::outcome::unreadable_in(read, done);
         let before = if read.tries == 0 { (1 << read.planes) - 1 } else { u32::from(read.unread) };
-        self.notify_tuner(read, done.level, (before & !now, true), tuner);
+        self.notify(read, done.level, (before & !now, true), chips, tuner);
     }
 
     /// Notifies the tuner that a read of some `pages` (one bit each) has ended, with the last levels and
     /// whether the pages were read.
-    pub(super) fn notify_tuner(
+    pub fn notify(
         &self,
         read: &Task,
         level: u8,
         (pages, is_read): (u32, bool),
+        chips: &Chips,
         tuner: &mut dyn Tuner,
     ) {
-        let Self { levels: Some(levels), chips, .. } = self else { return };
         let outcome =
             ReadOutcome { parameters: ReadParameters { level }, senses: u32::from(read.tries) + 1, is_read };
         for n in (0..read.planes).filter(|n| pages >> n & 1 != 0) {
-            tuner.read_finished(&levels.page(PageId(read.page.0 + n), chips), &outcome);
+            tuner.read_finished(&self.page(PageId(read.page.0 + n), chips), &outcome);
         }
     }
 }

@@ -39,8 +39,10 @@ impl Flash {
         tuner: &mut dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) -> Outcome {
-        if self.levels.is_some() && done.command.operation == Operation::Read {
-            self.notify_read(task, done, tuner);
+        if let Some(levels) = &self.levels
+            && done.command.operation == Operation::Read
+        {
+            levels.notify_read(task, done, &self.chips, tuner);
         }
         if done.failed {
             return self.failure(task, done, tuner, calendar);
@@ -83,7 +85,9 @@ impl Flash {
             self.retry_read(task, unread, done, tuner, calendar);
             return Outcome::Retried;
         }
-        self.notify_tuner(task, done.level, (unread, false), tuner);
+        if let Some(levels) = &self.levels {
+            levels.notify(task, done.level, (unread, false), &self.chips, tuner);
+        }
         Outcome::Unreadable(unread)
     }
 

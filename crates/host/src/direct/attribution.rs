@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
 use wordline_device::times::Component;
-use wordline_device::{Completion, Operation, PhysicalDevice};
+use wordline_device::{Completion, Operation};
 use wordline_kernel::Instant;
 
-use super::{Direct, Purpose};
+use super::Purpose;
 
 /// Explains requests as they complete.
 pub(super) struct Explainer {
@@ -30,36 +30,28 @@ impl Explainer {
         self.last.clear();
         self.open.clear();
     }
-}
 
-impl<D: PhysicalDevice> Direct<D> {
     /// Notes the submission of a request.
-    pub(super) fn note_submission(&mut self, number: u32) {
-        if let Some(explainer) = &mut self.explainer {
-            explainer.open.insert(number);
-        }
+    pub fn note_submission(&mut self, number: u32) {
+        self.open.insert(number);
     }
 
-    /// Notes the completion of the device command with this tag, submitted for `work`.
-    pub(super) fn note_device_completion(&mut self, tag: u32, work: Purpose) {
-        let Some(explainer) = &mut self.explainer else { return };
-        let told = self.device.take_breakdown(tag);
+    /// Notes the completion of a device command for `work`, with its breakdown if the device has one.
+    pub fn note_device_completion(&mut self, work: Purpose, breakdown: Option<CommandBreakdown>) {
         let (Purpose::Write(number) | Purpose::Read(number) | Purpose::Flush(Some(number))) = work else {
             return;
         };
         let is_flush = matches!(work, Purpose::Flush(_));
-        explainer.last.extend(told.map(|told| (number, (told, is_flush))));
+        self.last.extend(breakdown.map(|breakdown| (number, (breakdown, is_flush))));
     }
 
     /// Notes the completion of a request.
-    pub(super) fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
-        let Some(explainer) = &mut self.explainer else { return };
-        let last = explainer.last.remove(&number);
+    pub fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
+        let last = self.last.remove(&number);
         // A request that was submitted before attribution began has an incomplete record.
-        if !explainer.open.remove(&number) {
-            return;
+        if self.open.remove(&number) {
+            self.tail.note(completion.latency, || explain(completion, submitted, last));
         }
-        explainer.tail.note(completion.latency, || explain(completion, submitted, last));
     }
 }
 

@@ -234,7 +234,10 @@ impl<D: PhysicalDevice> Direct<D> {
             let mut any = !completions.is_empty();
             for completion in completions.drain(..) {
                 let sent = self.sent.remove(completion.tag);
-                self.note_device_completion(completion.tag, sent.work);
+                if let Some(explainer) = &mut self.explainer {
+                    let breakdown = self.device.take_breakdown(completion.tag);
+                    explainer.note_device_completion(sent.work, breakdown);
+                }
                 self.handle_completion(&completion, sent, calendar);
             }
             self.completed = completions;

@@ -43,7 +43,9 @@ impl<D: PhysicalDevice> Direct<D> {
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
         let number = self.requests.all.add(request);
-        self.note_submission(number);
+        if let Some(explainer) = &mut self.explainer {
+            explainer.note_submission(number);
+        }
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes => self.write(number, &command),
@@ -367,7 +369,9 @@ impl<D: PhysicalDevice> Direct<D> {
         self.digest.add(latency.ps());
         let completion = Completion { command, latency, failed };
         self.requests.completions.push(completion);
-        self.note_completion(number, completion, submitted);
+        if let Some(explainer) = &mut self.explainer {
+            explainer.note_completion(number, completion, submitted);
+        }
         self.record(number, completion, submitted);
     }
 

@@ -33,11 +33,11 @@
 //! ```
 
 mod array;
-mod cell_queries;
 mod execute;
 mod meter;
 mod register_commands;
 mod target;
+mod targets;
 mod time;
 mod trace;
 
@@ -45,9 +45,11 @@ use wordline_kernel::{Complaints, Duration, Instant};
 
 use self::meter::Meter;
 use self::target::{Port, Target};
+use self::targets::Targets;
 use self::time::within;
 use self::trace::Trace;
 use super::failure::{Failure, FailureKind};
+use super::features::address;
 use super::host_times::HostTimes;
 use super::limits::Limit;
 use super::lun::{Lun, LunOptions};
@@ -55,7 +57,7 @@ use super::row::Row;
 use super::rules::{Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
 use crate::interface::{BusTiming, Parameter};
-use crate::{DieId, EnergyReport, Part, Span, Stage};
+use crate::{DieId, EnergyReport, Parameters, Part, Physics, Span, Stage};
 
 /// The topology of a bus: targets, volumes and LUNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,6 @@ const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 #[derive(Clone, Debug)]
 pub struct Bus {
     part: Part,
-    wiring: Wiring,
     pace: Pace,
     /// The host's command or address cycle time.
     host_cycle: Option<Duration>,
@@ -118,12 +119,7 @@ pub struct Bus {
     strict: bool,
     /// Whether FFh returns to the slowest mode.
     power_on: bool,
-    /// Targets by chip enable, then by volume.
-    targets: Vec<Target>,
-    /// The chip enable that is low.
-    enabled: usize,
-    /// The selected volume of each chip enable.
-    volumes: Vec<usize>,
+    targets: Targets,
     now: Instant,
     /// End of the last cycle on the bus.
     held_until: Instant,
@@ -155,15 +151,12 @@ impl Bus {
         edges.note(Edge::Select, Instant::ZERO);
         let mut bus = Self {
             part: part.clone(),
-            wiring,
             pace: options.pace,
             host_cycle: None,
             host: HostTimes::default(),
             strict: options.lun.fatal,
             power_on: options.power_on,
-            targets: (0..wiring.targets * wiring.volumes).map(target).collect(),
-            enabled: 0,
-            volumes: vec![0; wiring.targets as usize],
+            targets: Targets::new(wiring, target),
             now: Instant::ZERO,
             held_until: Instant::ZERO,
             cycles: 0,
@@ -172,7 +165,7 @@ impl Bus {
             collected: Vec::new(),
             meter: Meter::default(),
         };
-        for target in &mut bus.targets {
+        for target in bus.targets.iter_mut() {
             target.power_on_reset(&bus.part, bus.power_on);
             target.awaits_first_reset = bus.power_on;
         }
@@ -206,7 +199,7 @@ impl Bus {
 
     /// Overrides a wait of every target until the target changes its interface. At most one second.
     pub fn set_wait(&mut self, wait: Wait, time: Duration) {
-        for target in &mut self.targets {
+        for target in self.targets.iter_mut() {
             target.waits.set(wait, time.min(LONGEST_WAIT));
         }
     }
@@ -251,7 +244,7 @@ impl Bus {
     /// Advances the time to `at`.
     pub fn wait_until(&mut self, at: Instant) {
         self.now = self.now.max(at.min(Instant::LIMIT));
-        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+        for port in self.targets.ports_mut() {
             port.lun.settle(self.now);
         }
     }
@@ -261,14 +254,15 @@ impl Bus {
     /// # Errors
     /// The bus has no such target.
     pub fn select(&mut self, target: u32) -> Result<(), Failure> {
-        if target >= self.wiring.targets {
-            let kind = FailureKind::Address { what: "target", found: target, below: self.wiring.targets };
+        let targets = self.targets.wiring().targets;
+        if target >= targets {
+            let kind = FailureKind::Address { what: "target", found: target, below: targets };
             return Err(self.failure(kind));
         }
         if let Some(short) = self.host.too_short(Edge::Select, self.timing()) {
             return Err(self.failure(within(short)));
         }
-        self.enabled = target as usize;
+        self.targets.enable(target);
         self.edges.note(Edge::Select, self.now);
         Ok(())
     }
@@ -300,10 +294,10 @@ impl Bus {
             let begin = self.begin(Edge::Address)?;
             self.check_locked().map_err(|kind| self.refuse(kind))?;
             let end = begin + self.latch();
-            let current = self.current();
+            let current = self.targets.current();
             self.finish(Edge::Address, Stage::Ale, (begin, end), |decoder| decoder.address(*byte))?;
             // The address of a volume may have selected another target.
-            let target = &mut self.targets[current];
+            let target = self.targets.get_mut(current);
             if let Some(edge) = target.decoder.data_edge() {
                 target.edges.note(edge, end);
             }
@@ -364,12 +358,12 @@ impl Bus {
     /// R/B# of the selected target: low while any of its LUNs is busy. In the standard it falls tWB after the
     /// cycle that makes a LUN busy; here it is low from that cycle on.
     pub fn ready(&self) -> bool {
-        self.enabled_targets().all(|target| target.ready_at() <= self.now)
+        self.targets.enabled().iter().all(|target| target.ready_at() <= self.now)
     }
 
     /// Waits until R/B# of the selected target is high, and returns the current time.
     pub fn wait_ready(&mut self) -> Instant {
-        let at = self.enabled_targets().map(Target::ready_at).max().unwrap_or(self.now);
+        let at = self.targets.enabled().iter().map(Target::ready_at).max().unwrap_or(self.now);
         self.wait_until(at);
         self.now
     }
@@ -377,7 +371,7 @@ impl Bus {
     /// Waits until the arrays of all LUNs of the selected target are idle (ARDY), and returns the current
     /// time.
     pub fn wait_array_ready(&mut self) -> Instant {
-        let at = self.enabled_targets().map(Target::array_ready_at).max().unwrap_or(self.now);
+        let at = self.targets.enabled().iter().map(Target::array_ready_at).max().unwrap_or(self.now);
         self.wait_until(at);
         self.now
     }
@@ -385,7 +379,7 @@ impl Bus {
     /// Drives the write-protect pin of every target: programs and erases are rejected while it is low (`on`).
     pub fn set_write_protect(&mut self, on: bool) {
         self.edges.note(Edge::Protect, self.now);
-        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+        for port in self.targets.ports_mut() {
             port.lun.settle(self.now);
             port.lun.set_write_protect(on);
         }
@@ -396,7 +390,7 @@ impl Bus {
     /// # Panics
     /// If the bus has no such LUN.
     pub fn lun(&self, die: DieId) -> &Lun {
-        &self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].lun
+        &self.targets.port(die).lun
     }
 
     /// The address cycles of a row address: LUN of the target, block over all planes (the plane in its lowest
@@ -414,9 +408,33 @@ impl Bus {
         Ok(target.addressing.encode(row))
     }
 
+    /// Uses a copy of `physics` in each LUN as the cell model for array times and outcomes from now on.
+    pub fn set_physics(&mut self, physics: &dyn Physics) {
+        self.targets.ports_mut().for_each(|port| port.lun.set_physics(physics.copied()));
+    }
+
+    /// Stores `parameters` as set `number` of every LUN, for selection by feature 92h.
+    pub fn set_parameters(&mut self, number: u16, parameters: &Parameters) {
+        for port in self.targets.ports_mut() {
+            port.lun.set_parameters(number, *parameters);
+            port.features.enable_parameter_sets();
+        }
+    }
+
+    /// Selects a parameter set in every LUN, as by feature 92h, in no time. Panics if no parameter set was
+    /// stored.
+    pub fn select_parameters(&mut self, number: u16) {
+        let [low, high] = number.to_le_bytes();
+        for port in self.targets.ports_mut() {
+            let set = port.features.set(address::PARAMETER_SET, [low, high, 0, 0]);
+            set.expect("there are sets of parameters");
+        }
+    }
+
     /// LUNs on the bus.
     pub fn dies(&self) -> u32 {
-        self.wiring.targets * self.wiring.volumes * self.wiring.luns
+        let Wiring { targets, volumes, luns } = self.targets.wiring();
+        targets * volumes * luns
     }
 
     /// The on-die termination that ODT Configure has set for a LUN.
@@ -424,7 +442,7 @@ impl Bus {
     /// # Panics
     /// If the bus has no such LUN.
     pub fn termination(&self, die: DieId) -> [u8; 4] {
-        self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].odt
+        self.targets.port(die).odt
     }
 
     /// The spans of bus and arrays that are over by now, ordered by their begin; each is returned once.
@@ -439,26 +457,22 @@ impl Bus {
     /// each stage and the idle time.
     pub fn energy(&mut self) -> EnergyReport {
         self.collect();
-        let working = self.ports().filter_map(|port| port.lun.current_span(self.now)).collect();
+        let working = self.targets.ports().filter_map(|port| port.lun.current_span(self.now)).collect();
         self.meter.stages(self.now, self.dies(), working).price(&self.part.power)
     }
 
     /// Adds finished spans to the spans to be returned, and to the meter.
     fn collect(&mut self) {
         let mut spans = self.trace.take();
-        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+        for port in self.targets.ports_mut() {
             port.lun.settle(self.now);
             spans.extend(port.lun.spans());
         }
         self.meter.add(&spans);
         let resting = |port: &Port| port.lun.pipeline().array_ready_at <= self.now;
         let resting: Vec<DieId> =
-            self.ports().filter(|port| resting(port)).map(|port| port.lun.die()).collect();
+            self.targets.ports().filter(|port| resting(port)).map(|port| port.lun.die()).collect();
         self.meter.fold(self.now, &resting);
         self.collected.extend(spans);
-    }
-
-    fn ports(&self) -> impl Iterator<Item = &Port> {
-        self.targets.iter().flat_map(|target| &target.ports)
     }
 }

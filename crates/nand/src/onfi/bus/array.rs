@@ -1,68 +1,18 @@
-//! Array operations: selection of the LUN, checks, and effects on the pins.
+//! Array operations of a target: their rows, and the LUN operations that they start.
 
 use wordline_kernel::Instant;
 
-use super::Bus;
-use super::execute::{StepResult, out_of, within};
-use super::target::{Output, Target, is_short};
+use super::execute::{StepResult, within};
+use super::target::Target;
 use crate::onfi::command::{self, Operation};
 use crate::onfi::failure::FailureKind;
 use crate::onfi::features::Features;
 use crate::onfi::sequence::{DecodedCommand, Mode};
 use crate::onfi::{Busy, CellMode, Limit, Lun, ProgramKind, ReadKind, Row};
 
-impl Bus {
-    /// Starts an array operation.
-    pub(super) fn array(
-        &mut self,
-        order: &DecodedCommand,
-        begin: Instant,
-        busy_at: Instant,
-    ) -> StepResult<()> {
-        let (strict, page) = (self.strict, self.page_bytes());
-        let operation = order.command.operation;
-        let row = self.target().row_of(order)?;
-        let target = self.target_mut();
-        let lun = row.map_or(target.selected, |row| row.lun as usize);
-        let plane = row.map_or(0, |row| target.addressing.plane(row));
-        target.require(order.command, lun, begin)?;
-        if order.command.address == command::Address::Full {
-            out_of("column", target.byte_at(order.column), page)?;
-            target.require_even("column", target.byte_at(order.column))?;
-        }
-        target.selected = lun;
-        target.ports[lun].history.check_allowed(operation, plane, strict).map_err(FailureKind::Sequence)?;
-        if operation == Operation::CacheReadSequential {
-            // The command senses another page without an address, so it is an operation of its own.
-            self.number_operation(lun);
-        }
-        let target = self.target_mut();
-        if order.legacy {
-            target.ports[lun].named.extend(row.map(within));
-            target.ports[lun].history.note(operation, plane, false);
-            return Ok(());
-        }
-        let several = target.ports[lun].history.is_queueing();
-        let busy = target.start_operation(order, lun, row, busy_at)?;
-        let port = &mut target.ports[lun];
-        port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
-        port.select_sensed(operation, row.map(|_| plane), several);
-        target.note_interleaving(lun, begin);
-        target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
-        target.loading = None;
-        if command::has_data_out(operation) {
-            // After 31h and 3Fh, data out begin with the first byte of the page.
-            let column = if row.is_some() { target.byte_at(order.column) } else { 0 };
-            target.output = Output::Register;
-            target.set_column(column);
-        }
-        Ok(())
-    }
-}
-
 impl Target {
     /// The row of an array operation, if it has one.
-    fn row_of(&self, order: &DecodedCommand) -> StepResult<Option<Row>> {
+    pub(super) fn row_of(&self, order: &DecodedCommand) -> StepResult<Option<Row>> {
         match order.command.address {
             command::Address::Full => self.row(order.row, false).map(Some),
             command::Address::Row => self.row(order.row, true).map(Some),
@@ -71,7 +21,7 @@ impl Target {
     }
 
     /// Starts an operation in a LUN, which becomes busy at `now`.
-    fn start_operation(
+    pub(super) fn start_operation(
         &mut self,
         order: &DecodedCommand,
         lun: usize,

@@ -3,9 +3,9 @@
 use wordline_kernel::{Bytes, Instant};
 
 use super::Bus;
-use super::target::{Loading, Output};
+use super::target::{Loading, Output, is_short};
 use crate::onfi::Row;
-use crate::onfi::command::{Address, BusyTime, Operation};
+use crate::onfi::command::{self, Address, BusyTime, Operation};
 use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::rules::{Edge, Wait};
 use crate::onfi::sequence::{DecodedCommand, Step};
@@ -226,10 +226,55 @@ impl Bus {
             O::SetFeatures | O::LunSetFeatures => self.set_features(order, begin, end)?,
             O::OdtConfigure | O::ZqLong | O::ZqShort => self.configure(order, begin, busy_at)?,
             O::Reset | O::SynchronousReset | O::ResetLun => self.reset(order, busy_at)?,
-            O::VolumeSelect => self.select_volume(order.bytes[0], end)?,
+            O::VolumeSelect => {
+                self.targets.select_volume(order.bytes[0])?;
+                self.edges.note(Edge::Volume, end);
+            }
             O::SlcMode | O::MlcMode | O::Reprogram | O::ChangeWriteColumn | O::ChangeRowAddress => {}
             _ => self.array(order, begin, busy_at)?,
         }
         Ok(order.command.busy != BusyTime::None && !order.legacy)
+    }
+
+    /// Starts an array operation.
+    fn array(&mut self, order: &DecodedCommand, begin: Instant, busy_at: Instant) -> StepResult<()> {
+        let (strict, page) = (self.strict, self.page_bytes());
+        let operation = order.command.operation;
+        let row = self.target().row_of(order)?;
+        let target = self.target_mut();
+        let lun = row.map_or(target.selected, |row| row.lun as usize);
+        let plane = row.map_or(0, |row| target.addressing.plane(row));
+        target.require(order.command, lun, begin)?;
+        if order.command.address == command::Address::Full {
+            out_of("column", target.byte_at(order.column), page)?;
+            target.require_even("column", target.byte_at(order.column))?;
+        }
+        target.selected = lun;
+        target.ports[lun].history.check_allowed(operation, plane, strict).map_err(FailureKind::Sequence)?;
+        if operation == Operation::CacheReadSequential {
+            // The command senses another page without an address, so it is an operation of its own.
+            self.number_operation(lun);
+        }
+        let target = self.target_mut();
+        if order.legacy {
+            target.ports[lun].named.extend(row.map(within));
+            target.ports[lun].history.note(operation, plane, false);
+            return Ok(());
+        }
+        let several = target.ports[lun].history.is_queueing();
+        let busy = target.start_operation(order, lun, row, busy_at)?;
+        let port = &mut target.ports[lun];
+        port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
+        port.select_sensed(operation, row.map(|_| plane), several);
+        target.note_interleaving(lun, begin);
+        target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
+        target.loading = None;
+        if command::has_data_out(operation) {
+            // After 31h and 3Fh, data out begin with the first byte of the page.
+            let column = if row.is_some() { target.byte_at(order.column) } else { 0 };
+            target.output = Output::Register;
+            target.set_column(column);
+        }
+        Ok(())
     }
 }

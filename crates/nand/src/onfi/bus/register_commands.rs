@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Instant};
 
 use super::Bus;
 use super::execute::{StepResult, out_of};
-use super::target::{Output, Target};
+use super::target::Output;
 use crate::onfi::command::{BusyTime, Operation};
 use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::features::{self, Features};
@@ -163,7 +163,7 @@ impl Bus {
                 if operation == Operation::UniqueId {
                     target.identity.unique_id_data()
                 } else {
-                    ParameterPage::of(&self.part, self.wiring.luns).data(None)
+                    ParameterPage::of(&self.part, self.targets.wiring().luns).data(None)
                 }
             }
         };
@@ -256,22 +256,6 @@ impl Bus {
         let target = self.target();
         let die = target.ports[target.selected].lun.die();
         self.trace.own(die, number);
-        Ok(())
-    }
-
-    /// Selects the volume with an address. The address of a volume is the value of feature 58h, or by default
-    /// its number within the chip enable.
-    pub(super) fn select_volume(&mut self, address: u8, end: Instant) -> StepResult<()> {
-        let volumes = self.wiring.volumes as usize;
-        let behind = &self.targets[self.enabled * volumes..][..volumes];
-        let appointed = |n: usize, target: &Target| match target.ports[0].features.volume() {
-            0 => n as u8,
-            volume => volume,
-        };
-        let volume = behind.iter().enumerate().position(|(n, target)| appointed(n, target) == address);
-        let unknown = FailureKind::Unsupported { what: format!("volume {address}") };
-        self.volumes[self.enabled] = volume.ok_or(unknown)?;
-        self.edges.note(Edge::Volume, end);
         Ok(())
     }
 }

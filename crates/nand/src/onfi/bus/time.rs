@@ -18,22 +18,11 @@ pub(super) fn within((parameter, found, least): TooShort) -> FailureKind {
 
 impl Bus {
     pub(super) fn target(&self) -> &Target {
-        &self.targets[self.current()]
+        self.targets.selected()
     }
 
     pub(super) fn target_mut(&mut self) -> &mut Target {
-        let current = self.current();
-        &mut self.targets[current]
-    }
-
-    pub(super) fn current(&self) -> usize {
-        self.enabled * self.wiring.volumes as usize + self.volumes[self.enabled]
-    }
-
-    /// The targets with a common R/B# pin: the volumes of the chip enable.
-    pub(super) fn enabled_targets(&self) -> impl Iterator<Item = &Target> {
-        let volumes = self.wiring.volumes as usize;
-        self.targets[self.enabled * volumes..][..volumes].iter()
+        self.targets.selected_mut()
     }
 
     /// The begin of the next cycle of this kind.
