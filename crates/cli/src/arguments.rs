@@ -29,15 +29,20 @@ pub struct DeviceArguments {
     settings: Vec<String>,
 }
 
+/// The path in an argument that is a name or a path: one with an extension.
+pub fn file_of_name(name: &str) -> Option<&Path> {
+    Some(Path::new(name)).filter(|path| path.extension().is_some())
+}
+
 impl DeviceArguments {
     /// Whether any device argument was given.
     pub fn is_given(&self) -> bool {
         self.unnamed().is_none_or(|settings| !settings.is_empty())
     }
 
-    /// The file of the configuration, if one was named.
-    pub fn file(&self) -> Option<&Path> {
-        self.config.as_deref()
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.preset.as_deref().and_then(file_of_name).into_iter().chain(self.config.as_deref())
     }
 
     /// The settings of the user, if no device was named.
@@ -163,7 +168,7 @@ impl WorkloadArguments {
 
     /// The files of the requests.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let workload = self.workload.as_ref().map(Path::new);
+        let workload = self.workload.as_deref().and_then(file_of_name);
         [self.trace.as_deref(), workload, self.times_of.as_deref()].into_iter().flatten()
     }
 

@@ -146,7 +146,7 @@ fn show(arguments: &Show) -> Result<(), Failure> {
 
 fn curve(arguments: &Curve) -> Result<(), Failure> {
     let outputs = [("--json", arguments.json.file.as_deref()), ("--log", arguments.log.as_deref())];
-    output::check_distinct(&[&outputs[..], &[("--report", arguments.report.as_deref())]].concat())?;
+    output::check_distinct(&[&outputs[..], &[("--report", arguments.report.as_deref())]].concat(), &[])?;
     let set = cells::set(&arguments.of.set)?;
     let (first, others) = arguments.keys.split_first().expect("clap asks for one");
     let folder = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;

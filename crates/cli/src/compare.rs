@@ -1,12 +1,13 @@
 //! `wordline compare`: the same workload on several devices.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use wordline_lab::summary::Outcome;
 use wordline_lab::{Device, Error, Registry, Selection, Summary};
 
-use crate::arguments::WorkloadArguments;
+use crate::arguments::{WorkloadArguments, file_of_name};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::RunProgress;
@@ -49,7 +50,9 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Device::load_of(registry, &Selection { preset, file: None, set })
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-    let results = arguments.results.open(&[], &arguments.workload.files().collect::<Vec<_>>())?;
+    let devices_files = arguments.devices.iter().filter_map(|name| file_of_name(name));
+    let inputs: Vec<&Path> = arguments.workload.files().chain(devices_files).collect();
+    let results = arguments.results.open(&[], &inputs)?;
     let texts: Vec<String> =
         devices.iter().map(|device| format!("# {}\n{}", device.name, device.text)).collect();
     let reached = Arc::new(Mutex::new(PartialResults { runs: Vec::new(), results: Some(results), texts }));

@@ -85,8 +85,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         ("--out", arguments.out.as_deref()),
         ("--report", arguments.report.as_deref()),
     ];
-    output::check_distinct(&outputs)?;
-    output::check_apart(&outputs, &arguments.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    output::check_distinct(&outputs, &arguments.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let drive = read(&arguments)?;
     let out = arguments.out.as_deref().map(Output::open).transpose()?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;

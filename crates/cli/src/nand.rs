@@ -1,6 +1,6 @@
 //! `wordline nand`: NAND chips without a device.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
-use crate::arguments::whole;
+use crate::arguments::{file_of_name, whole};
 use crate::failure::{Failure, print_message};
 use crate::output::{self, Json, JsonArgument};
 use crate::screen;
@@ -216,7 +216,7 @@ fn ops(arguments: &Ops) -> Result<(), Failure> {
 
 fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let json = &arguments.json;
-    let mut places = NandOutputs::open(("--output", &arguments.output), &arguments.svg, json)?;
+    let mut places = NandOutputs::open(("--output", &arguments.output), &arguments.svg, json, &[])?;
     let part = arguments.chips.part()?;
     let layout = Layout {
         channels: arguments.channels,
@@ -239,9 +239,9 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
 
 fn exec(arguments: &Exec) -> Result<(), Failure> {
     let json = &arguments.json;
-    let outputs = [("--timeline", arguments.timeline.as_deref()), ("--svg", arguments.svg.as_deref())];
-    output::check_apart(&outputs, &[&arguments.script])?;
-    let mut places = NandOutputs::open(("--timeline", &arguments.timeline), &arguments.svg, json)?;
+    let part = arguments.part.as_deref().and_then(file_of_name);
+    let inputs: Vec<&Path> = part.into_iter().chain([arguments.script.as_path()]).collect();
+    let mut places = NandOutputs::open(("--timeline", &arguments.timeline), &arguments.svg, json, &inputs)?;
     let performance = ScriptRun::of(&arguments.script, arguments.part.as_deref())?;
     let (scene, name) = (performance.scene(), &performance.name);
     places.give(|| nand::chrome(&scene), || nand::svg(&scene, name))?;
@@ -264,9 +264,10 @@ impl NandOutputs {
         (name, chrome): (&str, &Option<PathBuf>),
         svg: &Option<PathBuf>,
         json: &JsonArgument,
+        inputs: &[&Path],
     ) -> Result<Self, Failure> {
         let places = [(name, chrome.as_deref()), ("--svg", svg.as_deref()), ("--json", json.file.as_deref())];
-        output::check_distinct(&places)?;
+        output::check_distinct(&places, inputs)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
         let has_table = !places.iter().any(|(_, path)| path.is_some_and(is_standard));
         Ok(Self { chrome: open(chrome)?, svg: open(svg)?, json: json.open()?, has_table })

@@ -89,36 +89,25 @@ pub fn json_or(
     to.open()?.or_table(value, table)
 }
 
-/// Returns an error if two of the named outputs are both standard output, or are the same file.
-pub fn check_distinct(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+/// Returns an error if two of the named outputs are both standard output or are the same file, or if one of them
+/// is a file that is read, so that no input is replaced.
+pub fn check_distinct(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Result<(), Failure> {
+    let is_file = |output: &Path, input: &Path| match (output.canonicalize(), input.canonicalize()) {
+        (Ok(output), Ok(input)) => output == input && input.is_file(),
+        _ => false,
+    };
+    let refused = |name: &str, found, wanted: &str| {
+        let (what, wanted) = (name.into(), wanted.into());
+        Err(Failure::Error(Error::Argument { what, found, wanted }))
+    };
     let named: Vec<_> = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path))).collect();
     for (n, (name, path)) in named.iter().enumerate() {
         if let Some((first, _)) = named[..n].iter().find(|(_, other)| other == path) {
             let place = if is_standard(path) { "standard output".into() } else { path.display().to_string() };
-            return Err(Failure::Error(Error::Argument {
-                what: (*name).into(),
-                found: format!("{place}, which {first} is for"),
-                wanted: "a destination of its own".into(),
-            }));
+            return refused(name, format!("{place}, which {first} is for"), "a destination of its own");
         }
-    }
-    Ok(())
-}
-
-/// Returns an error if a named output is a file that is also read, so that no input is replaced.
-pub fn check_apart(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Result<(), Failure> {
-    let same = |output: &Path, input: &Path| match (output.canonicalize(), input.canonicalize()) {
-        (Ok(output), Ok(input)) => output == input && input.is_file(),
-        _ => false,
-    };
-    let named = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path)));
-    for (name, path) in named {
-        if inputs.iter().any(|input| same(path, input)) {
-            return Err(Failure::Error(Error::Argument {
-                what: name.into(),
-                found: format!("{}, which is read", path.display()),
-                wanted: "another file".into(),
-            }));
+        if inputs.iter().any(|input| is_file(path, input)) {
+            return refused(name, format!("{}, which is read", path.display()), "another file");
         }
     }
     Ok(())

@@ -145,7 +145,7 @@ fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result
         ("--report", arguments.report.as_deref()),
         ("--charts", arguments.charts.folder()),
     ];
-    output::check_distinct(&outputs)?;
+    output::check_distinct(&outputs, &[])?;
     let charts = arguments.charts.open(None)?;
     let json = arguments.json.open()?;
     let has_table = !json.is_standard();

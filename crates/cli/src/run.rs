@@ -107,7 +107,9 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--save-snapshot", options.save_snapshot.as_deref()),
         ("--timeline", options.timeline.as_ref().map(|timeline| timeline.path.as_path())),
     ];
-    let inputs: Vec<&Path> = arguments.workload.files().chain(arguments.device.file()).collect();
+    let snapshot = options.from_snapshot.as_deref();
+    let inputs: Vec<&Path> =
+        arguments.workload.files().chain(arguments.device.files()).chain(snapshot).collect();
     let results = arguments.results.open(&others, &inputs)?;
     let mut watch = RunProgress::new(&device.name, arguments.results.no_progress);
     let summary = wordline_lab::run(&device, &workload, &options, &mut watch)?;
@@ -155,8 +157,7 @@ impl ResultArguments {
             ("--charts", self.charts.folder()),
         ];
         let all = [&own, others].concat();
-        output::check_distinct(&all)?;
-        output::check_apart(&all, inputs)?;
+        output::check_distinct(&all, inputs)?;
         let charts = self.charts.open(self.report.as_deref())?;
         let report = self.report.as_deref().map(ReportFolder::claim).transpose()?;
         if let Some(report) = report.as_ref().filter(|report| report.replaces()) {

@@ -78,8 +78,9 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 
 fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
     let Make { to, device, precondition, seed, json, no_progress } = arguments;
+    let outputs = [("the snapshot", Some(to.as_path())), ("--json", json.file.as_deref())];
+    output::check_distinct(&outputs, &device.files().collect::<Vec<_>>())?;
     let device = device.device(registry, DEFAULT_PRESET)?;
-    output::check_distinct(&[("the snapshot", Some(&to)), ("--json", json.file.as_deref())])?;
     let (saved, json) = (Output::open(&to)?, json.open()?);
     let mut watch = RunProgress::new(&device.name, no_progress);
     make_snapshot(&device, precondition, seed.seed, saved, &mut watch)?;

@@ -185,9 +185,8 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--charts", arguments.charts.folder()),
         ("--store", arguments.store.as_deref()),
     ];
-    output::check_distinct(&outputs)?;
     let inputs = [&arguments.study, &arguments.config].into_iter().filter_map(Option::as_deref);
-    output::check_apart(&outputs, &inputs.collect::<Vec<_>>())?;
+    output::check_distinct(&outputs, &inputs.collect::<Vec<_>>())?;
     arguments.runs.as_deref().map(RunsForm::of).transpose()?;
     let store = arguments.store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open)?;
     let provenance = provenance();

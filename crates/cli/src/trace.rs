@@ -199,9 +199,7 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
-    let outputs = [("the trace", Some(&*arguments.to)), ("--json", arguments.json.file.as_deref())];
-    output::check_apart(&outputs, &[&arguments.from])?;
-    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json)?;
+    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json, &[&arguments.from])?;
     let name = arguments.from.display().to_string();
     let mut watch = RunProgress::new(&name, target.is_quiet());
     let options = arguments.format.options()?;
@@ -218,7 +216,7 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
 }
 
 fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
-    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json)?;
+    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json, &[])?;
     let origin = Origin::Named(arguments.name.clone());
     let profile = Profile::named(&arguments.name);
     let generated =
@@ -256,8 +254,14 @@ struct TraceOutput<'a> {
 }
 
 impl<'a> TraceOutput<'a> {
-    fn open(to: &'a Path, format: TargetFormat, json: &JsonArgument) -> Result<Self, Failure> {
-        output::check_distinct(&[("the trace", Some(to)), ("--json", json.file.as_deref())])?;
+    /// Opens the destinations. `inputs` are the files that are read.
+    fn open(
+        to: &'a Path,
+        format: TargetFormat,
+        json: &JsonArgument,
+        inputs: &[&Path],
+    ) -> Result<Self, Failure> {
+        output::check_distinct(&[("the trace", Some(to)), ("--json", json.file.as_deref())], inputs)?;
         Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 

@@ -1,6 +1,6 @@
 //! `wordline why`: finds the bottleneck of a run by changing the device and the host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_lab::output::ReportFolder;
@@ -80,7 +80,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--report", arguments.report.as_deref()),
         ("--charts", arguments.charts.folder()),
     ];
-    output::check_distinct(&outputs)?;
+    let snapshot = options.from_snapshot.as_deref();
+    let inputs: Vec<&Path> =
+        arguments.workload.files().chain(arguments.device.files()).chain(snapshot).collect();
+    output::check_distinct(&outputs, &inputs)?;
     let charts = arguments.charts.open(arguments.report.as_deref())?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     let json = arguments.json.open()?;

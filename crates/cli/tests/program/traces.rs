@@ -104,6 +104,8 @@ fn a_file_that_is_read_is_not_written() {
         &["trace", "convert", &path, &other][..],
         &["run", "--preset", "tiny", "--trace", &path, "--log", &other],
         &["run", "--preset", "tiny", "--trace", &path, &format!("--json={other}")],
+        &["why", "--preset", "tiny", "--trace", &path, &format!("--json={other}")],
+        &["compare", "tiny", "tiny-tlc", "--trace", &path, &format!("--json={other}")],
     ] {
         let refusal = wordline(arguments).refusal();
         assert!(refusal.contains("a.csv, which is read, wanted another file"), "{refusal}");
