@@ -18,6 +18,11 @@ pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
     (Op::Flush, Operation::Flush, "flush"),
     (Op::WriteZeroes, Operation::WriteZeroes, "write_zeroes"),
     (Op::Compare, Operation::Compare, "compare"),
+    (Op::ZoneAppend, Operation::ZoneAppend, "zone_append"),
+    (Op::ZoneReset, Operation::ZoneReset, "zone_reset"),
+    (Op::ZoneFinish, Operation::ZoneFinish, "zone_finish"),
+    (Op::ZoneOpen, Operation::ZoneOpen, "zone_open"),
+    (Op::ZoneClose, Operation::ZoneClose, "zone_close"),
 ];
 
 /// Creates a request from its arrival in picoseconds, the number of its operation, its first sector, and its

@@ -20,7 +20,9 @@ use crate::preconditioning::{ProgressFn, Steady};
 use crate::snapshot::Agenda;
 use crate::tail::Tail;
 use crate::timeline::Recorded;
-use crate::{Command, Completion, Gauges, InvalidDecision, TimeFactors, UnscalableReason, snapshot};
+use crate::{
+    Command, Completion, Gauges, InvalidDecision, Operation, TimeFactors, UnscalableReason, snapshot,
+};
 
 /// Dimensions of a device as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,31 @@ pub struct Shape {
     pub logical_page: Bytes,
     /// Bytes of a multi-plane block; 0 on a device without flash.
     pub block_set: Bytes,
+    /// Zones of the only namespace, if it is a zoned one.
+    pub zones: Option<ZoneShape>,
+}
+
+/// Zones as a host sees them, one after the other from the first sector on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneShape {
+    /// Bytes from the start of a zone to the start of the next one.
+    pub size: Bytes,
+    /// Writable bytes of a zone.
+    pub capacity: Bytes,
+    /// Number of zones.
+    pub count: u32,
+}
+
+impl Shape {
+    /// Whether the device executes an operation. A zoned namespace has no discards, write zeroes and compares
+    /// here: a host resets zones in place of discards.
+    pub fn executes(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Read | Operation::Write | Operation::Flush => true,
+            Operation::Discard | Operation::WriteZeroes | Operation::Compare => self.zones.is_none(),
+            _ => self.zones.is_some(),
+        }
+    }
 }
 
 /// Commands and operations that a power cut interrupted.
@@ -94,8 +121,8 @@ pub trait BlockDevice: State {
     /// Dimensions of the device as a host sees it.
     fn shape(&self) -> Shape;
 
-    /// Submits a command. The command must lie within the device, and the device must not be recovering from
-    /// a power cut.
+    /// Submits a command. The command must lie within the device, the shape must
+    /// [execute](Shape::executes) its operation, and the device must not be recovering from a power cut.
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>);
 
     /// Tracks the contents of every sector from now on, so that layers above can verify parity and logs.

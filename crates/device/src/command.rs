@@ -23,12 +23,66 @@ pub enum Operation {
     WriteZeroes,
     /// Read sectors and compare them with the host's data; a difference fails the command.
     Compare,
+    /// Zone append: write at the write pointer of the zone that contains the first sector.
+    ZoneAppend,
+    /// Reset the zone that contains the first sector: it becomes empty.
+    ZoneReset,
+    /// Finish a zone: it accepts no more writes.
+    ZoneFinish,
+    /// Open a zone explicitly: it stays open until the host closes it.
+    ZoneOpen,
+    /// Close a zone.
+    ZoneClose,
 }
 
 impl Operation {
     /// All operations, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::WriteZeroes, Self::Compare];
+    pub const ALL: [Self; 11] = [
+        Self::Read,
+        Self::Write,
+        Self::Discard,
+        Self::Flush,
+        Self::WriteZeroes,
+        Self::Compare,
+        Self::ZoneAppend,
+        Self::ZoneReset,
+        Self::ZoneFinish,
+        Self::ZoneOpen,
+        Self::ZoneClose,
+    ];
+
+    /// The operations of zoned namespaces that change the state of a zone without data.
+    pub const ZONE_MANAGEMENT: [Self; 4] =
+        [Self::ZoneReset, Self::ZoneFinish, Self::ZoneOpen, Self::ZoneClose];
+
+    /// Whether only zoned namespaces have the operation.
+    pub fn is_of_zones(self) -> bool {
+        self == Self::ZoneAppend || Self::ZONE_MANAGEMENT.contains(&self)
+    }
+
+    /// Panics: the operation was submitted to a device whose shape does not
+    /// [execute](crate::block_device::Shape::executes) it.
+    #[cold]
+    pub fn is_not_executed(self) -> ! {
+        panic!("the device does not execute this operation: {}", self.name())
+    }
+
+    /// Name in results and logs.
+    pub fn name(self) -> &'static str {
+        [
+            "read",
+            "write",
+            "discard",
+            "flush",
+            "write_zeroes",
+            "compare",
+            "zone_append",
+            "zone_reset",
+            "zone_finish",
+            "zone_open",
+            "zone_close",
+        ][self as usize]
+    }
 }
 
 /// A command to a block device.

@@ -105,6 +105,7 @@ impl FixedLatency {
                 false
             }
             Operation::Flush => false,
+            of_zones => of_zones.is_not_executed(),
         }
     }
 
@@ -135,7 +136,7 @@ impl FixedLatency {
                     volatile.finish_flush(number);
                 }
             }
-            Operation::Compare => {}
+            _ => {}
         }
     }
 
@@ -189,6 +190,7 @@ impl BlockDevice for FixedLatency {
             sector_size: SECTOR,
             logical_page: SECTOR,
             block_set: Bytes(0),
+            zones: None,
         }
     }
 

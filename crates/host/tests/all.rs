@@ -5,4 +5,5 @@
 mod direct;
 mod pblk;
 mod raid5;
+mod zone_host;
 mod zones;

@@ -18,17 +18,21 @@ pub struct Admission {
     /// The stream of writes that do not name a stream.
     stream: u8,
     pace: Pace,
+    /// The operations that the device executes: one bit for each.
+    executes: u16,
 }
 
 impl Admission {
     /// The limits of a device on requests to one of its namespaces; `namespace` counts from 0.
     pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
         let sectors = shape.namespaces[usize::from(namespace)];
-        Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
+        let executed = Operation::ALL.into_iter().filter(|operation| shape.executes(*operation));
+        let executes = executed.map(|operation| 1 << operation as u16).sum();
+        Self { namespace, sectors, sector_size: shape.sector_size, stream, pace, executes }
     }
 
     /// Converts a request to a command for the 512-byte sectors that contain its bytes. A flush has no
-    /// sectors: it covers the whole device.
+    /// sectors: it covers the whole device. Zone management has none either: it covers the zone at its offset.
     #[inline]
     pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
         let operation = match request.op {
@@ -38,9 +42,17 @@ impl Admission {
             Op::Flush => Operation::Flush,
             Op::WriteZeroes => Operation::WriteZeroes,
             Op::Compare => Operation::Compare,
+            Op::ZoneAppend => Operation::ZoneAppend,
+            Op::ZoneReset => Operation::ZoneReset,
+            Op::ZoneFinish => Operation::ZoneFinish,
+            Op::ZoneOpen => Operation::ZoneOpen,
+            Op::ZoneClose => Operation::ZoneClose,
         };
         let (sector, end) = match request.op {
             Op::Flush => (0, 0),
+            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+                (request.offset.0 / SECTOR.0, request.offset.0 / SECTOR.0)
+            }
             _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
         };
         let command = Command {
@@ -60,11 +72,12 @@ impl Admission {
     /// Whether the device can take an arrival.
     #[inline]
     pub fn accepts(&self, arrival: &Arrival) -> bool {
-        let Command { sector, sectors, .. } = arrival.command;
+        let Command { sector, sectors, operation, .. } = arrival.command;
         let in_sector = self.sector_size.0 / SECTOR.0;
         // `in_sector` is a power of two, so one OR tests the alignment of both numbers.
         sector + sectors <= self.sectors
             && (sector | sectors) & (in_sector - 1) == 0
+            && self.executes >> operation as u16 & 1 != 0
             && self.pace.is_due_by(arrival, Instant::LIMIT)
     }
 
@@ -82,7 +95,15 @@ impl Admission {
     #[cold]
     #[inline(never)]
     pub fn rejection(&self, request: &Request, arrival: &Arrival) -> (String, String) {
-        let Command { sector, sectors, .. } = arrival.command;
+        let Command { sector, sectors, operation, .. } = arrival.command;
+        if self.executes >> operation as u16 & 1 == 0 {
+            let wanted = if operation.is_of_zones() {
+                "an operation of conventional devices, or a device with `device = \"zoned-namespace\"`"
+            } else {
+                "an operation of zoned namespaces: read, write, flush, append, or reset, finish, open and close of zones"
+            };
+            return (operation.name().replace('_', " "), wanted.into());
+        }
         let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);
         let size = self.sector_size;
         if sector + sectors > self.sectors {

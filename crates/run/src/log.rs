@@ -12,7 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use wordline_device::{Completion, Operation, SECTOR};
+use wordline_device::{Completion, SECTOR};
 use wordline_kernel::Instant;
 
 use crate::error::{Error, Result};
@@ -187,14 +187,7 @@ fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<
     let mut text = String::with_capacity(rows.len() * 48);
     for (completion, now) in rows {
         let command = &completion.command;
-        let op = match command.operation {
-            Operation::Read => "R",
-            Operation::Write => "W",
-            Operation::Discard => "D",
-            Operation::Flush => "F",
-            Operation::WriteZeroes => "Z",
-            Operation::Compare => "C",
-        };
+        let op = ["R", "W", "D", "F", "Z", "C", "ZA", "ZR", "ZF", "ZO", "ZC"][command.operation as usize];
         let (offset, size) = (command.sector * SECTOR.0, command.sectors * SECTOR.0);
         let (begin, latency) = (now.ps() - completion.latency.ps(), completion.latency.ps());
         let failed = u8::from(completion.failed);

@@ -19,7 +19,9 @@ use crate::percentiles::latency;
 use crate::provenance::TraceFile;
 use crate::quantity::Quantity;
 use crate::record::Record;
-use crate::summary::{DesignChart, Host, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows};
+use crate::summary::{
+    DesignChart, Host, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows, ZoneRequests,
+};
 use crate::tail::{Tail, time_of_sample};
 use crate::unknown::{self, FlashActivity};
 use crate::{members, pools, verdict, wear};
@@ -95,7 +97,7 @@ impl Sums {
         Window {
             requests: self.counts.iter().sum(),
             reads: self.counts[0],
-            writes: self.counts[1],
+            writes: self.counts[1] + self.counts[Operation::ZoneAppend as usize],
             read_bytes: self.bytes[0],
             written_bytes: self.bytes[1],
             read_latency_us: mean(0),
@@ -151,9 +153,10 @@ impl<D: BlockDevice> Measurements<D> {
         if programmed != self.seen {
             sums.count_programs(programmed, &mut self.seen);
         }
-        if kind < 2 {
-            sums.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
-            sums.latency_ps[kind] += u128::from(completion.latency.ps());
+        let data = if completion.command.operation == Operation::ZoneAppend { 1 } else { kind };
+        if data < 2 {
+            sums.bytes[data] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
+            sums.latency_ps[data] += u128::from(completion.latency.ps());
         } else if completion.command.operation == Operation::Discard {
             self.ineffective_discards += u64::from(self.is_ineffective(completion));
         }
@@ -359,7 +362,7 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     fn host(&self, all: &Sums, elapsed: Duration) -> Host {
-        let [reads, writes, discards, flushes, write_zeroes, compares] = all.counts;
+        let [reads, writes, discards, flushes, write_zeroes, compares, ..] = all.counts;
         let requests: u64 = all.counts.iter().sum();
         Host {
             requests,
@@ -379,7 +382,27 @@ impl<D: BlockDevice> Measurements<D> {
             flush_latency_us: latency(&self.latency[3]),
             write_zeroes_latency_us: latency(&self.latency[4]),
             compare_latency_us: latency(&self.latency[5]),
+            zones: self.zones(all),
         }
+    }
+
+    /// Requests to zones; `None` if there were none.
+    fn zones(&self, all: &Sums) -> Option<ZoneRequests> {
+        let first = Operation::ZoneAppend as usize;
+        let [appends, resets, finishes, opens, closes] = all.counts[first..] else { unreachable!() };
+        let latency_of = |operation: Operation| latency(&self.latency[operation as usize]);
+        (appends + resets + finishes + opens + closes > 0).then(|| ZoneRequests {
+            appends,
+            resets,
+            finishes,
+            opens,
+            closes,
+            append_latency_us: latency_of(Operation::ZoneAppend),
+            reset_latency_us: latency_of(Operation::ZoneReset),
+            finish_latency_us: latency_of(Operation::ZoneFinish),
+            open_latency_us: latency_of(Operation::ZoneOpen),
+            close_latency_us: latency_of(Operation::ZoneClose),
+        })
     }
 
     /// The sum of all windows.

@@ -196,6 +196,7 @@ pub fn empty() -> Summary {
             flush_latency_us: Latency::default(),
             write_zeroes_latency_us: Latency::default(),
             compare_latency_us: Latency::default(),
+            zones: None,
         },
         metrics: metrics(&[("flash.effective_spare", 0.11.into()), ("flash.valid_share", 0.89.into())]),
         write_amplification: None,
@@ -293,6 +294,7 @@ fn host() -> Host {
         flush_latency_us: latency(900.0, 1.6),
         write_zeroes_latency_us: Latency::default(),
         compare_latency_us: Latency::default(),
+        zones: None,
     }
 }
 

@@ -104,7 +104,8 @@ pub struct TailDie {
 /// One of the slowest requests.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlowRequest {
-    /// `read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`.
+    /// `read`, `write`, `discard`, `flush`, `write_zeroes`, `compare`, or an operation of zones such as
+    /// `zone_append`.
     pub operation: String,
     /// First byte of the request.
     pub offset: u64,
@@ -333,7 +334,7 @@ fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequ
         Some(LongestCommand { work, device, die: behind.die.0, block: block.0, us: time.us() })
     });
     SlowRequest {
-        operation: operation(completion.command.operation).into(),
+        operation: completion.command.operation.name().into(),
         offset: completion.command.sector * SECTOR.0,
         bytes: completion.command.sectors * SECTOR.0,
         submitted_seconds: submitted.since(begin).seconds(),
@@ -357,17 +358,5 @@ pub fn work_in_words(name: &str, several: bool) -> String {
             Some((purpose, command)) => format!("{purpose} {command}{plural}"),
             None => other.to_owned(),
         },
-    }
-}
-
-/// The name of an operation in results.
-pub fn operation(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Read => "read",
-        Operation::Write => "write",
-        Operation::Discard => "discard",
-        Operation::Flush => "flush",
-        Operation::WriteZeroes => "write_zeroes",
-        Operation::Compare => "compare",
     }
 }

@@ -351,7 +351,7 @@ impl Events {
             command.sectors * SECTOR.0,
             completion.failed
         );
-        self.slice((HOST, track), tail::operation(command.operation), *submitted, end, &arguments);
+        self.slice((HOST, track), command.operation.name(), *submitted, end, &arguments);
         for (process, its, from) in reads.into_iter().filter(|(.., from)| from >= submitted) {
             self.arrows += 1;
             let (number, left, came) = (self.arrows, self.time(*submitted), self.time(from));

@@ -78,6 +78,11 @@ pub(crate) fn remove_unknown(run: &mut Summary, flash: FlashActivity) {
         ),
         ("host.compare_latency_us".to_owned(), host.compares, "comparisons", &mut host.compare_latency_us),
     ];
+    let of_zones = host.zones.iter_mut().flat_map(|zones| {
+        zones.kinds().map(|(kind, words, requests, latency)| {
+            (format!("host.zones.{kind}_latency_us"), requests, words, latency)
+        })
+    });
     let of_jobs = run.jobs.iter_mut().flat_map(|job| {
         let of = |kind: &str| format!("jobs.{}.{kind}_latency_us", job.name);
         [
@@ -85,7 +90,7 @@ pub(crate) fn remove_unknown(run: &mut Summary, flash: FlashActivity) {
             (of("write"), job.writes, "writes", &mut job.write_latency_us),
         ]
     });
-    for (name, requests, kind, latency) in of_host.into_iter().chain(of_jobs) {
+    for (name, requests, kind, latency) in of_host.into_iter().chain(of_zones).chain(of_jobs) {
         unknown.extend(too_few_beyond(&name, requests, kind, latency));
     }
     run.unknown = unknown;

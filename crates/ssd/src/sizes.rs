@@ -14,6 +14,7 @@ impl Config {
             sector_size: self.file.front.sector_size,
             logical_page: self.unit,
             block_set: Bytes(u64::from(self.locations().per_block()) * self.unit.0),
+            zones: None,
         }
     }
 

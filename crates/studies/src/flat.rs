@@ -26,6 +26,11 @@ fn has_no_samples(members: &Map<String, Json>, key: &str) -> bool {
         ("flush_latency_us", "flushes"),
         ("write_zeroes_latency_us", "write_zeroes"),
         ("compare_latency_us", "compares"),
+        ("append_latency_us", "appends"),
+        ("reset_latency_us", "resets"),
+        ("finish_latency_us", "finishes"),
+        ("open_latency_us", "opens"),
+        ("close_latency_us", "closes"),
     ];
     let count = counts.into_iter().find(|(latencies, _)| key == *latencies).map(|(_, count)| count);
     count.and_then(|count| members.get(count)).is_some_and(|count| *count == 0)

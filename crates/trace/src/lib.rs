@@ -98,11 +98,26 @@ pub enum Op {
     WriteZeroes,
     /// Compare the range with what the host holds.
     Compare,
+    /// Write at the write pointer of the zone that contains the offset (NVMe Zone Append).
+    ZoneAppend,
+    /// Reset the zone that contains the offset.
+    ZoneReset,
+    /// Finish the zone that contains the offset.
+    ZoneFinish,
+    /// Open the zone that contains the offset.
+    ZoneOpen,
+    /// Close the zone that contains the offset.
+    ZoneClose,
 }
 
 impl Op {
     /// Number of operations.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 11;
+
+    /// Whether the operation changes the state of a zone without data.
+    pub fn is_zone_management(self) -> bool {
+        matches!(self, Self::ZoneReset | Self::ZoneFinish | Self::ZoneOpen | Self::ZoneClose)
+    }
 }
 
 /// One request of a trace or a generator.

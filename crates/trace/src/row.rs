@@ -42,7 +42,7 @@ impl Row {
                 wanted: "an end below 8 EiB".into(),
             });
         }
-        if size > MAX_REQUEST_BYTES && matches!(op, Op::Read | Op::Write | Op::Compare) {
+        if size > MAX_REQUEST_BYTES && matches!(op, Op::Read | Op::Write | Op::Compare | Op::ZoneAppend) {
             return Err(ParseError {
                 found: format!("a request of {size} bytes"),
                 wanted: "at most 2 TiB in one read or write".into(),
@@ -73,7 +73,7 @@ impl Row {
 impl Row {
     /// Whether the row belongs to a request. A row without data does not, unless it is a flush.
     pub(super) fn is_request(&self) -> bool {
-        self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
+        self.size > 0 || self.preflush || self.op == Op::Flush || self.op.is_zone_management()
     }
 }
 
@@ -163,27 +163,29 @@ impl Reader for TextReader<'_> {
     }
 }
 
-/// Parses the operation of a request: R, W, D, F, Z, C or the full words, in any case.
+/// The names of operations: the letters of CSV first.
+const OPERATIONS: [(Op, &[&str]); Op::COUNT] = [
+    (Op::Read, &["r", "read"]),
+    (Op::Write, &["w", "write"]),
+    (Op::Discard, &["d", "discard", "trim", "unmap"]),
+    (Op::Flush, &["f", "flush", "sync"]),
+    (Op::WriteZeroes, &["z", "write_zeroes", "writezeroes"]),
+    (Op::Compare, &["c", "compare"]),
+    (Op::ZoneAppend, &["za", "zone_append", "append"]),
+    (Op::ZoneReset, &["zr", "zone_reset"]),
+    (Op::ZoneFinish, &["zf", "zone_finish"]),
+    (Op::ZoneOpen, &["zo", "zone_open"]),
+    (Op::ZoneClose, &["zc", "zone_close"]),
+];
+
+/// Parses the operation of a request: R, W, D, F, Z, C, ZA, ZR, ZF, ZO, ZC or the full words, in any case.
 pub(super) fn op(text: &str) -> Result<Op, ParseError> {
-    let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
-    if is(&["r", "read"]) {
-        Ok(Op::Read)
-    } else if is(&["w", "write"]) {
-        Ok(Op::Write)
-    } else if is(&["d", "discard", "trim", "unmap"]) {
-        Ok(Op::Discard)
-    } else if is(&["f", "flush", "sync"]) {
-        Ok(Op::Flush)
-    } else if is(&["z", "write_zeroes", "writezeroes"]) {
-        Ok(Op::WriteZeroes)
-    } else if is(&["c", "compare"]) {
-        Ok(Op::Compare)
-    } else {
-        Err(ParseError {
-            found: format!("op {}", super::input::quoted(text)),
-            wanted: "R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare".into(),
-        })
-    }
+    let is = |name: &&str| name.eq_ignore_ascii_case(text);
+    let known = OPERATIONS.iter().find(|(_, names)| names.iter().any(is));
+    known.map(|(op, _)| *op).ok_or_else(|| ParseError {
+        found: format!("op {}", super::input::quoted(text)),
+        wanted: "R, W, D, F, Z, C, ZA, ZR, ZF, ZO or ZC, or the words: read, write, discard, flush, write_zeroes, compare, zone_append, zone_reset, zone_finish, zone_open, zone_close".into(),
+    })
 }
 
 /// Parses a read or a write, the only two operations of most formats.

@@ -21,7 +21,7 @@ pub struct Statistics {
     pub requests: u64,
     /// Reads among them.
     pub reads: u64,
-    /// Writes among them.
+    /// Writes among them, zone appends included.
     pub writes: u64,
     /// Discards among them.
     pub discards: u64,
@@ -31,6 +31,12 @@ pub struct Statistics {
     pub write_zeroes: u64,
     /// Compares among them.
     pub compares: u64,
+    /// Zone appends among the writes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub zone_appends: u64,
+    /// Resets, finishes, opens and closes of zones among the requests.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub zone_management: u64,
     /// Reads as a share of reads and writes, as the papers count.
     pub read_share: f64,
     /// Writes as a share of reads and writes.
@@ -185,7 +191,7 @@ impl Collector {
                 self.footprint.read(request.device, offset, size);
                 self.read_sizes.add(size);
             }
-            Op::Write => {
+            Op::Write | Op::ZoneAppend => {
                 let (device, intervals) = (request.device, &mut self.intervals);
                 let outcome =
                     self.footprint.write(device, offset, size, request.arrival, |i| intervals.record(i));
@@ -194,7 +200,7 @@ impl Collector {
                 self.update_requests += outcome.updates;
                 self.write_sizes.add(size);
             }
-            Op::Discard | Op::Flush | Op::WriteZeroes | Op::Compare => return,
+            _ => return,
         }
         if let Some(last) = self.ends.get_mut(&request.device) {
             self.sequential += u64::from(std::mem::replace(last, end) == offset);
@@ -205,8 +211,11 @@ impl Collector {
 
     /// Returns the statistics of the requests added.
     pub fn finish(self) -> Statistics {
-        let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
+        let [reads, writes, discards, flushes, write_zeroes, compares, zone_appends, ref managed @ ..] =
+            self.counts;
+        let writes = writes + zone_appends;
         let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
+        let written_bytes = written_bytes + self.bytes[Op::ZoneAppend as usize];
         let requests = self.counts.iter().sum();
         let (footprint_read, footprint_written, footprint) = self.footprint.bytes();
         let sampled_one_in = self.footprint.sampling_interval();
@@ -223,6 +232,8 @@ impl Collector {
             flushes,
             write_zeroes,
             compares,
+            zone_appends,
+            zone_management: managed.iter().sum(),
             read_share: ratio(reads, reads + writes),
             write_share: ratio(writes, reads + writes),
             discard_share: ratio(discards, requests),
@@ -251,6 +262,10 @@ impl Collector {
             requests_per_second: (duration > 0.0).then(|| requests as f64 / duration),
         }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Returns `part / whole`, zero if `whole` is zero.

@@ -190,7 +190,7 @@ impl<'a> Stream<'a> {
             return false;
         }
         self.of_device += 1;
-        let has_data = row.size > 0 || row.op == Op::Flush;
+        let has_data = row.size > 0 || row.op == Op::Flush || row.op.is_zone_management();
         self.empty += u64::from(!has_data);
         has_data
     }

@@ -114,6 +114,7 @@ impl DeviceType for HostFtlType {
             sector_size: block_size,
             logical_page: block_size,
             block_set: block_size * u64::from(blocks_per_chunk),
+            zones: None,
         }
     }
 

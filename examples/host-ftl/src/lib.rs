@@ -136,6 +136,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
                 pages.for_each(|page| self.ftl.discard(page));
                 self.schedule_completion(number, calendar);
             }
+            of_zones => of_zones.is_not_executed(),
         }
         self.make_progress(calendar);
     }

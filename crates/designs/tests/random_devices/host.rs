@@ -115,7 +115,7 @@ impl Host {
                 Operation::Write => Some((Content::of(command.tag), false)),
                 Operation::WriteZeroes => Some((ZEROES, is_whole)),
                 Operation::Discard => is_whole.then_some((ZEROES, true)),
-                Operation::Read | Operation::Flush | Operation::Compare => None,
+                _ => None,
             };
             let Some((content, forgets)) = change else { continue };
             let durable = self.is_durable(&command, forgets);

@@ -106,6 +106,7 @@ impl Geometry {
             sector_size: page,
             logical_page: page,
             block_set: page * u64::from(self.blocks_per_chunk),
+            zones: None,
         }
     }
 

@@ -56,6 +56,7 @@ impl<D: PhysicalDevice> Direct<D> {
                     self.counts.trimmed_pages += 1;
                 }
             }
+            of_zones => of_zones.is_not_executed(),
         }
         self.complete_part(number, false, calendar);
         self.make_progress(calendar);

@@ -32,6 +32,7 @@ impl<D: PhysicalDevice> Pblk<D> {
                 pages.for_each(|page| counts.trimmed_pages += u64::from(self.buffer.trim(Page(page), lines)));
                 self.front.schedule_completion(number, calendar);
             }
+            of_zones => of_zones.is_not_executed(),
         }
         self.make_progress(calendar);
     }

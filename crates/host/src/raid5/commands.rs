@@ -34,6 +34,7 @@ impl<D: BlockDevice> Raid5<D> {
             }
             Operation::Discard => self.discard(request, sectors, calendar),
             Operation::Flush => return self.begin_flush(request),
+            of_zones => of_zones.is_not_executed(),
         }
         self.host.complete_part(request, false, calendar.now(), &mut self.array);
     }

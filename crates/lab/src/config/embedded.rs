@@ -55,10 +55,22 @@ pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny
 /// Presets of zoned namespaces.
 pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "bench-zns" "zns-tlc");
 
+/// Presets of zoned namespaces without an FTL.
+pub const ZONED_NAMESPACE_PRESETS: &[Embedded] = embed!("presets": "zns-tlc-raw");
+
 /// Presets of all device types.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
-    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS, ZONED_PRESETS].concat()
+    [
+        PRESETS,
+        OTHER_PRESETS,
+        PBLK_PRESETS,
+        OPEN_CHANNEL_PRESETS,
+        RAID5_PRESETS,
+        ZONED_PRESETS,
+        ZONED_NAMESPACE_PRESETS,
+    ]
+    .concat()
 }
 
 /// The text of `name`, if it is embedded.

@@ -17,6 +17,7 @@ mod ssd;
 #[cfg(test)]
 mod tests;
 mod zoned;
+mod zoned_namespace;
 
 pub use crate::config::embedded::Embedded;
 pub use crate::config::explain::Section;

@@ -19,6 +19,7 @@ use super::raid5::Raid5;
 use super::resolve::{self, type_of};
 use super::ssd::Ssd;
 use super::zoned::Zoned;
+use super::zoned_namespace::ZonedNamespace;
 use crate::config::embedded::Embedded;
 use crate::config::schema::{self, DEVICE};
 use crate::config::tree::{Node, Origin};
@@ -40,6 +41,7 @@ impl Default for Registry {
             .with::<OpenChannelSsd>()
             .with::<Raid5>()
             .with::<Zoned>()
+            .with::<ZonedNamespace>()
     }
 }
 

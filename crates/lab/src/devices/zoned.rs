@@ -4,7 +4,8 @@ use wordline_designs::Designs;
 use wordline_device::block_device::Shape;
 use wordline_host::pblk::{self, Pblk};
 use wordline_host::zones::{ZonedConfig, ZonedFile};
-use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_kernel::{Bytes, Complaints, Metric, Seed};
+use wordline_open_channel::zoned::ZonesConfig;
 use wordline_open_channel::{OpenChannel, device as open_channel, zoned};
 
 use super::device_type::{ChipsInfo, DeviceType};
@@ -46,11 +47,10 @@ impl DeviceType for Zoned {
     }
 
     fn explain(&self) -> Vec<Section> {
-        let (shape, layout, zones) = (self.shape(), &self.0.layout, &self.0.zones.layout);
-        let size = |blocks: u64| human(shape.logical_page * blocks);
+        let (shape, layout) = (self.shape(), &self.0.layout);
         let row = |what: &str, value: String| (what.to_owned(), value);
-        let limit = |limit: Option<u32>| limit.map_or("no limit".to_owned(), |limit| limit.to_string());
-        let padding = u64::from(zones.positions() - zones.capacity);
+        let mut zones = zone_rows(&self.0.zones, shape.logical_page);
+        zones.push(row("written at once", human(shape.logical_page * u64::from(layout.strip))));
         vec![
             (
                 "capacity".into(),
@@ -60,20 +60,7 @@ impl DeviceType for Zoned {
                     row("over-provisioning", format!("{} zones", layout.over_provisioned)),
                 ],
             ),
-            (
-                "zones".into(),
-                vec![
-                    row("zones", zones.zones.to_string()),
-                    row("size", size(zones.size)),
-                    row("capacity of one", size(u64::from(zones.capacity))),
-                    row("room for padding", size(padding)),
-                    row("chunks of one", zones.width.to_string()),
-                    row("stripe", size(u64::from(zones.stripe))),
-                    row("active at most", limit(self.0.zones.limits.active)),
-                    row("open at most", limit(self.0.zones.limits.open)),
-                    row("written at once", size(u64::from(layout.strip))),
-                ],
-            ),
+            ("zones".into(), zones),
         ]
     }
 
@@ -84,4 +71,22 @@ impl DeviceType for Zoned {
     fn presets() -> &'static [Embedded] {
         ZONED_PRESETS
     }
+}
+
+/// The sizes and limits of zones with logical blocks of this size, as rows of a table.
+pub(super) fn zone_rows(zones: &ZonesConfig, block: Bytes) -> Vec<(String, String)> {
+    let (layout, limits) = (&zones.layout, zones.limits);
+    let size = |blocks: u64| human(block * blocks);
+    let limit = |limit: Option<u32>| limit.map_or("no limit".to_owned(), |limit| limit.to_string());
+    let rows = [
+        ("zones", layout.zones.to_string()),
+        ("size", size(layout.size)),
+        ("capacity of one", size(u64::from(layout.capacity))),
+        ("room for padding", size(u64::from(layout.positions() - layout.capacity))),
+        ("chunks of one", layout.width.to_string()),
+        ("stripe", size(u64::from(layout.stripe))),
+        ("active at most", limit(limits.active)),
+        ("open at most", limit(limits.open)),
+    ];
+    rows.map(|(what, value)| (what.to_owned(), value)).into()
 }

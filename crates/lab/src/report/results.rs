@@ -50,8 +50,10 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             0 => Group::new("Destaging to flash", write_back(run.write_back.first())),
             _ => Group::new(format!("Destaging to pool {}", n + 1), write_back(run.write_back.get(n))),
         });
+        let zones = runs.iter().any(|run| run.host.zones.is_some()).then(|| zones(run));
         common(run, runs)
             .into_iter()
+            .chain(zones.into_iter().flatten())
             .chain(written_back)
             .chain((0..pools).map(pool))
             .chain(sent)
@@ -85,6 +87,17 @@ fn common(run: &Summary, runs: &[Summary]) -> [Group; 15] {
         Group::new("Wear", wear(run)),
         Group::new("Faults", metrics(run, FAULTS)),
     ]
+}
+
+/// The latencies of requests to zones, by kind.
+fn zones(run: &Summary) -> Vec<Group> {
+    let of = run.host.zones.clone();
+    let mut all = of.unwrap_or_default();
+    let group = |(_, words, requests, times): (_, &str, _, &mut Latency)| {
+        let (first, rest) = words.split_at(1);
+        Group::new(format!("{}{rest}", first.to_uppercase()), rare(requests, times))
+    };
+    all.kinds().map(group).into()
 }
 
 /// The kind of a workload, in words.
@@ -150,7 +163,9 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
     ];
     // Commands that few workloads have.
     let rare = [("write zeroes", host.write_zeroes), ("compares", host.compares)];
-    let rare = rare.into_iter().filter(|(_, count)| *count > 0);
+    let mut zones = host.zones.clone().unwrap_or_default();
+    let of_zones = zones.kinds().map(|(_, words, count, _)| (words, count));
+    let rare = rare.into_iter().chain(of_zones).filter(|(_, count)| *count > 0);
     rows.extend(rare.map(|(name, count)| (name, Quantity::Count(count))));
     rows.extend([
         ("failed", Quantity::Count(host.failed)),

@@ -146,7 +146,9 @@ impl Workload {
         };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
-        let start = options.start(ready.precondition);
+        // Requests that do not manage zones could write nothing to full ones.
+        let usual = if shape.zones.is_some() { Precondition::Empty } else { ready.precondition };
+        let start = options.start(usual);
         let is_empty = start == Start::Preconditioned(Precondition::Empty);
         let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {

@@ -220,9 +220,7 @@ impl Front {
         match self.get(id).command.operation {
             Operation::Read => self.commands.requests.begin_read(id, core, calendar),
             Operation::Write | Operation::WriteZeroes => self.begin_write(id, core, writer, calendar),
-            Operation::Discard | Operation::Flush | Operation::Compare => {
-                self.begin_other(id, core, writer, calendar);
-            }
+            _ => self.begin_other(id, core, writer, calendar),
         }
     }
 
@@ -239,7 +237,7 @@ impl Front {
             Operation::Discard => self.discard(id, core, writer, calendar),
             Operation::Flush => self.flush(id, core, writer, calendar),
             Operation::Compare => self.commands.requests.begin_compare(id, core, calendar),
-            other => unreachable!("{other:?} begins elsewhere"),
+            other => other.is_not_executed(),
         }
     }
 

@@ -168,7 +168,7 @@ impl Port {
         let bytes = match command.operation {
             Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
             Operation::Discard => RANGE[usize::from(self.is_sata)],
-            Operation::Read | Operation::Flush | Operation::WriteZeroes => 0,
+            _ => 0,
         };
         let journey = &mut self.journeys[id.index()];
         journey.left = bytes;

@@ -214,6 +214,7 @@ impl LineReader for Csv {
         let op = op(op_name)?;
         let count = |text, unit, what| match (op, text) {
             (Op::Flush, "") => Ok(0),
+            (op, "") if op.is_zone_management() && what == "size" => Ok(0),
             (_, text) => parse_bytes(text, unit, what),
         };
         let mut row = Row::new(

@@ -82,7 +82,19 @@ pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
     let mut lines = lines(runs, &[], spans, |_, Span { window, .. }| {
         vec![(KINDS[0], (window.max_latency_us > 0.0).then_some(window.max_latency_us), 0.0)]
     });
-    let greatest = ["read", "write", "flush", "discard", "write_zeroes", "compare"];
+    let greatest = [
+        "read",
+        "write",
+        "flush",
+        "discard",
+        "write_zeroes",
+        "compare",
+        "zones/append",
+        "zones/reset",
+        "zones/finish",
+        "zones/open",
+        "zones/close",
+    ];
     let greatest = greatest.map(|operation| format!("/host/{operation}_latency_us/max"));
     lines.sums = runs
         .iter()

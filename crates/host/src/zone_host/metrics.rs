@@ -1,0 +1,76 @@
+//! The counters of the host, and its metrics.
+
+use wordline_device::PhysicalDevice;
+use wordline_device::lifetime::write_amplification;
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Instant, Metric, Metrics, counters};
+use wordline_open_channel::zoned::Status;
+
+use super::ZoneHost;
+
+counters! {
+    /// The counters of the host since it was made.
+    pub struct Counts {
+        blocks_written: "zone_host.blocks_written", LogicalPages, "Logical blocks that the host wrote, by writes and appends that succeeded.";
+        blocks_read: "zone_host.blocks_read", LogicalPages, "Logical blocks that the host read.";
+        plugged: "zone_host.plugged", Count, "Writes that waited for an earlier write of their zone.";
+        invalid_writes: "zone_host.invalid_writes", Count, "Writes that did not begin at the write pointer of their zone (Zone Invalid Write, 1BCh).";
+        full: "zone_host.full", Count, "Writes to full zones (Zone Is Full, 1B9h).";
+        boundary: "zone_host.boundary", Count, "Writes beyond the capacity of their zone (Zone Boundary Error, 1B8h).";
+        too_many_zones: "zone_host.too_many_zones", Count, "Commands that needed an active or open zone more than the limits allow (1BDh, 1BEh).";
+        transitions: "zone_host.transitions", Count, "Zone commands that the state of the zone does not allow (Invalid Zone State Transition, 1BFh).";
+        other_failures: "zone_host.other_failures", Count, "Commands that failed for another reason, such as a zone that went read only or a failed program.";
+    }
+}
+
+impl Counts {
+    /// Counts a rejection or failure.
+    pub(super) fn note(&mut self, status: Status) {
+        *match status {
+            Status::InvalidWrite => &mut self.invalid_writes,
+            Status::Full => &mut self.full,
+            Status::Boundary => &mut self.boundary,
+            Status::TooManyActive | Status::TooManyOpen => &mut self.too_many_zones,
+            Status::InvalidTransition => &mut self.transitions,
+            _ => &mut self.other_failures,
+        } += 1;
+    }
+}
+
+/// All metrics of the host.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    Counts::METRICS.iter()
+}
+
+/// The counters at a point in time.
+#[derive(Clone, Debug)]
+pub struct Mark<M> {
+    counts: Counts,
+    pub(super) zones: M,
+}
+
+impl<D: PhysicalDevice> ZoneHost<D> {
+    pub(super) fn mark_now(&self, now: Instant) -> Mark<wordline_open_channel::zoned::Mark<D::Mark>> {
+        Mark { counts: self.counts.clone(), zones: self.zoned.mark(now) }
+    }
+
+    pub(super) fn metrics_since(
+        &self,
+        mark: &Mark<wordline_open_channel::zoned::Mark<D::Mark>>,
+        now: Instant,
+    ) -> Metrics {
+        let counts = self.counts.since(&mark.counts);
+        let mut metrics = self.zoned.metrics(&mark.zones, now);
+        counts.add_to(&mut metrics);
+        let bytes = |blocks: u64| Value::Count((self.zoned.geometry().block_size * blocks).0);
+        let padding = metrics.count("zones.padding");
+        let of_ssds = wordline_ssd::metrics::of_name;
+        metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.blocks_written + padding));
+        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.blocks_written));
+        metrics.add(of_ssds("flash.padding_bytes"), bytes(padding));
+        // The device relocates nothing; the host would count its own relocations among its writes.
+        let programs = write_amplification(counts.blocks_written, counts.blocks_written);
+        metrics.add(of_ssds("programs_per_host_program"), programs);
+        metrics
+    }
+}

@@ -1,0 +1,269 @@
+//! The requests of the host: their parts, the commands to the zoned device, and their completion.
+
+use serde::{Deserialize, Serialize};
+use wordline_device::{Command, Completion, Operation, PhysicalDevice};
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::DataTag;
+use wordline_open_channel::zoned;
+use wordline_open_channel::zoned::{Action, Status};
+
+use super::plugs::Part;
+use super::{Event, Power, ZoneHost};
+use crate::slab::Slab;
+
+/// An outstanding request.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub command: Command,
+    pub submitted: Instant,
+    /// Parts that have not ended, and one for the request until all parts are known.
+    parts: u32,
+    failed: bool,
+    /// Whether the request needs a flush before it completes (FUA).
+    is_forced: bool,
+}
+
+/// A command in flight to the zoned device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sent {
+    pub part: Part,
+    pub zone: u32,
+    /// Whether later writes of the zone wait for its end.
+    pub holds: bool,
+    /// Whether it is the flush after a write with FUA.
+    pub is_forced_flush: bool,
+}
+
+/// All requests, the commands in flight, and the completions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Requests {
+    pub all: Slab<Request>,
+    pub sent: Slab<Sent>,
+    pub completions: Vec<Completion>,
+}
+
+impl<D: PhysicalDevice> ZoneHost<D> {
+    /// Takes a command of the host.
+    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        assert!(self.power == Power::On, "it takes no command before it has recovered");
+        let writes = matches!(command.operation, Operation::Write | Operation::ZoneAppend);
+        let is_forced = command.fua && writes && self.zoned.has_volatile_writes();
+        let (submitted, failed) = (calendar.now(), false);
+        let number = self.requests.all.add(Request { command, submitted, parts: 1, failed, is_forced });
+        calendar.after(self.command_time, Event::Submission(number));
+    }
+
+    /// Submits a request in parts: reads and writes are split at zone boundaries.
+    pub(super) fn submit_parts(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let command = self.requests.all.get(number).command;
+        let (mut first, size) = (command.sector / self.sectors_of_a_block, self.zoned.config().layout.size);
+        let end = first + command.sectors / self.sectors_of_a_block;
+        match command.operation {
+            Operation::Read | Operation::Write => {
+                while first < end {
+                    let next = end.min((first / size + 1) * size);
+                    let part = Part { request: number, first, blocks: (next - first) as u32 };
+                    self.submit_part(part, calendar);
+                    first = next;
+                }
+            }
+            operation => {
+                // An append and zone management have the address of any block of the zone.
+                let blocks = if operation == Operation::ZoneAppend { (end - first) as u32 } else { 0 };
+                self.submit_part(Part { request: number, first: first / size * size, blocks }, calendar);
+            }
+        }
+        self.end_part(number, calendar);
+        self.process(calendar);
+    }
+
+    /// Submits a part, unless an earlier write of its zone is in flight.
+    fn submit_part(&mut self, part: Part, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let request = self.requests.all.get_mut(part.request);
+        request.parts += 1;
+        let operation = request.command.operation;
+        let zone = (part.first / self.zoned.config().layout.size) as u32;
+        let waits = operation == Operation::Write || Operation::ZONE_MANAGEMENT.contains(&operation);
+        if let Some(plugs) = self.plugs.as_mut().filter(|_| waits)
+            && !plugs.admit(zone, part, operation == Operation::Write)
+        {
+            self.counts.plugged += 1;
+            return;
+        }
+        if let Some(status) = self.send(part, zone, calendar) {
+            let holds = self.plugs.is_some() && operation == Operation::Write;
+            self.end(part, zone, holds, Some(status), calendar);
+        }
+    }
+
+    /// Sends a part to the zoned device. Returns the status if the device rejects it.
+    fn send(
+        &mut self,
+        part: Part,
+        zone: u32,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> Option<Status> {
+        let operation = self.requests.all.get(part.request).command.operation;
+        let holds = self.plugs.is_some() && operation == Operation::Write;
+        let tag = self.requests.sent.next();
+        let Part { first, blocks, .. } = part;
+        let stamps = self.stamps(operation, zone, part);
+        let command = match operation {
+            Operation::Read => zoned::Command::read(tag, first, blocks),
+            Operation::Write => zoned::Command::write(tag, first, &stamps),
+            Operation::ZoneAppend => zoned::Command::append(tag, first, &stamps),
+            Operation::Flush => zoned::Command::flush(tag),
+            Operation::ZoneReset => zoned::Command::manage(tag, Action::Reset, first),
+            Operation::ZoneFinish => zoned::Command::manage(tag, Action::Finish, first),
+            Operation::ZoneOpen => zoned::Command::manage(tag, Action::Open, first),
+            Operation::ZoneClose => zoned::Command::manage(tag, Action::Close, first),
+            Operation::Discard | Operation::WriteZeroes | Operation::Compare => operation.is_not_executed(),
+        };
+        if let Err(status) = self.zoned.submit(&command, &mut calendar.within(Event::Device)) {
+            return Some(status);
+        }
+        if let Some(followed) = &mut self.followed {
+            let request = &self.requests.all.get(part.request).command;
+            let skipped = (part.first.saturating_sub(request.sector / self.sectors_of_a_block)) as usize;
+            followed.send(request, &stamps, skipped, self.sectors_of_a_block);
+        }
+        self.requests.sent.add(Sent { part, zone, holds, is_forced_flush: false });
+        self.generations[zone as usize] += u32::from(operation == Operation::ZoneReset);
+        None
+    }
+
+    /// Data tags of a part that writes: the addresses of its blocks, and the generation of their zone.
+    fn stamps(&self, operation: Operation, zone: u32, part: Part) -> Vec<DataTag> {
+        let first = match operation {
+            Operation::Write => part.first,
+            // An append is written at the write pointer. A zone without one rejects it.
+            Operation::ZoneAppend => match self.zoned.zone(zoned::ZoneId(zone)).write_pointer {
+                u64::MAX => part.first,
+                pointer => pointer,
+            },
+            _ => return Vec::new(),
+        };
+        let version = self.generations[zone as usize] + 1;
+        (first..first + u64::from(part.blocks))
+            .map(|block| DataTag { logical: block as u32, version })
+            .collect()
+    }
+
+    /// Handles the completions of the zoned device.
+    pub(super) fn process(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        loop {
+            let completions = self.zoned.zone_completions().to_vec();
+            // The host learns of a zone that the device closed when it uses the zone.
+            self.zoned.clear_notifications();
+            if completions.is_empty() {
+                return;
+            }
+            self.zoned.clear_zone_completions();
+            for completion in completions {
+                let Sent { part, zone, holds, is_forced_flush } = self.requests.sent.remove(completion.tag);
+                if is_forced_flush {
+                    self.requests.all.get_mut(part.request).failed |= completion.status.is_some();
+                    self.end_part(part.request, calendar);
+                    continue;
+                }
+                self.note_data(&completion, part, zone);
+                self.end(part, zone, holds, completion.status, calendar);
+            }
+        }
+    }
+
+    /// Checks and counts the data of a completion.
+    fn note_data(&mut self, completion: &zoned::Completion, part: Part, zone: u32) {
+        match completion.operation {
+            zoned::Operation::Read => {
+                self.counts.blocks_read += u64::from(part.blocks);
+                for (block, found) in (completion.first..).zip(&completion.found) {
+                    assert!(
+                        !found.is_data()
+                            || u64::from(found.logical) == block
+                                && found.version <= self.generations[zone as usize] + 1,
+                        "a block of a zone is where it was written"
+                    );
+                }
+            }
+            zoned::Operation::Write | zoned::Operation::Append if completion.status.is_none() => {
+                self.counts.blocks_written += u64::from(part.blocks);
+            }
+            _ => {}
+        }
+        if let Some(followed) = &mut self.followed {
+            let request = self.requests.all.get(part.request);
+            followed.note(completion, &request.command, self.sectors_of_a_block);
+        }
+    }
+
+    /// Ends a part. If later parts of its zone wait for it, sends them up to the next write.
+    fn end(
+        &mut self,
+        part: Part,
+        zone: u32,
+        holds: bool,
+        status: Option<Status>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        self.end_with(part, status, calendar);
+        while holds && let Some(next) = self.plugs.as_mut().and_then(|plugs| plugs.end(zone)) {
+            let is_write = self.requests.all.get(next.request).command.operation == Operation::Write;
+            match self.send(next, zone, calendar) {
+                Some(status) => self.end_with(next, Some(status), calendar),
+                None if is_write => return,
+                None => {}
+            }
+        }
+    }
+
+    /// Ends a part with a status.
+    fn end_with(
+        &mut self,
+        part: Part,
+        status: Option<Status>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        if let Some(status) = status {
+            self.counts.note(status);
+            self.requests.all.get_mut(part.request).failed = true;
+        }
+        self.end_part(part.request, calendar);
+    }
+
+    /// Ends a part of a request, or the request itself as its last part. A flush follows a write with FUA.
+    fn end_part(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let request = self.requests.all.get_mut(number);
+        request.parts -= 1;
+        if request.parts > 0 {
+            return;
+        }
+        if std::mem::take(&mut request.is_forced) && !request.failed {
+            request.parts = 1;
+            let tag = self.requests.sent.next();
+            let flushed = self.zoned.submit(&zoned::Command::flush(tag), &mut calendar.within(Event::Device));
+            assert!(flushed.is_ok(), "a device that is ready takes a flush");
+            let part = Part { request: number, first: 0, blocks: 0 };
+            self.requests.sent.add(Sent { part, zone: 0, holds: false, is_forced_flush: true });
+            return;
+        }
+        calendar.after(wordline_kernel::Duration::ZERO, Event::Completion(number));
+    }
+
+    /// Completes a request.
+    pub(super) fn complete(&mut self, number: u32, now: Instant) {
+        let Request { command, submitted, failed, .. } = self.requests.all.remove(number);
+        let latency = now - submitted;
+        self.followed.iter_mut().for_each(|followed| followed.complete(&command));
+        self.digest.add(u64::from(command.tag));
+        self.digest.add(latency.ps());
+        let completion = Completion { command, latency, failed };
+        self.requests.completions.push(completion);
+        let zoned = &self.zoned;
+        let levels = || {
+            let below = zoned.gauges(submitted + latency);
+            (below.buffered_pages as u32, below.free_blocks)
+        };
+        self.recorder.note(number, (completion, submitted), levels);
+    }
+}

@@ -1,0 +1,181 @@
+//! The host of a zoned namespace: it obeys the rules of zones, and reads return what was written.
+
+mod model;
+
+use wordline_device::{BlockDevice, Command, Completion, Operation};
+use wordline_host::zone_host::{ZoneHost, ZoneHostFile};
+use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
+use wordline_open_channel::OpenChannel;
+use wordline_open_channel::zoned::ZonesFile;
+
+use crate::pblk::rig::{Chips, Kind};
+use crate::zones;
+
+/// Sectors of a logical block.
+const SECTORS: u64 = 8;
+
+/// Zones of `width` chunks, `spare` strips less than they have, over a device with a buffer.
+fn file(chips: Chips, kind: Kind, width: u32, spare: u32) -> ZoneHostFile {
+    let with_ftl = zones::file(chips, kind, 4, width, spare);
+    ZoneHostFile {
+        command_time: Duration::from_us(1),
+        write_plugging: true,
+        zones: with_ftl.zones,
+        open_channel: with_ftl.open_channel,
+    }
+}
+
+/// A device with its calendar, and the completions so far.
+struct Rig {
+    device: ZoneHost<OpenChannel>,
+    calendar: Calendar<<ZoneHost<OpenChannel> as BlockDevice>::Event>,
+    completions: Vec<(Instant, Completion)>,
+    submitted: u32,
+}
+
+impl Rig {
+    fn new(file: ZoneHostFile) -> Self {
+        let mut device = file.check().unwrap_or_else(|wrong| panic!("{wrong}")).build(Seed(1));
+        device.follow_contents();
+        Self { device, calendar: Calendar::new(), completions: Vec::new(), submitted: 0 }
+    }
+
+    /// Submits an operation on logical blocks. Returns its tag.
+    fn submit(&mut self, operation: Operation, block: u64, blocks: u64) -> u32 {
+        self.submitted += 1;
+        let tag = self.submitted;
+        let (sector, sectors) = (block * SECTORS, blocks * SECTORS);
+        let command = Command { operation, sector, sectors, tag, ..Command::default() };
+        self.device.submit(command, &mut self.calendar);
+        tag
+    }
+
+    fn run(&mut self) {
+        while let Some(event) = self.calendar.advance() {
+            self.device.handle(event, &mut self.calendar);
+            let now = self.calendar.now();
+            self.completions.extend(self.device.completions().iter().map(|done| (now, *done)));
+            self.device.clear_completions();
+        }
+        assert_eq!(self.device.outstanding(), 0, "{}", self.device.describe_outstanding(self.calendar.now()));
+    }
+
+    /// Executes an operation alone. Returns whether it succeeded, and its latency.
+    fn execute(&mut self, operation: Operation, block: u64, blocks: u64) -> (bool, Duration) {
+        let tag = self.submit(operation, block, blocks);
+        self.run();
+        let done = self.completions.iter().rev().find(|(_, done)| done.command.tag == tag);
+        let (_, done) = done.expect("a command completes");
+        (!done.failed, done.latency)
+    }
+}
+
+#[test]
+fn writes_of_a_zone_follow_each_other_and_those_of_two_zones_go_beside_each_other() {
+    let mut times = Vec::new();
+    // The buffer takes the first four programs at once. The fifth write waits for a program, and the others of
+    // its zone for it.
+    for (plugs, zones, plugged) in [(true, 1, 11..12), (true, 4, 1..11), (false, 1, 0..1)] {
+        let mut rig =
+            Rig::new(ZoneHostFile { write_plugging: plugs, ..file([40, 16, 1, 2, 2], Kind::Shift, 1, 0) });
+        let layout = rig.device.zoned().config().layout;
+        let (size, program) = (layout.size, u64::from(layout.unit));
+        for n in 0..16 {
+            rig.submit(Operation::Write, n % zones * size + n / zones * program, program);
+        }
+        rig.run();
+        assert!(rig.completions.iter().all(|(_, done)| !done.failed), "{:?}", rig.completions);
+        let counts = rig.device.counts();
+        assert!(plugged.contains(&counts.plugged), "{counts:?}");
+        assert_eq!(counts.blocks_written, 16 * program);
+        times.push(rig.calendar.now());
+    }
+    assert!(times[0] > times[1], "one zone takes longer than four: {times:?}");
+    assert!(times[2] < times[0], "without plugging the writes are sent at once: {times:?}");
+}
+
+#[test]
+fn a_command_that_breaks_a_rule_fails_and_its_status_is_counted() {
+    let limits = ZonesFile {
+        max_active: Some(2),
+        max_open: Some(1),
+        ..file([40, 16, 1, 2, 2], Kind::Shift, 2, 3).zones
+    };
+    let mut rig = Rig::new(ZoneHostFile { zones: limits, ..file([40, 16, 1, 2, 2], Kind::Shift, 2, 3) });
+    let (size, capacity) = {
+        let layout = rig.device.zoned().config().layout;
+        (layout.size, u64::from(layout.capacity))
+    };
+    use Operation::{Read, Write, ZoneAppend, ZoneClose, ZoneFinish, ZoneOpen, ZoneReset};
+    for (operation, block, blocks, succeeds) in [
+        (Write, 1, 1, false),
+        (Write, 0, 3, true),
+        (Write, 2, 1, false),
+        (ZoneAppend, size + 7, 2, true),
+        (Write, 2 * size, 1, false),
+        (ZoneClose, 2 * size, 0, false),
+        (ZoneFinish, 5, 0, true),
+        (Write, 3, 1, false),
+        (Write, 2 * size, capacity, true),
+        (Write, 3 * size, capacity + 1, false),
+        (Read, 0, 3, true),
+        (Read, size - 2, 4, true),
+        (ZoneReset, 0, 0, true),
+        (ZoneOpen, 0, 0, true),
+        (Write, 0, 1, true),
+    ] {
+        let (found, _) = rig.execute(operation, block, blocks);
+        assert_eq!(
+            found,
+            succeeds,
+            "{operation:?} of {blocks} blocks from {block}: {:?}",
+            rig.device.counts()
+        );
+    }
+    let counts = rig.device.counts();
+    assert_eq!((counts.invalid_writes, counts.full, counts.boundary), (2, 1, 1), "{counts:?}");
+    assert_eq!((counts.too_many_zones, counts.transitions, counts.other_failures), (1, 1, 0), "{counts:?}");
+    rig.device.audit(rig.calendar.now() - Instant::ZERO);
+}
+
+#[test]
+fn a_filled_device_has_full_zones_that_read_as_filled_and_take_writes_after_their_reset() {
+    let mut rig = Rig::new(file([40, 16, 1, 2, 2], Kind::Shift, 4, 2));
+    let layout = rig.device.zoned().config().layout;
+    assert!(rig.device.fill_while(0.5, &mut |_| true));
+    let full = layout.zones / 2;
+    assert_eq!(rig.device.zoned().in_use()[0], layout.zones % 2);
+    let last = u64::from(full - 1) * layout.size;
+    assert_eq!(rig.execute(Operation::Write, last, 1), (false, Duration::from_us(1)));
+    let tag = rig.submit(Operation::Read, last, 2);
+    rig.run();
+    let found = rig.device.take_contents(tag).expect("a read finds contents");
+    assert!(found.iter().all(|content| *content == wordline_device::content::FILLED), "{found:?}");
+    let (_, reset) = rig.execute(Operation::ZoneReset, last, 0);
+    assert!(reset > Duration::from_us(1), "erases take time");
+    assert!(rig.execute(Operation::Write, last, 1).0);
+}
+
+#[test]
+fn a_write_with_fua_waits_for_its_program_and_a_flush_for_those_of_all() {
+    let mut rig = Rig::new(file([40, 16, 1, 2, 2], Kind::Shift, 1, 8));
+    let unprotected = rig.device.zoned().has_volatile_writes();
+    assert!(unprotected, "the buffer is not protected");
+    let (_, write) = rig.execute(Operation::Write, 0, 1);
+    rig.submitted += 1;
+    let tag = rig.submitted;
+    let forced = Command {
+        operation: Operation::Write,
+        fua: true,
+        sector: SECTORS,
+        sectors: SECTORS,
+        tag,
+        ..Command::default()
+    };
+    rig.device.submit(forced, &mut rig.calendar);
+    rig.run();
+    let (_, forced) = *rig.completions.last().expect("it completes");
+    assert!(!forced.failed && forced.latency > write * 2, "{forced:?} after {write:?}");
+    let (_, flush) = rig.execute(Operation::Flush, 0, 0);
+    assert!(flush < forced.latency, "everything is in flash already");
+}
