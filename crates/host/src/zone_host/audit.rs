@@ -4,6 +4,7 @@ use wordline_device::PhysicalDevice;
 use wordline_device::physical_device::Chunk;
 use wordline_device::snapshot::Agenda;
 use wordline_kernel::ensure::ensure;
+use wordline_open_channel::zoned;
 
 use super::{Event, Power, ZoneHost};
 
@@ -29,7 +30,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Checks that a restored state is consistent.
-    pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
+    pub(super) fn check_state(&self, agenda: &Agenda<Event<zoned::Event<D::Event>>>) -> Result<(), String> {
         let layout = &self.zoned.config().layout;
         let requests = &self.requests;
         let is_sound = requests.all.is_sound() && requests.sent.is_sound();

@@ -22,7 +22,7 @@ use super::{Event, Power, ZoneHost};
 const FILLED_AT_ONCE: u64 = wordline_device::physical_device::MOST_BLOCKS as u64;
 
 impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
-    type Event = Event<D::Event>;
+    type Event = Event<zoned::Event<D::Event>>;
     type Mark = Mark<zoned::Mark<D::Mark>>;
 
     fn shape(&self) -> Shape {

@@ -44,7 +44,11 @@ pub(super) struct Requests {
 
 impl<D: PhysicalDevice> ZoneHost<D> {
     /// Takes a command of the host.
-    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn take(
+        &mut self,
+        command: Command,
+        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
+    ) {
         assert!(self.power == Power::On, "it takes no command before it has recovered");
         let writes = matches!(command.operation, Operation::Write | Operation::ZoneAppend);
         let is_forced = command.fua && writes && self.zoned.has_volatile_writes();
@@ -54,7 +58,11 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Submits a request in parts: reads and writes are split at zone boundaries.
-    pub(super) fn submit_parts(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn submit_parts(
+        &mut self,
+        number: u32,
+        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
+    ) {
         let command = self.requests.all.get(number).command;
         let (mut first, size) = (command.sector / self.sectors_of_a_block, self.zoned.config().layout.size);
         let end = first + command.sectors / self.sectors_of_a_block;
@@ -78,7 +86,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Submits a part, unless an earlier write of its zone is in flight.
-    fn submit_part(&mut self, part: Part, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn submit_part(&mut self, part: Part, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
         let request = self.requests.all.get_mut(part.request);
         request.parts += 1;
         let operation = request.command.operation;
@@ -101,7 +109,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         &mut self,
         part: Part,
         zone: u32,
-        calendar: &mut impl Schedule<Event<D::Event>>,
+        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
     ) -> Option<Status> {
         let operation = self.requests.all.get(part.request).command.operation;
         let holds = self.plugs.is_some() && operation == Operation::Write;
@@ -150,7 +158,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Handles the completions of the zoned device.
-    pub(super) fn process(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn process(&mut self, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
         loop {
             let completions = self.zoned.zone_completions().to_vec();
             // The host learns of a zone that the device closed when it uses the zone.
@@ -204,7 +212,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         zone: u32,
         holds: bool,
         status: Option<Status>,
-        calendar: &mut impl Schedule<Event<D::Event>>,
+        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
     ) {
         self.end_with(part, status, calendar);
         while holds && let Some(next) = self.plugs.as_mut().and_then(|plugs| plugs.end(zone)) {
@@ -222,7 +230,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         &mut self,
         part: Part,
         status: Option<Status>,
-        calendar: &mut impl Schedule<Event<D::Event>>,
+        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
     ) {
         if let Some(status) = status {
             self.counts.note(status);
@@ -232,7 +240,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Ends a part of a request, or the request itself as its last part. A flush follows a write with FUA.
-    fn end_part(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn end_part(&mut self, number: u32, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
         let request = self.requests.all.get_mut(number);
         request.parts -= 1;
         if request.parts > 0 {

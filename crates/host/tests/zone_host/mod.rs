@@ -73,9 +73,9 @@ impl Rig {
 #[test]
 fn writes_of_a_zone_follow_each_other_and_those_of_two_zones_go_beside_each_other() {
     let mut times = Vec::new();
-    // The buffer takes the first four programs at once. The fifth write waits for a program, and the others of
-    // its zone for it.
-    for (plugs, zones, plugged) in [(true, 1, 11..12), (true, 4, 1..11), (false, 1, 0..1)] {
+    // Each parallel unit takes four programs at once. The fifth write of a zone waits for a program, and the
+    // later ones of the zone for it.
+    for (plugs, zones, plugged) in [(true, 1, 11), (true, 4, 0), (false, 1, 0)] {
         let mut rig =
             Rig::new(ZoneHostFile { write_plugging: plugs, ..file([40, 16, 1, 2, 2], Kind::Shift, 1, 0) });
         let layout = rig.device.zoned().config().layout;
@@ -86,8 +86,7 @@ fn writes_of_a_zone_follow_each_other_and_those_of_two_zones_go_beside_each_othe
         rig.run();
         assert!(rig.completions.iter().all(|(_, done)| !done.failed), "{:?}", rig.completions);
         let counts = rig.device.counts();
-        assert!(plugged.contains(&counts.plugged), "{counts:?}");
-        assert_eq!(counts.blocks_written, 16 * program);
+        assert_eq!((counts.plugged, counts.blocks_written), (plugged, 16 * program), "{counts:?}");
         times.push(rig.calendar.now());
     }
     assert!(times[0] > times[1], "one zone takes longer than four: {times:?}");
@@ -178,4 +177,54 @@ fn a_write_with_fua_waits_for_its_program_and_a_flush_for_those_of_all() {
     assert!(!forced.failed && forced.latency > write * 2, "{forced:?} after {write:?}");
     let (_, flush) = rig.execute(Operation::Flush, 0, 0);
     assert!(flush < forced.latency, "everything is in flash already");
+}
+
+#[test]
+fn resets_take_the_time_of_the_firmware_in_proportion_to_what_was_written() {
+    let mut file = file([40, 16, 1, 2, 2], Kind::Shift, 2, 3);
+    (file.zones.reset_time, file.zones.reset_time_full) =
+        (Some(Duration::from_ms(1)), Some(Duration::from_ms(9)));
+    let mut rig = Rig::new(file);
+    let layout = rig.device.zoned().config().layout;
+    let (size, capacity) = (layout.size, u64::from(layout.capacity));
+    assert!(
+        rig.execute(Operation::Write, size, capacity / 2).0
+            && rig.execute(Operation::Write, 2 * size, capacity).0
+    );
+    // A microsecond of the host, then 1 ms, and 8 ms times the written share.
+    let share = Duration::from_ps(Duration::from_ms(8).ps() * (capacity / 2) / capacity);
+    let after = [Duration::ZERO, share, Duration::from_ms(8)];
+    for (zone, more) in (0..).zip(after) {
+        let wanted = (true, Duration::from_us(1_001) + more);
+        assert_eq!(rig.execute(Operation::ZoneReset, zone * size, 0), wanted, "zone {zone}");
+        assert!(rig.execute(Operation::Write, zone * size, 1).0);
+    }
+    rig.device.audit(rig.calendar.now() - Instant::ZERO);
+}
+
+#[test]
+fn a_finish_that_pads_programs_the_rest_of_the_zone() {
+    let mut times = Vec::new();
+    for (pads, written) in [(false, 4), (true, 4), (true, 24)] {
+        let mut file = file([40, 16, 1, 2, 2], Kind::Shift, 4, 2);
+        file.zones.finish_pads = pads;
+        let mut rig = Rig::new(file);
+        let capacity = u64::from(rig.device.zoned().config().layout.capacity);
+        assert!(rig.execute(Operation::Write, 0, written).0);
+        let (done, time) = rig.execute(Operation::ZoneFinish, 0, 0);
+        assert!(done && !rig.execute(Operation::Write, written, 1).0, "the zone is full");
+        let padding = rig.device.zoned().counts().padding;
+        assert_eq!(padding, if pads { capacity - written } else { 0 });
+        assert!(rig.execute(Operation::ZoneReset, 0, 0).0 && rig.execute(Operation::Write, 0, 1).0);
+        rig.device.audit(rig.calendar.now() - Instant::ZERO);
+        times.push((time, capacity - written));
+    }
+    let [(closed, _), (long, most), (short, less)] = times[..] else { unreachable!() };
+    assert!(closed < short && short < long, "{closed:?}, {short:?}, {long:?}");
+    // Programs of the four dies go on side by side; the buffer holds the last ones.
+    let [long, short] = [(long, most), (short, less)].map(|(time, blocks)| time.seconds() / blocks as f64);
+    assert!(
+        (0.6..1.7).contains(&(long / short)),
+        "time is in proportion to padding: {long:e} and {short:e} s a block"
+    );
 }

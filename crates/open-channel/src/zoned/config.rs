@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::physical_device::{Capabilities, Geometry, MOST_BLOCKS};
-use wordline_kernel::{Bytes, Complaints};
+use wordline_kernel::{Bytes, Complaints, Duration};
 
 use super::layout::Layout;
 use super::table::Limits;
@@ -38,6 +38,17 @@ pub struct ZonesFile {
     /// Maximum bytes of an append (ZASL): 4 KiB times a power of two. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append_limit: Option<Bytes>,
+    /// Time of the reset of an empty zone. With it, the firmware completes a reset by its own time, and erases
+    /// the chunks afterwards. Default: a reset completes when its chunks are erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_time: Option<Duration>,
+    /// Time of the reset of a full zone. Between empty and full the time is in proportion to what was written.
+    /// Default: `reset_time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_time_full: Option<Duration>,
+    /// Whether the finish of a zone programs padding up to its capacity. Otherwise it only closes the chunks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finish_pads: bool,
 }
 
 /// Checked configuration of zones.
@@ -51,7 +62,34 @@ pub struct ZonesConfig {
     pub append_limit: Option<u32>,
     /// Whether gathered blocks survive a power loss, as in a protected buffer.
     pub is_protected: bool,
+    /// Times of resets; `None` if a reset completes when its chunks are erased.
+    pub resets: Option<ResetTimes>,
+    /// Whether the finish of a zone programs padding up to its capacity.
+    pub finish_pads: bool,
 }
+
+/// Times of resets that the firmware completes before the chunks are erased.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ResetTimes {
+    /// Time for an empty zone.
+    pub empty: Duration,
+    /// Time for a full zone.
+    pub full: Duration,
+}
+
+impl ResetTimes {
+    /// Time for a zone of which this many of its `capacity` logical blocks were written.
+    pub(super) fn of(&self, written: u32, capacity: u32) -> Duration {
+        self.empty
+            + Duration::from_ps(
+                (u128::from((self.full - self.empty).ps()) * u128::from(written) / u128::from(capacity))
+                    as u64,
+            )
+    }
+}
+
+/// Longest time of a reset. Chosen: far beyond any drive.
+const LONGEST_RESET: Duration = Duration::from_ms(100_000);
 
 /// Minimum memory page size of a controller. NVMe defines the append limit in this unit.
 const PAGE: Bytes = Bytes::kib(4);
@@ -99,6 +137,7 @@ impl ZonesFile {
             let wanted = format!("{PAGE} times a power of two, at least {step} (stripe)");
             wrong.require(fits, "append_limit", limit, wanted);
         }
+        let resets = self.check_resets(&mut wrong);
         wrong.into_result(())?;
         let layout = Layout::of(geometry, width, stripe, blocks(capacity) as u32, blocks(size));
         Ok(ZonesConfig {
@@ -106,7 +145,20 @@ impl ZonesFile {
             limits: Limits { active: self.max_active, open: self.max_open.or(self.max_active) },
             append_limit,
             is_protected: file.buffer.as_ref().is_some_and(|buffer| buffer.protected),
+            resets,
+            finish_pads: self.finish_pads,
         })
+    }
+
+    fn check_resets(&self, wrong: &mut Complaints) -> Option<ResetTimes> {
+        let empty = self.reset_time.unwrap_or_default();
+        let full = self.reset_time_full.unwrap_or(empty);
+        wrong.require(empty <= LONGEST_RESET, "reset_time", empty, format!("at most {LONGEST_RESET}"));
+        let fits = self.reset_time.is_some() || self.reset_time_full.is_none();
+        wrong.require(fits, "reset_time_full", full, "`reset_time` as well");
+        let fits = (empty..=LONGEST_RESET).contains(&full);
+        wrong.require(fits, "reset_time_full", full, format!("from {empty} (reset_time) to {LONGEST_RESET}"));
+        self.reset_time.map(|_| ResetTimes { empty, full })
     }
 
     fn check_limits(&self, wrong: &mut Complaints) {

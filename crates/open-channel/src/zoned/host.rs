@@ -1,7 +1,7 @@
 //! The side of the host: its outstanding commands, and what it has not read yet.
 
 use wordline_device::physical_device::{Chunk, Notice, Notification};
-use wordline_kernel::{Digest, Instant};
+use wordline_kernel::{Digest, Duration, Instant};
 use wordline_nand::DataTag;
 
 use super::command::Status;
@@ -13,6 +13,8 @@ pub(super) struct Host {
     pub(super) commands: InFlightTable<InFlight>,
     pub(super) outbox: Outbox,
     pub(super) digest: Digest,
+    /// Commands of which the firmware ends a part later, with the time until then. Empty between events.
+    pub(super) later: Vec<(u32, Duration)>,
 }
 
 impl Host {
@@ -50,6 +52,7 @@ impl Host {
 
     /// Drops all commands at a power loss. Returns their tags.
     pub(super) fn cut(&mut self, now: Instant) -> Vec<u32> {
+        self.later.clear();
         self.outbox.teller.iter_mut().for_each(|teller| **teller = Default::default());
         self.digest.add(now.ps());
         self.commands.forget().map(|command| command.tag).collect()

@@ -28,6 +28,7 @@ mod writes;
 mod zone_data;
 mod zones;
 
+use serde::{Deserialize, Serialize};
 use wordline_device::physical_device::{Geometry, LogicalBlock, MOST_BLOCKS};
 use wordline_device::{PhysicalDevice, physical_device as physical};
 use wordline_kernel::Schedule;
@@ -38,11 +39,20 @@ use in_flight::Interface;
 use zones::Zones;
 
 pub use command::{Action, Command, Completion, Operation, Status};
-pub use config::{ZonesConfig, ZonesFile, check_device};
+pub use config::{ResetTimes, ZonesConfig, ZonesFile, check_device};
 pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
 pub use table::{Attributes, Limits, ZoneId, ZoneState};
 pub use zones::Zone;
+
+/// Events of a zoned device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// An event of the device below.
+    Device(E),
+    /// The firmware ends a part of the command with this number.
+    Firmware(u32),
+}
 
 /// Zoned device over a physical device.
 pub struct Zoned<D> {
@@ -121,7 +131,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     pub fn submit(
         &mut self,
         command: &Command<'_>,
-        calendar: &mut impl Schedule<D::Event>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> Result<(), Status> {
         if !self.accepts_commands() {
             return Err(Status::NotReady);
@@ -130,7 +140,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let face = Interface::Zones(command.operation);
         let number = self.host.add(face, command.tag, calendar.now());
         let Self { zones, below, host, .. } = self;
-        let context = &mut Context { below, host, calendar };
+        let context = &mut Context { below, host, calendar: &mut calendar.within(Event::Device) };
         context.host.commands.get_mut(number).first = command.first;
         match (command.operation, target) {
             (Operation::Read, Some((zone, block))) => {
@@ -162,11 +172,15 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Executes a checked command of a host that sees zones as chunks.
-    fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
+    fn take_chunks(
+        &mut self,
+        command: &physical::Command<'_>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         let (face, layout) = (Interface::Chunks(command.operation), self.zones.config.layout);
         let number = self.host.add(face, command.tag, calendar.now());
         let Self { geometry, zones, below, host, .. } = self;
-        let context = &mut Context { below, host, calendar };
+        let context = &mut Context { below, host, calendar: &mut calendar.within(Event::Device) };
         match command.operation {
             physical::Operation::Read => {
                 let place =
@@ -216,14 +230,14 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Handles completions and notifications of the device below.
-    fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
+    fn process_below(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Self { zones, below, host, .. } = self;
-        let context = &mut Context { below, host, calendar };
+        let context = &mut Context { below, host, calendar: &mut calendar.within(Event::Device) };
         loop {
             let notifications = context.below.device.notifications().to_vec();
             let completions = context.below.device.completions().to_vec();
             if notifications.is_empty() && completions.is_empty() {
-                return;
+                break;
             }
             context.below.device.clear_notifications();
             context.below.device.clear_completions();
@@ -233,6 +247,9 @@ impl<D: PhysicalDevice> Zoned<D> {
             for completion in &completions {
                 zones.completed(completion, context);
             }
+        }
+        for (number, time) in self.host.later.drain(..) {
+            calendar.after(time, Event::Firmware(number));
         }
     }
 

@@ -14,12 +14,12 @@ use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::DataTag;
 
-use super::Zoned;
 use super::metrics::Mark;
 use super::rules::{ChunkRules, state_of};
+use super::{Event, Zoned};
 
 impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
-    type Event = D::Event;
+    type Event = Event<D::Event>;
     type Mark = Mark<D::Mark>;
 
     fn geometry(&self) -> &Geometry {
@@ -73,7 +73,10 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
-        self.below.device.handle(event, calendar);
+        match event {
+            Event::Device(event) => self.below.device.handle(event, &mut calendar.within(Event::Device)),
+            Event::Firmware(number) => self.host.finish_part(number, calendar.now()),
+        }
         if self.is_recovering {
             self.continue_recovery(calendar);
         } else if self.below.device.is_ready() {
@@ -122,7 +125,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
-        self.below.device.recover(calendar);
+        self.below.device.recover(&mut calendar.within(Event::Device));
         self.continue_recovery(calendar);
     }
 
@@ -217,7 +220,15 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
-        self.below.device.check_loaded(agenda)?;
+        let (mut of_device, mut are_known) = (Vec::new(), true);
+        for (time, event) in &agenda.events {
+            match event {
+                Event::Device(event) => of_device.push((*time, *event)),
+                Event::Firmware(number) => are_known &= self.host.commands.find(*number).is_some(),
+            }
+        }
+        ensure(are_known, || "the firmware ends a command that does not exist".into())?;
+        self.below.device.check_loaded(&Agenda { now: agenda.now, events: of_device })?;
         let notified = self.host.outbox.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
         ensure(notified, || "a notification of a zone that does not exist".into())?;
         let are_sent = self.below.sent.numbers().all(|number| self.below.device.is_outstanding(number));

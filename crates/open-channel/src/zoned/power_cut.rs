@@ -9,11 +9,11 @@ use wordline_device::PhysicalDevice;
 use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
-use super::Zoned;
 use super::below::Context;
 use super::table::{ZoneId, ZoneState};
 use super::zone_data::Job;
 use super::zones::Zones;
+use super::{Event, Zoned};
 
 impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
@@ -24,7 +24,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Continues the recovery when the device below has recovered.
-    pub(super) fn continue_recovery(&mut self, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn continue_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         if !self.is_recovering || !self.below.device.is_ready() {
             return;
         }
@@ -32,7 +32,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         // Notifications of the device below are dropped, because `settle` reads the chunk reports.
         self.below.device.clear_notifications();
         let Self { zones, below, host, .. } = self;
-        zones.recover(&mut Context { below, host, calendar });
+        zones.recover(&mut Context { below, host, calendar: &mut calendar.within(Event::Device) });
         // Notifications about zones are dropped, because the host reads the zone reports.
         self.host.outbox.notifications.clear();
         self.process_below(calendar);

@@ -100,6 +100,13 @@ impl Zones {
         if body.writes + body.reads > 0 {
             return false;
         }
+        if let Some(times) = self.config.resets
+            && let Some(Job::Reset(asked)) = body.jobs.front_mut()
+            && let Some((number, _)) = asked.take()
+        {
+            let time = times.of(body.taken, self.config.layout.capacity);
+            context.host.later.push((number, time));
+        }
         body.clear();
         let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed], context.below);
         if chunks.is_empty() {
@@ -163,6 +170,13 @@ impl Zones {
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
+        }
+        if self.config.finish_pads && matches!(body.jobs.front(), Some(Job::Close(Some(_)))) {
+            let end = body.runs.position(self.config.layout.capacity).min(self.config.layout.positions());
+            self.pad_to(zone, end, context);
+            if self.bodies[zone].writes > 0 {
+                return false;
+            }
         }
         let chunks = self.chunks_in(zone, &[ChunkState::Open], context.below);
         if chunks.is_empty() {

@@ -11,7 +11,7 @@ wordline_kernel::state!(Zoned<D: State> of {
     Self { geometry: _, zones, below, host, is_recovering },
     Zones { config: _, table, bodies, pieces, counts, losses } = zones,
     Below { device, sent } = below,
-    Host { commands, outbox, digest } = host,
+    Host { commands, outbox, digest, later: _ } = host,
 } {
     values { bodies, commands, pieces, sent, outbox, counts, losses, is_recovering, digest }
     parts { device, table }

@@ -9,9 +9,9 @@ use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::DataTag;
 use wordline_nand::faults::Fails;
-use wordline_open_channel::device::Event;
+use wordline_open_channel::device;
 use wordline_open_channel::zoned::{
-    Action, Command, Completion, Operation, Status, Zone, ZoneId, ZoneState, ZonesFile,
+    Action, Command, Completion, Event, Operation, Status, Zone, ZoneId, ZoneState, ZonesFile,
 };
 use wordline_open_channel::{OpenChannel, OpenChannelFile, Zoned};
 
@@ -49,7 +49,7 @@ struct Sent {
 
 pub struct Host {
     pub device: Zoned<OpenChannel>,
-    pub calendar: Calendar<Event>,
+    pub calendar: Calendar<Event<device::Event>>,
     pub completions: Vec<Completion>,
     zones: Vec<Known>,
     sent: BTreeMap<u32, Sent>,

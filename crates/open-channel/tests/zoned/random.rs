@@ -51,6 +51,9 @@ fn any_zoned() -> impl Strategy<Value = (OpenChannelFile, ZonesFile)> {
                 max_active: Some(active),
                 max_open: Some(active.saturating_sub(less).max(1)),
                 append_limit: (less > 2).then_some(Bytes::kib(64)),
+                reset_time: (spare % 2 == 1).then_some(Duration::from_us(100)),
+                reset_time_full: (spare == 3).then_some(Duration::from_us(900)),
+                finish_pads: less % 2 == 1,
             };
             (file, zones)
         },
