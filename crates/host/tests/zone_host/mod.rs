@@ -90,7 +90,7 @@ fn writes_of_a_zone_follow_each_other_and_those_of_two_zones_go_beside_each_othe
         times.push(rig.calendar.now());
     }
     assert!(times[0] > times[1], "one zone takes longer than four: {times:?}");
-    assert!(times[2] < times[0], "without plugging the writes are sent at once: {times:?}");
+    assert_eq!(times[2], times[0], "the die of the zone is busy either way");
 }
 
 #[test]
