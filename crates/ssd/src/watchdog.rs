@@ -57,11 +57,11 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 }
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
-    let Core { base, map, cache, gc } = core;
+    let Core { base, tables, cache, gc, .. } = core;
     front.describe(now, LINES, |id| cache.waiting().is_stalled(id), out)?;
     out.push_str(&cache.describe(base));
     writer.describe(LINES, out)?;
-    out.push_str(&map.describe());
+    out.push_str(&tables.describe());
     base.describe(now, LINES, out)?;
     let pools = base.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {

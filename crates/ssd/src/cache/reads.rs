@@ -12,7 +12,7 @@ use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::event::Event;
-use crate::map::{LogicalPage, Map};
+use crate::map::{LogicalPage, Map, MapCache};
 
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
@@ -90,13 +90,13 @@ impl Cache {
         &mut self,
         command: &Command,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&Map, &mut MapCache),
         calendar: &mut impl Schedule<Event>,
     ) {
         let end = command.sector + command.sectors;
         let pages = self.ahead.note(command.sector, end, base.sectors_per_page());
         for page in pages.start..pages.end.min(base.config.logical_pages) {
-            if !self.fetch_ahead(LogicalPage(page), base, map, calendar) {
+            if !self.fetch_ahead(LogicalPage(page), base, (map, map_cache), calendar) {
                 return;
             }
         }
@@ -107,7 +107,7 @@ impl Cache {
         &mut self,
         logical: LogicalPage,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&Map, &mut MapCache),
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let sectors = base.full_page();
@@ -122,7 +122,7 @@ impl Cache {
             return true;
         };
         // A read-ahead does not read translation pages, because its request has not arrived yet.
-        if !map.is_entry_cached(logical) {
+        if !map_cache.is_entry_cached(logical) {
             return true;
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };

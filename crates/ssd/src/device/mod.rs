@@ -17,7 +17,8 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
 use crate::gc::Gc;
-use crate::map::{LogicalPage, Map};
+use crate::map::block_map::BlockMap;
+use crate::map::{LogicalPage, Map, MapCache, MapTables};
 use crate::parts::Parts;
 use crate::recovery::Recovery;
 use crate::writer::Writer;
@@ -49,13 +50,15 @@ impl Device {
         let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
         let mut base = Base::new(config, policies, parts.victim.needs(), seed);
         let Base { config, policies, blocks, .. } = &base;
-        let map = Map::new(config, parts.mapper, &*policies.placement);
+        let (map, map_cache) = (Map::new(config), MapCache::new(config, parts.mapper));
+        let tables = MapTables::new(config);
+        let block_map = BlockMap::of(config, &*policies.placement);
         let cache = Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage);
         let gc = Gc::new(config, blocks.streams(), parts.victim, parts.wear, seed);
         let front = Front::new(config);
-        map.check_end_of_life(&mut base);
+        tables.check_end_of_life(&map_cache, block_map.as_deref(), &mut base);
         let mut writer = Writer::new(&base);
-        let core = Core { base, map, cache, gc };
+        let core = Core { base, map, map_cache, tables, block_map, cache, gc };
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }
@@ -150,7 +153,7 @@ impl Device {
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
-        self.core.map.record_tables();
+        self.core.tables.begin_record();
     }
 
     /// The contents of sectors; `None` if the device does not track them.

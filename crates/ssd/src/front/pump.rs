@@ -21,7 +21,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.update_all_groups(core);
-        core.map.resume_tables();
+        core.tables.resume(&mut core.map_cache);
         for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }

@@ -48,7 +48,7 @@ impl Requests {
             self.read_pages(id, &command, first..end, core, calendar);
         }
         if core.cache.ahead().is_on() {
-            core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
+            core.cache.read_ahead(&command, &mut core.base, (&core.map, &mut core.map_cache), calendar);
         }
     }
 
@@ -120,8 +120,8 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> PieceSource {
-        let buffered = core.map.translation().is_some() && core.cache.is_buffered(piece);
-        if buffered || core.map.locate_for_host(id, piece, &mut core.base, calendar) {
+        let buffered = core.map_cache.translation().is_some() && core.cache.is_buffered(piece);
+        if buffered || core.map_cache.locate_for_host(id, piece, &core.map, &mut core.base, calendar) {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
             core.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;

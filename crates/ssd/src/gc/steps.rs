@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::gc::collector::{GcLimits, Step};
 use crate::gc::sources::Fold;
 use crate::gc::{Gc, StepLimit};
-use crate::map::{LogicalPage, Map, Relocation};
+use crate::map::{LogicalPage, Map, MapCache, Relocation};
 use crate::policy::relocator::RelocatedPage;
 
 impl Gc {
@@ -239,7 +239,7 @@ impl Gc {
         row: PlaneGroupId,
         first: Location,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&mut Map, &mut MapCache),
     ) {
         let place = places(&base.blocks, row);
         for moved in self.collector.unit(row) {
@@ -250,16 +250,16 @@ impl Gc {
             let location = Location(first.0 + place(n, moved.from) as u32);
             // A page that the host has overwritten or discarded is not mapped.
             if base.blocks.table().is_valid(moved.from) {
-                map.relocate(moved, location, &mut base.blocks);
+                map_cache.relocate(moved, location, map, &mut base.blocks);
             }
         }
         base.blocks.program_done(first);
     }
 
     /// Records that a victim was erased, and frees it.
-    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map_cache: &mut MapCache) {
         base.totals.erases += 1;
-        map.release_tables();
+        map_cache.release_tables();
         let block = base.config.pools.block_of_page(page);
         base.flash.set_mode(block, CellMode::Native);
         base.blocks.erased(block, base.flash.chips().erases()[block]);

@@ -40,7 +40,7 @@ impl Ages for Device {
 
     /// Does nothing with block-level mapping, which has no GC to pause.
     fn pause_gc(&mut self) {
-        if self.core.map.by_block().is_none() {
+        if self.core.block_map.is_none() {
             self.core.gc.pause();
         }
     }

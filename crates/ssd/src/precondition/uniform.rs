@@ -75,7 +75,7 @@ impl Device {
 
     /// Like [`fill_steady`](Self::fill_steady), and reports progress to `look`. `None` if `look` stopped it.
     pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
-        let rests = self.core.map.translation().is_some() || self.writer.has_units();
+        let rests = self.core.map_cache.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Idle } else { End::UnderLoad };
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }

@@ -43,7 +43,7 @@ impl Writer {
     fn build_page_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         // With block-level mapping a waiting page starts work in its plane group, even if the plane group
         // accepts no program now.
-        let by_row = self.queue.lists().has_static_allocation() && core.map.by_block().is_none();
+        let by_row = self.queue.lists().has_static_allocation() && core.block_map.is_none();
         // If everything is stalled, a unit is padded, however small.
         let waits = self.queue.lists().nonempty_from(0).is_some();
         let pads = !by_row || waits && self.check_all_streams(core, calendar);
@@ -135,7 +135,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if core.map.by_block().is_some() {
+        if core.block_map.is_some() {
             return self.work_on(row, core, calendar);
         }
         let waiting = self.queue.lists()[list].pages.len() as u32;
@@ -247,7 +247,7 @@ impl Writer {
         let mode = core.base.blocks.next_mode(row, stream);
         core.base.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
-        core.map.note_host_program(row);
+        core.map_cache.note_host_program(row);
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
@@ -282,7 +282,10 @@ impl Writer {
         }
         let (pages, cost) = (core.base.blocks.unit(row, stream), core.base.blocks.cost(row, stream));
         let mode = core.base.blocks.next_mode(row, stream);
-        let first = core.map.take_location(row, stream, pages, &mut core.base);
+        let first = match &core.block_map {
+            Some(map) => map.write_target(row),
+            None => core.base.take(row, stream, pages),
+        };
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().set_unit_location(extent, first, core);
         }
@@ -381,10 +384,10 @@ impl Writer {
     /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.map.has_tables() {
+        if core.map_cache.translation().is_some() {
             self.write_translation(core, calendar);
         }
-        while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
+        while core.tables.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
         if core.gc.departures().has_waiting() {
             self.write_relocated(core, calendar);
         }
@@ -439,7 +442,7 @@ impl Writer {
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
         while let Some((row, page)) =
-            core.map.next_discard_page(&core.base).filter(|next| last != Some(*next))
+            core.tables.next_discard_page(&core.base).filter(|next| last != Some(*next))
         {
             last = Some((row, page));
             self.work_on(row, core, calendar);
@@ -462,7 +465,7 @@ impl Writer {
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
             let class = if core.cache.waiting().has_stalled() { Class::Read } else { Class::Background };
-            core.map.read_queued_tables(class, &mut core.base, calendar);
+            core.map_cache.read_queued_tables(class, &core.map, &mut core.base, calendar);
             if !self.write_unit(Tables::Translation, core, calendar) {
                 return;
             }
@@ -472,12 +475,13 @@ impl Writer {
     /// Queues a program unit of table pages, if there is one and a plane group accepts it.
     #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if core.map.has_fixed_offsets() {
+        if core.block_map.is_some() {
             self.write_in_place(core, calendar);
             return false;
         }
         let stream = self.rows.of_all().len() - 1;
-        if !core.map.has_unit(of) || !self.ensure_accepting_group(stream, core, calendar) {
+        if !core.tables.has_unit(of, &core.map_cache) || !self.ensure_accepting_group(stream, core, calendar)
+        {
             return false;
         }
         let Some(row) = self.group_for_tables(of, core) else { return false };
@@ -496,10 +500,11 @@ impl Writer {
         let stream = self.rows.of_all().len() - 1;
         let places = core.base.config.pools.per_program(row);
         let group = self.rows.program_unit_mut(row);
-        core.map.fill_unit(of, row, places, &mut group.stamps);
-        let tables = group.stamps.len() as u64;
-        core.base.totals.translation_programs += tables;
-        core.base.totals.padding += u64::from(places) - tables;
+        let Core { base, map, map_cache, tables, .. } = &mut *core;
+        tables.fill_unit(of, (row, places), &mut group.stamps, map, map_cache);
+        let pages = group.stamps.len() as u64;
+        base.totals.translation_programs += pages;
+        base.totals.padding += u64::from(places) - pages;
         self.rows.begin(row, 0, places);
         let stream = core.base.blocks.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
@@ -510,7 +515,7 @@ impl Writer {
     fn group_for_tables(&self, of: Tables, core: &mut Core) -> Option<PlaneGroupId> {
         let accepting = self.groups_for_tables();
         let row = match core.base.has_static_pages() {
-            true => core.map.row_for_tables(of, accepting, &core.base)?,
+            true => core.tables.row_for_tables(of, accepting, &core.map_cache, &core.base)?,
             false => core.base.place(accepting),
         };
         (of == Tables::Discards || self.may_write_translation(row, core)).then_some(row)
@@ -521,7 +526,7 @@ impl Writer {
     fn may_write_translation(&self, row: PlaneGroupId, core: &Core) -> bool {
         let (lists, streams) = (self.queue.lists(), usize::from(core.base.blocks.streams().host));
         let first = lists.of(lists.has_static_allocation().then_some(row), 0);
-        let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
+        let has_turn = core.map_cache.translation().is_some_and(|translation| translation.has_turn(row));
         let mut waiting = (0..streams).filter(|stream| !lists[first + stream].pages.is_empty());
         has_turn || !waiting.any(|stream| self.rows.is_in_pool_of(row, stream, &core.base))
     }

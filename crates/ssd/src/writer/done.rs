@@ -10,7 +10,7 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
 use crate::map::translation::{Continuation, Waiter};
-use crate::writer::{ProgramUnit, Writer};
+use crate::writer::{ProgramUnit, Writer, failing, losses};
 
 impl Writer {
     /// Handles the end of a host program. Its pages are mapped to their new locations, except pages that were
@@ -35,13 +35,17 @@ impl Writer {
             match group.page(place) {
                 Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
-                    core.map.install_migrated(stamp, location, &mut core.base);
+                    core.map_cache.install_migrated(stamp, location, &mut core.map, &mut core.base);
                 }
-                Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
+                Some((stamp, None)) => {
+                    core.map_cache.install_carried(stamp, location, &mut core.map, &mut core.base);
+                }
                 None => {}
             }
         }
-        core.map.page_written(row);
+        if let Some(map) = &mut core.block_map {
+            map.page_written(row);
+        }
         let mut over = self.queue.list_of_pages();
         if self.has_units() && extent.is_none() {
             let pages = (0..group.stamps.len()).filter_map(|place| group.page(place));
@@ -51,7 +55,7 @@ impl Writer {
         core.base.blocks.program_done(first);
         core.base.blocks.request_selection(row);
         self.rows.note(row, &core.base, &core.gc);
-        core.map.note_checkpoint(&mut core.base);
+        core.tables.note_checkpoint(&mut core.map_cache, &core.base);
         if let Some(extent) = extent {
             self.queue.unit_programmed(extent, core, calendar);
         }
@@ -71,8 +75,8 @@ impl Writer {
         let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
         if core.cache.mark_programmed(id, version) {
-            let old = core.map.install(page, location, &mut core.base);
-            core.map.note_update(page, old, location, &core.base);
+            let old = core.map.install(page, location, &mut core.base.blocks);
+            core.map_cache.note_update(page, old, location, &core.base);
             core.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {
@@ -97,9 +101,12 @@ impl Writer {
     pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
+            let Core { base, map, map_cache, tables, .. } = &mut *core;
+            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, base);
         }
-        core.map.page_written(row);
+        if let Some(map) = &mut core.block_map {
+            map.page_written(row);
+        }
         self.rows.end(row, group);
         core.base.blocks.program_done(first);
         self.rows.note(row, &core.base, &core.gc);
@@ -118,10 +125,7 @@ impl Writer {
         core.base.blocks.program_done(first);
         core.base.blocks.exclude_word_line(first);
         core.base.blocks.request_selection(row);
-        group
-            .kept
-            .iter()
-            .for_each(|(at, stamp)| core.cache.lose_beside(*at, *stamp, &mut core.base, &mut core.map));
+        group.kept.iter().for_each(|(at, stamp)| losses::lose_beside(*at, *stamp, core));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
             Some(extent) => self.queue.unit_failed(extent, &group, core),
@@ -134,7 +138,7 @@ impl Writer {
             self.requeue_relocated(row, &group, core);
         }
         self.rows.end(row, group);
-        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
+        failing::program_failed(failed, first, core);
     }
 
     /// Requeues pages that migrate to another pool after a failed program.
@@ -162,10 +166,10 @@ impl Writer {
         let group = self.rows.take(row);
         core.base.blocks.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
-            core.map.table_program_failed(*stamp);
+            core.tables.table_program_failed(*stamp, &mut core.map_cache);
         }
         self.rows.end(row, group);
-        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
+        failing::program_failed(failed, first, core);
     }
 
     /// Handles a failed program or erase, or a rejected program.
@@ -189,7 +193,7 @@ impl Writer {
                 row
             }
             Ticket::Gc(row, _) => {
-                core.gc.step_failed(failed, row, task, &mut core.base, &mut core.map);
+                failing::gc_step_failed(failed, row, task, core);
                 row
             }
             _ => unreachable!("{task:?} changes pages"),
@@ -208,9 +212,9 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
+        losses::lose_unread(task, unread, core);
         let block = core.base.config.pools.block_of_page(task.page);
-        core.gc.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
+        failing::block_failed(FailedOperation::Read, block, core);
         let row = core.base.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
@@ -233,7 +237,7 @@ impl Writer {
         let chips = core.base.flash.chips();
         if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
             self.lose_die(die, core);
-            core.map.check_end_of_life(&mut core.base);
+            core.check_end_of_life();
         }
     }
 
@@ -248,14 +252,14 @@ impl Writer {
             totals.grown_bad_blocks += u64::from(good);
             totals.faults.count(core.base.config.pools.number_of_group(row)).grown_bad_blocks +=
                 u64::from(good);
-            core.map.fail_group(row, &core.base);
+            if let Some(map) = &mut core.block_map {
+                map.lose(row, &core.base.blocks);
+            }
             self.rows.note(row, &core.base, &core.gc);
         }
         // Program units that wait for the lost plane groups go elsewhere.
         self.rows.note_lost_group();
-        locations
-            .into_iter()
-            .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
+        locations.into_iter().for_each(|location| losses::lose_location(location, core));
     }
 
     /// Handles the end of an RMW read, even if the page was unreadable.

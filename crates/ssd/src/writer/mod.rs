@@ -5,6 +5,8 @@ mod balance;
 mod build;
 mod collect;
 mod done;
+mod failing;
+mod losses;
 mod plane_groups;
 mod program_unit;
 pub mod queue;

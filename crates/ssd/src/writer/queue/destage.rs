@@ -146,7 +146,7 @@ impl WriteQueue {
             return;
         }
         let (entries, pages) = self.units().members_of(sub);
-        let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
+        let tables = pages.filter_map(|page| core.map_cache.ticket_of_table(LogicalPage(page)));
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitRmw(sub));
         tickets.extend(entries.into_iter().map(|entry| Ticket::Rmw(entry.0)));

@@ -112,7 +112,8 @@ impl WriteQueue {
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.buffer().get(id).logical;
         let class = core.cache.class_of_reads_for(id);
-        if core.map.locate_or_wait(logical, (Continuation::Prepare(id), class), &mut core.base, calendar) {
+        let then = (Continuation::Prepare(id), class);
+        if core.map_cache.locate_or_wait(logical, then, &core.map, &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
             core.cache.begin_completing(id);
@@ -224,7 +225,9 @@ impl WriteQueue {
             EntryState::AwaitingRmw if self.subs.is_some() => {
                 self.promote_unit(entry.logical, core, calendar);
             }
-            EntryState::AwaitingRmw => core.cache.promote_rmw_reads(id, &mut core.base, &core.map, calendar),
+            EntryState::AwaitingRmw => {
+                core.cache.promote_rmw_reads(id, &mut core.base, &core.map_cache, calendar);
+            }
             _ => {}
         }
     }

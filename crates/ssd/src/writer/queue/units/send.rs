@@ -189,7 +189,8 @@ impl WriteQueue {
                 continue;
             }
             let class = self.units().class_of_reads(sub, &core.cache);
-            if core.map.locate_or_wait(page, (Continuation::Carry(sub), class), &mut core.base, calendar) {
+            let then = (Continuation::Carry(sub), class);
+            if core.map_cache.locate_or_wait(page, then, &core.map, &mut core.base, calendar) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
