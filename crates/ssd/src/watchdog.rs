@@ -65,6 +65,6 @@ fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut
     base.describe(now, LINES, out)?;
     let pools = base.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
-        writeln!(out, "{}; {}; {}", base.describe_group(row), writer.describe_group(row), gc.describe(row))
+        writeln!(out, "{}; {}; {}", base.describe_group(row), writer.rows().describe(row), gc.describe(row))
     })
 }

@@ -180,15 +180,9 @@ impl BlockDevice for Device {
     }
 
     fn audit(&self, elapsed: Duration) {
-        let Core { base, map, map_cache, block_map, cache, .. } = &self.core;
-        map.audit(base);
-        map_cache.audit(map, base);
-        if let Some(map) = block_map {
-            map.audit(&base.blocks, base.flash.chips());
-        }
-        cache.audit(map);
+        self.core.audit_map();
         self.writer.audit(&self.core);
-        base.audit(elapsed);
+        self.core.base.audit(elapsed);
     }
 
     fn oldest(&self) -> Option<OldestCommand> {

@@ -12,13 +12,10 @@ use wordline_kernel::{Schedule, Seed, state};
 use wordline_nand::{Chips, DieId};
 
 use crate::base::Base;
-use crate::cache::Cache;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
-use crate::gc::Gc;
-use crate::map::block_map::BlockMap;
-use crate::map::{LogicalPage, Map, MapCache, MapTables};
+use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
 use crate::recovery::Recovery;
 use crate::writer::Writer;
@@ -47,18 +44,9 @@ impl Device {
 
     /// An empty device with these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
-        let mut base = Base::new(config, policies, parts.victim.needs(), seed);
-        let Base { config, policies, blocks, .. } = &base;
-        let (map, map_cache) = (Map::new(config), MapCache::new(config, parts.mapper));
-        let tables = MapTables::new(config);
-        let block_map = BlockMap::of(config, &*policies.placement);
-        let cache = Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage);
-        let gc = Gc::new(config, blocks.streams(), parts.victim, parts.wear, seed);
-        let front = Front::new(config);
-        tables.check_end_of_life(&map_cache, block_map.as_deref(), &mut base);
-        let mut writer = Writer::new(&base);
-        let core = Core { base, map, map_cache, tables, block_map, cache, gc };
+        let front = Front::new(&config);
+        let core = Core::new(config, parts, seed);
+        let mut writer = Writer::new(&core.base);
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }

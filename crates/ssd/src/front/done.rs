@@ -41,7 +41,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let spent = core.base.note_program_time(row, task, done, calendar.now());
-        for (id, version) in writer.group(row).versions() {
+        for (id, version) in writer.rows().group(row).versions() {
             core.cache.buffer().each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
                 self.note_command(waiter, task, done);

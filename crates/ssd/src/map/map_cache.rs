@@ -364,6 +364,11 @@ impl MapCache {
         self.translation.as_ref()?.next_row(accepting, |row| takes(&row))
     }
 
+    /// Whether it is the turn of translation pages in a plane group for which the host waits.
+    pub(super) fn has_turn(&self, row: PlaneGroupId) -> bool {
+        self.translation.as_ref().is_some_and(|translation| translation.has_turn(row))
+    }
+
     /// Records that the host programs a plane group, which gives translation pages a new turn there.
     #[inline]
     pub fn note_host_program(&mut self, row: PlaneGroupId) {

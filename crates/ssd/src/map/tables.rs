@@ -128,6 +128,24 @@ impl MapTables {
         }
     }
 
+    /// Plane group for a program unit of table pages, among the `accepting` plane groups. With static
+    /// allocation it has more free space than its own pages need. Translation pages wait for their turn in a
+    /// plane group if `host_waits` for it.
+    pub fn row_for_unit(
+        &self,
+        of: Tables,
+        accepting: &PlaneGroupSet,
+        cache: &MapCache,
+        base: &mut Base,
+        host_waits: impl Fn(PlaneGroupId, &Base) -> bool,
+    ) -> Option<PlaneGroupId> {
+        let row = match base.has_static_pages() {
+            true => self.row_for_tables(of, accepting, cache, base)?,
+            false => base.place(accepting),
+        };
+        (of == Tables::Discards || cache.has_turn(row) || !host_waits(row, base)).then_some(row)
+    }
+
     /// Plane group for a unit of table pages under static allocation, among the `accepting` plane groups.
     /// Translation pages use the plane groups in turn. A plane group is left out if it would not keep enough
     /// space for its own pages.

@@ -157,7 +157,7 @@ impl<'a> Layer<'a> {
                 self.row_for_tables().expect("a device that was checked has room for its translation pages")
             });
             self.writer.update_group(row, self.core);
-            if self.writer.groups_for_tables().contains(row) {
+            if self.writer.rows().for_tables().contains(row) {
                 return row;
             }
         }
@@ -165,7 +165,7 @@ impl<'a> Layer<'a> {
 
     fn row_for_tables(&self) -> Option<PlaneGroupId> {
         let Core { base, map_cache, tables, .. } = &*self.core;
-        tables.row_for_tables(Tables::Translation, self.writer.groups_for_tables(), map_cache, base)
+        tables.row_for_tables(Tables::Translation, self.writer.rows().for_tables(), map_cache, base)
     }
 
     /// Plane group for the next page, under dynamic allocation. Each plane group gets one program unit, in
@@ -187,14 +187,14 @@ impl<'a> Layer<'a> {
     fn next_with_room(&mut self, stream: StreamId) -> PlaneGroupId {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+            let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
             let row = row.unwrap_or_else(|| {
                 self.writer.update_all_groups(self.core);
-                let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+                let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
                 row.expect("a device that was checked has room for its pages")
             });
             self.writer.update_group(row, self.core);
-            if self.writer.groups_of(stream).contains(row) {
+            if self.writer.rows().of(stream).contains(row) {
                 return row;
             }
         }

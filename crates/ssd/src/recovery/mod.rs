@@ -155,11 +155,13 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
         });
         match task.ticket {
             Ticket::HostUnit(row) => {
-                let PageCounts { host, carried, .. } = writer.group(row).count_pages();
+                let PageCounts { host, carried, .. } = writer.rows().group(row).count_pages();
                 let mode = if task.again > 0 { CellMode::Reprogrammed(task.again) } else { mode };
                 totals.uncount_group(host, carried, unit, mode);
             }
-            Ticket::TableUnit(row) => totals.uncount_tables(writer.group(row).count_pages().data, unit),
+            Ticket::TableUnit(row) => {
+                totals.uncount_tables(writer.rows().group(row).count_pages().data, unit);
+            }
             Ticket::Gc(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
                 let moved = block_map.as_ref().map_or_else(|| gc.unit(row), |map| map.copies(row));
                 totals.uncount_relocated(moved.len() as u64, unit, task.operation != Operation::Program);

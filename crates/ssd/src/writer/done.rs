@@ -3,7 +3,7 @@
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Task, Ticket};
 use wordline_kernel::Schedule;
-use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PlaneGroupId};
+use wordline_nand::{CommandCompletion, DieId, Location, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
@@ -33,7 +33,7 @@ impl Writer {
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
-                Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
+                Some((stamp, Some(id))) => self.queue.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
                     core.map_cache.install_migrated(stamp, location, &mut core.map, &mut core.base);
                 }
@@ -60,41 +60,6 @@ impl Writer {
             self.queue.unit_programmed(extent, core, calendar);
         }
         self.queue.finish_pages(over, core, calendar);
-    }
-
-    /// Maps a buffered page to `location`, where it was programmed, unless it is invalid.
-    #[inline]
-    fn page_programmed(
-        &mut self,
-        id: EntryId,
-        stamp: DataTag,
-        location: Location,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let DataTag { logical, version } = stamp;
-        let page = LogicalPage(logical);
-        if core.cache.mark_programmed(id, version) {
-            let old = core.map.install(page, location, &mut core.base.blocks);
-            core.map_cache.note_update(page, old, location, &core.base);
-            core.map.in_flash(page, version);
-        }
-        if core.cache.programmed(id, version) {
-            self.requeue_rewritten(id, core, calendar);
-        } else if core.cache.read_cache().is_on() {
-            core.cache.keep_programmed(page, version, &core.base, &core.map);
-        }
-    }
-
-    /// Destages a page again that was written during its program.
-    fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let entry = core.cache.buffer().get(id);
-        if entry.discarded {
-            core.cache.unlink(id);
-            core.cache.drop_entry(id);
-        } else if entry.urgent || core.cache.is_drained(id) {
-            self.queue.force(id, core, calendar);
-        }
     }
 
     /// Handles the end of a program of translation pages or discard records.
@@ -135,24 +100,10 @@ impl Writer {
             }),
         }
         if group.relocated_count() > 0 {
-            self.requeue_relocated(row, &group, core);
+            requeue_relocated(row, &group, core);
         }
         self.rows.end(row, group);
         failing::program_failed(failed, first, core);
-    }
-
-    /// Requeues pages that migrate to another pool after a failed program.
-    fn requeue_relocated(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
-        core.base.blocks.count_in_flight(
-            core.base.config.pools.number_of_group(row),
-            group.relocated_count(),
-            false,
-        );
-        for stamp in group.relocated_tags() {
-            if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
-                core.gc.requeue(core.base.config.pools.group_of(at), at);
-            }
-        }
     }
 
     /// Handles a failed program of translation pages or discard records, which are still in memory.
@@ -303,6 +254,20 @@ impl Writer {
                 self.queue.resume_carrying(sub, waiter.page, waiter.since, core, calendar);
             }
             Continuation::Read(_) => unreachable!("{waiter:?} reads for the host"),
+        }
+    }
+}
+
+/// Requeues pages that migrate to another pool after a failed program.
+fn requeue_relocated(row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
+    core.base.blocks.count_in_flight(
+        core.base.config.pools.number_of_group(row),
+        group.relocated_count(),
+        false,
+    );
+    for stamp in group.relocated_tags() {
+        if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
+            core.gc.requeue(core.base.config.pools.group_of(at), at);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::{self, Write};
 use wordline_flash::Ticket;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Schedule, state};
-use wordline_nand::PlaneGroupId;
+use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use crate::base::{Base, LocationRead, WantedSectors};
 use crate::blocks::BlockManager;
@@ -25,15 +25,15 @@ use crate::map::LogicalPage;
 use crate::map::translation::Continuation;
 use crate::policy::router::HostPage;
 use crate::pools::FALLBACK_POOL;
-use crate::writer::ProgramUnit;
-pub(super) use lists::Lists;
+use crate::writer::{PlaneGroups, ProgramUnit};
+pub(crate) use lists::Lists;
 use units::SubRequests;
 
 /// Reason why a device has sub-requests, for panics.
 const HAS_SUB_REQUESTS: &str = "the device has several pools";
 
 /// Pages between the dirty list of the write buffer and a program unit.
-pub(super) struct WriteQueue {
+pub(crate) struct WriteQueue {
     /// Complete pages that wait for a program unit. There is a list for each host stream or, with static
     /// allocation, for each plane group and stream.
     ready: Lists,
@@ -81,6 +81,47 @@ impl WriteQueue {
     #[inline]
     pub fn filling(&self) -> u32 {
         self.filling
+    }
+
+    /// Whether an incomplete program unit of a list must be written. True if a command waits for one of its
+    /// pages and no other page is coming. Also true if nothing else would free space in the buffer.
+    pub fn must_pad(&self, list: usize, rows: &PlaneGroups, core: &Core) -> bool {
+        self.filling == 0 && (self.ready[list].urgent > 0 || rows.is_stalled(&core.cache))
+    }
+
+    /// Maps a buffered page to `location`, where it was programmed, unless it is invalid.
+    #[inline]
+    pub fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: DataTag,
+        location: Location,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let DataTag { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        if core.cache.mark_programmed(id, version) {
+            let old = core.map.install(page, location, &mut core.base.blocks);
+            core.map_cache.note_update(page, old, location, &core.base);
+            core.map.in_flash(page, version);
+        }
+        if core.cache.programmed(id, version) {
+            self.requeue_rewritten(id, core, calendar);
+        } else if core.cache.read_cache().is_on() {
+            core.cache.keep_programmed(page, version, &core.base, &core.map);
+        }
+    }
+
+    /// Destages a page again that was written during its program.
+    fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let entry = core.cache.buffer().get(id);
+        if entry.discarded {
+            core.cache.unlink(id);
+            core.cache.drop_entry(id);
+        } else if entry.urgent || core.cache.is_drained(id) {
+            self.force(id, core, calendar);
+        }
     }
 
     /// Writes a report of the lists that have pages, at most `lists` of them.
