@@ -11,29 +11,27 @@ use crate::engines::Core;
 use crate::front::{Front, Request};
 use crate::writer::Writer;
 
-impl Config {
-    /// Longest legitimate time without progress of a command, at least ten minutes. It is the longer of two
-    /// times. In the first, a die relocates all its pages and erases all its blocks. In the second, a single
-    /// die writes the whole buffer. Between any two of these operations the die performs as many reads as the
-    /// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
-    /// half a minute.
-    pub(crate) fn stall_limit(&self) -> Duration {
-        let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
-        let of_pool = |pool: &Pool| {
-            let Pool { part, geometry, locations, .. } = pool;
-            let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
-            let reads = u128::from(read.ps()) * u128::from(passing);
-            let step = u128::from(part.worst_program_time().ps()) + reads;
-            let rows = u64::from(geometry.rows() / geometry.dies().max(1));
-            let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
-            let units = u128::from(locations.per_block() / locations.per_program) * blocks;
-            let buffer = u128::from(self.buffer_pages / locations.per_program);
-            let erase = u128::from(part.timing.erase.ps()) + reads;
-            (step * units + erase * blocks).max(step * buffer)
-        };
-        let longest = self.pools.iter().map(of_pool).max().unwrap_or(0);
-        Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
-    }
+/// Longest legitimate time without progress of a command, at least ten minutes. It is the longer of two
+/// times. In the first, a die relocates all its pages and erases all its blocks. In the second, a single
+/// die writes the whole buffer. Between any two of these operations the die performs as many reads as the
+/// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
+/// half a minute.
+pub(crate) fn stall_limit(config: &Config) -> Duration {
+    let passing = u64::from(config.file.ftl.scheduling.reads_in_a_row) + 1;
+    let of_pool = |pool: &Pool| {
+        let Pool { part, geometry, locations, .. } = pool;
+        let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
+        let reads = u128::from(read.ps()) * u128::from(passing);
+        let step = u128::from(part.worst_program_time().ps()) + reads;
+        let rows = u64::from(geometry.rows() / geometry.dies().max(1));
+        let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
+        let units = u128::from(locations.per_block() / locations.per_program) * blocks;
+        let buffer = u128::from(config.buffer_pages / locations.per_program);
+        let erase = u128::from(part.timing.erase.ps()) + reads;
+        (step * units + erase * blocks).max(step * buffer)
+    };
+    let longest = config.pools.iter().map(of_pool).max().unwrap_or(0);
+    Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
 }
 
 /// Most lines of each kind in a report. Chosen: a few are enough to see a hang, and a device may have a

@@ -190,7 +190,7 @@ impl BlockDevice for Device {
     }
 
     fn stall_limit(&self) -> Duration {
-        self.config().stall_limit()
+        watchdog::stall_limit(self.config())
     }
 
     fn describe_outstanding(&self, now: Instant) -> String {

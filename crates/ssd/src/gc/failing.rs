@@ -10,17 +10,17 @@ impl Gc {
     /// Stages the pages of a failed program or copyback again.
     pub(crate) fn relocation_failed(&mut self, row: PlaneGroupId, task: &Task, base: &Base) {
         if matches!(task.operation, Operation::Copyback { .. }) {
-            self.collector.copyback_failed(row, base.config.pools.per_program(row));
+            self.collector.rows[row].copyback_failed(base.config.pools.per_program(row));
         } else {
             let block = base.config.pools.block_of(task.location);
             let stream = base.blocks.table().relocated_by(block);
-            self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
+            self.collector.rows[row].program_failed(stream.expect("the collector writes to its own streams"));
         }
     }
 
     /// Queues a block for another erase, after an erase of it failed.
     pub(crate) fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) {
-        self.collector.erase_again(row, block);
+        self.collector.rows[row].read.push_back(block);
     }
 
     /// Forgets a victim that goes out of service.
