@@ -4,8 +4,9 @@ use std::fmt::{self, Write};
 
 use wordline_device::block_device::OldestCommand;
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::Pool;
+use wordline_nand::{DieId, Pool};
 
+use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::{Front, Request};
@@ -60,9 +61,43 @@ fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut
     out.push_str(&cache.describe(base));
     writer.describe(LINES, out)?;
     out.push_str(&tables.describe());
-    base.describe(now, LINES, out)?;
+    describe_dies(base, now, LINES, out)?;
     let pools = base.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
-        writeln!(out, "{}; {}; {}", base.describe_group(row), writer.rows().describe(row), gc.describe(row))
+        writeln!(
+            out,
+            "{}; {}; {}",
+            base.blocks.space().describe(row),
+            writer.rows().describe(row),
+            gc.describe(row)
+        )
     })
+}
+
+/// Writes the tasks queued for the dies. `dies` limits the number of dies.
+fn describe_dies(base: &Base, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
+    let state = if base.life.read_only { "read-only" } else { "takes writes" };
+    writeln!(out, "the device {state}")?;
+    let busy = |die: &DieId| !base.flash.is_idle(*die);
+    base.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| describe_die(base, die, now, out))
+}
+
+fn describe_die(base: &Base, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
+    let state = if base.flash.chips().is_idle(die) { "idle" } else { "busy" };
+    writeln!(out, "die {}: {state}", die.0)?;
+    for (class, number, first) in base.flash.waiting(die) {
+        let block = base.config.pools.block_of_page(first.page);
+        writeln!(
+            out,
+            "  {class}: {number}, the first is a {:?} ({:?}) of block {} ({:?}, {} valid, {} readers), {} old",
+            first.operation,
+            first.ticket,
+            block.0,
+            base.blocks.table().state(block),
+            base.blocks.table().valid(block),
+            base.blocks.table().readers(block),
+            now - first.queued(),
+        )?;
+    }
+    Ok(())
 }

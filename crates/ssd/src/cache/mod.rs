@@ -132,7 +132,7 @@ impl Cache {
     #[inline]
     pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
         let entry = self.buffer.get(id);
-        entry.sectors == base.full_page() || map.get(entry.logical).is_none()
+        entry.sectors == base.page_size.full() || map.get(entry.logical).is_none()
     }
 
     /// Prefetches the lookups for the next two pages to destage. For the second it is the location; for the
@@ -144,7 +144,7 @@ impl Cache {
             map.prefetch(self.buffer.get(second).logical);
         }
         let entry = self.buffer.get(first);
-        if entry.sectors != base.full_page() {
+        if entry.sectors != base.page_size.full() {
             map.prefetch_read(entry.logical, base);
         }
     }
@@ -271,14 +271,14 @@ impl Cache {
     #[inline]
     pub(crate) fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
-            let (first, _) = base.pages_of(command);
+            let (first, _) = base.page_size.pages_of(command);
             map.prefetch(LogicalPage(first));
             self.buffer.prefetch(LogicalPage(first));
         }
         if let Some(command) = next
             && command.operation == Operation::Read
         {
-            let (first, _) = base.pages_of(command);
+            let (first, _) = base.page_size.pages_of(command);
             map.prefetch_read(LogicalPage(first), base);
         }
     }
@@ -330,7 +330,7 @@ impl Cache {
 
     /// Saves the data in the buffer at a power cut, if the buffer is protected.
     pub(crate) fn save_buffer(&mut self, base: &Base) {
-        if base.is_protected() {
+        if base.config.file.buffer.is_protected() {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
             self.saved.extend(written.map(|entry| SavedPage {
                 logical: entry.logical,

@@ -55,7 +55,8 @@ impl Device {
     #[inline(always)]
     fn notify_designs(&mut self) {
         let level = self.core.cache.level();
-        if self.core.base.has_notifications(level) {
+        let Base { policies, blocks, .. } = &self.core.base;
+        if policies.designs.has_notifications(level, blocks) {
             self.core.base.notify_end_of_event(level);
         }
     }

@@ -34,14 +34,14 @@ impl Requests {
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
-        let wanted = core.base.piece(&command, page.0).sectors();
+        let wanted = core.base.page_size.piece(&command, page.0).sectors();
         self.get(id).failed |= core.map.loses(page, wanted);
     }
 
     #[inline(always)]
     pub(super) fn begin_read(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let command = self.get(id).command;
-        let (first, end) = core.base.pages_of(&command);
+        let (first, end) = core.base.page_size.pages_of(&command);
         if end - first == 1 {
             self.read_page(id, &command, first, core, calendar);
         } else {
@@ -62,7 +62,7 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let piece = core.base.piece(command, page);
+        let piece = core.base.page_size.piece(command, page);
         if let PieceSource::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
             self.get(id).parts += reads;
             core.base.start_die(die, calendar);
@@ -82,7 +82,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages.clone() {
-            let piece = core.base.piece(command, page);
+            let piece = core.base.page_size.piece(command, page);
             if let PieceSource::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
                 self.get(id).parts += reads;
             }
@@ -200,7 +200,7 @@ impl Requests {
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
-        let start = u64::from(piece.page.0) * core.base.sectors_per_page();
+        let start = u64::from(piece.page.0) * core.base.page_size.sectors();
         let found: Vec<(usize, Content)> = piece
             .range()
             .map(|at| {
@@ -224,7 +224,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let (first, end) = core.base.pages_of(&command);
+        let (first, end) = core.base.page_size.pages_of(&command);
         // Every read is checked against the last host write.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
@@ -245,7 +245,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let piece = core.base.piece(&command, page.0);
+        let piece = core.base.page_size.piece(&command, page.0);
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;

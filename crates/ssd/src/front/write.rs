@@ -32,7 +32,7 @@ impl Front {
         let request = self.get(id);
         // The admission counts as one part until all pages are in the buffer.
         request.parts = 1;
-        let (first, _) = core.base.pages_of(&command);
+        let (first, _) = core.base.page_size.pages_of(&command);
         self.get(id).next_page = first;
         if is_durable(&command, &core.base) {
             self.note_buffer_wait(id, calendar.now(), core);
@@ -56,7 +56,7 @@ impl Front {
         let Request { command, next_page: begin, .. } = *self.get(id);
         let durable = is_durable(&command, &core.base);
         let urges_units = durable && writer.has_units();
-        let (_, end) = core.base.pages_of(&command);
+        let (_, end) = core.base.page_size.pages_of(&command);
         let may_leave = core.cache.destages_at_once() || core.base.coalesces();
         for page in begin..end {
             if command.operation == Operation::WriteZeroes && zero_page(&command, page, core) {
@@ -135,7 +135,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let epoch = core.cache.end_epoch().filter(|_| !core.base.is_protected());
+        let epoch = core.cache.end_epoch().filter(|_| !core.base.config.file.buffer.is_protected());
         let waits = core.tables.wait_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
@@ -160,7 +160,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let per_page = core.base.sectors_per_page();
+        let per_page = core.base.page_size.sectors();
         let first = command.sector.div_ceil(per_page) as u32;
         let end = ((command.sector + command.sectors) / per_page) as u32;
         for page in first..end {
@@ -178,8 +178,8 @@ impl Front {
 
 /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
 fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
-    let piece = core.base.piece(command, page);
-    let whole = piece.sectors() == core.base.full_page();
+    let piece = core.base.page_size.piece(command, page);
+    let whole = piece.sectors() == core.base.page_size.full();
     if whole {
         discard_page(piece.page, core);
     }

@@ -195,9 +195,9 @@ impl Gc {
     /// to another pool.
     fn ask_relocator(&mut self, row: PlaneGroupId, base: &mut Base) {
         let pool = base.config.pools.number_of_group(row);
-        base.update_pool_states();
         let victim = self.collector.rows[row].victim();
         let Base { blocks, flash, policies, states, .. } = base;
+        let states = states.update(flash, blocks);
         if victim.is_some_and(|victim| policies.leaves(victim, pool, DesignContext { flash, blocks }, states))
         {
             self.collector.migrate(row);

@@ -147,7 +147,7 @@ impl MapCache {
             ticket: Ticket::Table(table.0),
             class,
             location,
-            sectors: WantedSectors::Set(base.full_page()),
+            sectors: WantedSectors::Set(base.page_size.full()),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,

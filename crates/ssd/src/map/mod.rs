@@ -219,7 +219,7 @@ impl Map {
         if self.lost.is_empty() {
             return None;
         }
-        let known = match base.is_protected() {
+        let known = match base.config.file.buffer.is_protected() {
             true => self.lost.whole(page, found),
             false => self.lost.recover(page, found, void),
         };

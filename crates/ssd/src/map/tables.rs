@@ -139,7 +139,7 @@ impl MapTables {
         base: &mut Base,
         host_waits: impl Fn(PlaneGroupId, &Base) -> bool,
     ) -> Option<PlaneGroupId> {
-        let row = match base.has_static_pages() {
+        let row = match base.life.has_static_pages() {
             true => self.row_for_tables(of, accepting, cache, base)?,
             false => base.place(accepting),
         };

@@ -138,7 +138,7 @@ impl<'a> Layer<'a> {
         };
         let streams = self.core.base.blocks.streams();
         let stream = streams.host(streams.host - 1);
-        let row = if self.core.base.has_static_pages() {
+        let row = if self.core.base.life.has_static_pages() {
             self.next_for_tables()
         } else {
             self.next_with_room(stream)

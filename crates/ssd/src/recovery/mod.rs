@@ -41,7 +41,7 @@ impl Recovery {
     /// Cuts the power at `now`. Operations in progress are interrupted, and all state outside of the flash is
     /// lost. The L2P map is unknown until [`begin`](Self::begin).
     pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> CutLosses {
-        let is_protected = core.base.is_protected();
+        let is_protected = core.base.config.file.buffer.is_protected();
         let at_cut = match is_protected {
             true => InFlightFate::Completed,
             false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
@@ -173,7 +173,7 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
 
 /// Skips pages that share a word line with an interrupted program, as long as they are next in their block.
 fn skip_torn_word_lines(core: &mut Core) {
-    for block in core.base.blocks_in_use() {
+    for block in core.base.blocks.table().in_service() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
         let is_native = core.base.flash.chips().mode(block) == CellMode::Native;
         if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || !is_native {
@@ -206,7 +206,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     let newest =
         core.map.unit_writes().map(|writes| writes.newest(&core.base.blocks, core.base.flash.chips()));
     let mut stale = BTreeMap::new();
-    for block in core.base.blocks_in_use() {
+    for block in core.base.blocks.table().in_service() {
         let first = core.base.config.pools.at(block, 0);
         let end = match core.base.blocks.is_in_order(block) {
             true => core.base.flash.chips().programmed(block),
@@ -287,12 +287,10 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
 /// Restores the queue of blocks pending retirement, which the bad-block table preserves, and registers failed
 /// dies again.
 fn restore_retirements(core: &mut Core, writer: &mut Writer) {
-    for block in core
-        .base
-        .blocks_in_use()
-        .into_iter()
-        .filter(|block| core.base.blocks.table().is_pending_retirement(*block))
-    {
+    let table = core.base.blocks.table();
+    let retiring: Vec<_> =
+        table.in_service().into_iter().filter(|block| table.is_pending_retirement(*block)).collect();
+    for block in retiring {
         core.gc.mark_for_retirement(core.base.blocks.table().group_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {

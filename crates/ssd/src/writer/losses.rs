@@ -59,7 +59,7 @@ fn lose_stamped(location: Location, stamp: DataTag, core: &mut Core) {
     }
     map_cache.note_change(page, location, base);
     let kept = cache.lose(page);
-    let gone = base.full_page().without(kept.unwrap_or(Sectors::NONE));
+    let gone = base.page_size.full().without(kept.unwrap_or(Sectors::NONE));
     // The next version of the page in flash will have all sectors of it that are in the buffer now.
     let next = kept.map(|_| (version + 1, gone));
     if !gone.is_empty() {
@@ -67,6 +67,6 @@ fn lose_stamped(location: Location, stamp: DataTag, core: &mut Core) {
         base.faults_at(base.config.pools.block_of(location)).lost_pages += 1;
     }
     if !base.has(InjectedFault::LossNotNoted) {
-        map.lose(page, version, base.full_page(), next);
+        map.lose(page, version, base.page_size.full(), next);
     }
 }

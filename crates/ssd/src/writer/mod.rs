@@ -63,7 +63,8 @@ pub(crate) fn unblocks_writes(task: &Task) -> bool {
 impl Writer {
     /// Writer without pages.
     pub(crate) fn new(base: &Base) -> Self {
-        let shares = &base.mode_shares();
+        let Base { config, policies, .. } = base;
+        let shares = &config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let streams = base.blocks.streams();
         let units = new_units(&base.config, streams, shares, base.has_homes);
         Self {

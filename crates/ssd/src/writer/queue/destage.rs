@@ -21,7 +21,7 @@ impl WriteQueue {
     /// flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
-        let piece = core.base.piece(command, page);
+        let piece = core.base.page_size.piece(command, page);
         if let Some(id) = core.cache.buffer().find(piece.page) {
             return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
         }

@@ -174,7 +174,7 @@ impl WriteQueue {
             self.make_ready(id, core);
             return;
         }
-        let full = core.base.full_page();
+        let full = core.base.page_size.full();
         core.cache.begin_completing(id);
         let entry = core.cache.buffer().get(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
