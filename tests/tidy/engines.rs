@@ -5,10 +5,10 @@ use crate::{File, Offence, assert_none, files, subjects};
 /// The folder of the engines.
 const ENGINES: &str = "crates/ssd/src/";
 
-/// An engine: its folder and its struct.
+/// An engine, or several that share a folder: the folder and the structs.
 struct Engine {
     folder: &'static str,
-    name: &'static str,
+    names: &'static [&'static str],
     /// Whether the fields of the engine are private.
     is_closed: bool,
 }
@@ -16,14 +16,14 @@ struct Engine {
 /// The engines in order. Each may use the engines to its left, and the flash below them, which is a crate of its
 /// own. `docs/ARCHITECTURE.md` draws this as an arrow.
 const ORDER: &[Engine] = &[
-    Engine { folder: "blocks", name: "BlockManager", is_closed: true },
-    Engine { folder: "base", name: "Base", is_closed: false },
-    Engine { folder: "map", name: "Map", is_closed: true },
-    Engine { folder: "cache", name: "Cache", is_closed: true },
-    Engine { folder: "gc", name: "Gc", is_closed: true },
-    Engine { folder: "writer", name: "Writer", is_closed: true },
-    Engine { folder: "recovery", name: "Recovery", is_closed: true },
-    Engine { folder: "front", name: "Front", is_closed: true },
+    Engine { folder: "blocks", names: &["BlockManager"], is_closed: true },
+    Engine { folder: "base", names: &["Base"], is_closed: false },
+    Engine { folder: "map", names: &["Map", "MapCache", "MapTables", "BlockMap"], is_closed: true },
+    Engine { folder: "cache", names: &["Cache"], is_closed: true },
+    Engine { folder: "gc", names: &["Gc"], is_closed: true },
+    Engine { folder: "writer", names: &["Writer"], is_closed: true },
+    Engine { folder: "recovery", names: &["Recovery"], is_closed: true },
+    Engine { folder: "front", names: &["Front"], is_closed: true },
 ];
 
 /// Modules of the crate to the right of an engine.
@@ -41,7 +41,8 @@ fn wrong_uses(engine: &Engine, file: &File) -> Vec<Offence> {
         let module = to_the_right(engine).find(|module| line.contains(&format!("crate::{module}::")))?;
         let used = line.rsplit("::").next()?.trim_end_matches([';', ')', ',']);
         let names: Vec<&str> = used.trim_matches(['{', '}']).split(", ").collect();
-        let what = format!("`{}` uses `{module}`, which is to its right: only ids may be used", engine.name);
+        let what =
+            format!("`{}` uses `{module}`, which is to its right: only ids may be used", engine.folder);
         let is_id = |name: &&str| name.ends_with("Id") || *name == "LogicalPage";
         (!names.iter().all(is_id)).then(|| Offence::new(format!("{}:{}", file.path, n + 1), what))
     };
@@ -49,16 +50,18 @@ fn wrong_uses(engine: &Engine, file: &File) -> Vec<Offence> {
     code.filter_map(of_line).collect()
 }
 
-/// Fields of an engine that are not private.
+/// Fields of an engine's structs that are not private.
 fn open_fields(engine: &Engine, file: &File) -> Vec<Offence> {
-    let head = format!("struct {} {{", engine.name);
+    engine.names.iter().flat_map(|name| open_fields_of(name, file)).collect()
+}
+
+fn open_fields_of(name: &str, file: &File) -> Vec<Offence> {
+    let head = format!("struct {name} {{");
     let fields =
         file.text.lines().skip_while(|line| !line.ends_with(&head)).skip(1).take_while(|line| *line != "}");
     let open = fields.filter(|line| line.trim_start().starts_with("pub"));
-    open.map(|line| {
-        Offence::new(&file.path, format!("`{}` of `{}` is not private", line.trim(), engine.name))
-    })
-    .collect()
+    open.map(|line| Offence::new(&file.path, format!("`{}` of `{name}` is not private", line.trim())))
+        .collect()
 }
 
 /// Most fields of the device, including those of the struct that lends its engines together, and most lines
@@ -83,9 +86,10 @@ fn an_engine_knows_nothing_of_those_to_its_right_and_keeps_its_fields_to_itself(
     for engine in ORDER {
         let folder = format!("{ENGINES}{}/", engine.folder);
         let of_engine = subjects(&files, 2, |file| file.path.starts_with(&folder) && file.is_rust());
-        let has_struct =
-            of_engine.iter().any(|file| file.text.contains(&format!("struct {} {{", engine.name)));
-        assert!(has_struct, "{folder} has no {}", engine.name);
+        for name in engine.names {
+            let head = format!("struct {name} {{");
+            assert!(of_engine.iter().any(|file| file.text.contains(&head)), "{folder} has no {name}");
+        }
         let offences = of_engine.iter().flat_map(|file| {
             let mut offences = wrong_uses(engine, file);
             if engine.is_closed {

@@ -21,8 +21,8 @@ const ONE_ROOM: &str = "crates/flash/src/";
 /// Most fields of a type with methods on `&mut self`. Fields of contained private structs of its folder count
 /// too, unless such a struct has methods on `&mut self` of its own.
 const MOST_FIELDS: usize = 20;
-/// Most files with methods on `&mut self` of one type. Files with free functions of its folder that take the
-/// type by `&mut` count too.
+/// Most files with inherent methods of one type. The same limit applies to its methods on `&mut self` together
+/// with the free functions of its folder that take it by `&mut`.
 const MOST_FILES: usize = 4;
 
 /// A struct: whether it is private to its folder, and the types of its fields.
@@ -72,9 +72,9 @@ fn structs(room: &str, code: &str, into: &mut Structs) {
     }
 }
 
-/// Records the types with methods on `&mut self` in `code`.
-fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
-    let mut lines = code.lines();
+/// The inherent `impl` blocks at the top level of `code`: the name of the type, and the lines of the block.
+fn impls(code: &str) -> Vec<(String, Vec<&str>)> {
+    let (mut all, mut lines) = (Vec::new(), code.lines());
     while let Some(line) = lines.next() {
         if !line.starts_with("impl") || words(line).any(|word| word == "for") || line.ends_with('}') {
             continue;
@@ -84,11 +84,58 @@ fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
             _ => after,
         });
         let name = words(head).last().unwrap_or_default().to_owned();
-        let body: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with('}')).collect();
+        all.push((name, lines.by_ref().take_while(|line| !line.starts_with('}')).collect()));
+    }
+    all
+}
+
+/// Records the types with methods on `&mut self` in `code`.
+fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
+    for (name, body) in impls(code) {
         if body.iter().any(|line| line.contains("&mut self") || line.contains("(mut self")) {
             into.entry((room.to_owned(), name)).or_default().insert(path.to_owned());
         }
     }
+}
+
+/// The types with inherent methods in more files than the limit, by `crate::Type`. Two types of a crate that
+/// have the same name are told apart by their folders.
+fn spread(files: &[&File]) -> BTreeMap<String, usize> {
+    let place = |path: &str| {
+        let (of, rest) = path.strip_prefix(crate::CRATES)?.split_once("/src/")?;
+        Some((of.to_owned(), rest.split('/').next()?.trim_end_matches(".rs").to_owned()))
+    };
+    let (mut homes, mut all) = (BTreeMap::<_, BTreeSet<String>>::new(), Methods::new());
+    for file in files {
+        let Some((of, room)) = place(&file.path) else { continue };
+        let code = code_of(file);
+        for line in code.lines().filter(|line| !line.starts_with(char::is_whitespace)) {
+            let mut words = words(line).skip_while(|word| !["struct", "enum"].contains(word));
+            if let Some(name) = words.nth(1) {
+                homes.entry((of.clone(), name.to_owned())).or_default().insert(room.clone());
+            }
+        }
+        for (name, body) in impls(&code) {
+            if body.iter().any(|line| words(line).any(|word| word == "fn")) {
+                let room = format!("{of}::{room}");
+                all.entry((room, name)).or_default().insert(file.path.clone());
+            }
+        }
+    }
+    let mut joined = BTreeMap::<String, BTreeSet<String>>::new();
+    for ((room, name), files) in all {
+        let (of, here) = room.split_once("::").expect("a room is in a crate");
+        let homes = homes.get(&(of.to_owned(), name.clone()));
+        let keys: Vec<String> = match homes.filter(|homes| homes.len() > 1) {
+            None => vec![format!("{of}::{name}")],
+            Some(homes) if homes.contains(here) => vec![format!("{room}::{name}")],
+            // It is not said which of them has the methods.
+            Some(homes) => homes.iter().map(|home| format!("{of}::{home}::{name}")).collect(),
+        };
+        keys.into_iter().for_each(|key| joined.entry(key).or_default().extend(files.clone()));
+    }
+    let sizes = joined.into_iter().map(|(name, files)| (name, files.len()));
+    sizes.filter(|(_, files)| *files > MOST_FILES).collect()
 }
 
 /// Records the types that free functions of `code` take by `&mut`. Such functions count as methods.
@@ -177,6 +224,36 @@ fn a_type_holds_little_and_its_methods_lie_together() {
     let mut offences = differences("fields", &large, recorded.get("fields").unwrap_or(&none));
     offences.extend(differences("files", &spread, recorded.get("files").unwrap_or(&none)));
     assert_none(&offences);
+}
+
+#[test]
+fn the_methods_of_a_type_lie_in_few_files() {
+    let files = files();
+    let is_source = |file: &File| {
+        let is_test = file.path.ends_with("tests.rs") || file.path.contains("/tests/");
+        file.is_rust() && file.path.contains("/src/") && !is_test
+    };
+    let subjects = subjects(&files, 400, is_source);
+    let text = std::fs::read_to_string(root().join("tests/tidy/types.toml")).expect("the record can be read");
+    let recorded: BTreeMap<String, BTreeMap<String, usize>> = toml::from_str(&text).expect("it is TOML");
+    let recorded = recorded.get("methods").cloned().unwrap_or_default();
+    assert_none(&differences("files with methods", &spread(&subjects), &recorded));
+}
+
+#[test]
+fn methods_in_many_files_are_caught() {
+    let file = |path: String, text: &str| File { path, text: text.into() };
+    let of = |room: &str, n: usize| {
+        let text = format!("impl Large {{\n    pub fn number_{n}(&self) {{}}\n}}\n");
+        file(format!("crates/ssd/src/{room}/more_{n}.rs"), &text)
+    };
+    let home = |room: &str| file(format!("crates/ssd/src/{room}/mod.rs"), "pub struct Large;\n");
+    let mut all: Vec<File> = (0..5).map(|n| of(["one", "other"][n % 2], n)).collect();
+    all.push(home("one"));
+    let measured = |all: &[File]| spread(&all.iter().collect::<Vec<_>>());
+    assert_eq!(measured(&all), BTreeMap::from([("ssd::Large".into(), 5)]));
+    all.push(home("other"));
+    assert!(measured(&all).is_empty(), "two types have three and two files");
 }
 
 #[test]

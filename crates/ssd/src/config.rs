@@ -233,7 +233,7 @@ impl DeviceFile {
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
-        self.check_checkpoint(wrong);
+        self.ftl.recovery.check(self, wrong);
         let ftl = &self.ftl;
         let spare = ftl.over_provisioning;
         wrong.require(
@@ -380,7 +380,7 @@ impl DeviceFile {
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let mut tables = of_map + self.discard_pages(pools, unit, logical);
+        let mut tables = of_map + self.ftl.recovery.discard_pages(self, pools, unit, logical);
         if self.ftl.mapping.block.is_some() && tables > 0 {
             // Table pages have logical blocks of their own, after the host's last one, which may be partial.
             let per_block = pools.first().locations.per_block();
@@ -494,7 +494,7 @@ impl Config {
     /// Pages without host data: translation pages, discard records, and checkpoint records of translation
     /// pages.
     pub fn table_pages(&self) -> u32 {
-        self.translation_pages() + self.file.discard_pages(&self.pools, self.unit, self.logical_pages)
+        self.translation_pages() + self.discard_pages()
     }
 
     /// Numbers of logical pages for which each pool must have space.

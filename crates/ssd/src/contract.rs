@@ -315,7 +315,7 @@ impl<'a> Host<'a> {
     fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
         self.run_to_completion();
-        let brings_back = self.device.config().discards_can_return();
+        let brings_back = self.device.config().file.ftl.recovery.discards_can_return();
         for may_hold in &mut self.may_hold {
             if !brings_back || may_hold.last() != Some(&ZEROES) {
                 may_hold.drain(..may_hold.len() - 1);
@@ -326,7 +326,8 @@ impl<'a> Host<'a> {
     /// Whether a page may have this content after a power cut.
     fn may_be_found(&self, page: usize, content: Content) -> bool {
         let may_hold = &self.may_hold[page];
-        let comes_back = || may_hold.contains(&ZEROES) && self.device.config().discards_can_return();
+        let comes_back =
+            || may_hold.contains(&ZEROES) && self.device.config().file.ftl.recovery.discards_can_return();
         may_hold.contains(&content) || comes_back() && self.written[page].contains(&content)
     }
 

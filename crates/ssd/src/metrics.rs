@@ -58,7 +58,7 @@ impl Mark {
             worn: base.worn(),
             programs: programs(base),
             sub_requests: writer.sub_requests().unwrap_or_default(),
-            guesses: core.map.guesses().cloned(),
+            guesses: core.map_cache.guesses().cloned(),
             written_back: base.written_back().to_vec(),
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
@@ -108,7 +108,11 @@ impl<'a> Since<'a> {
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
             programs: programs(base).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
             sent: writer.sub_requests().unwrap_or_default().since(&mark.sub_requests),
-            guesses: core.map.guesses().zip(mark.guesses.as_ref()).map(|(now, before)| now.since(before)),
+            guesses: core
+                .map_cache
+                .guesses()
+                .zip(mark.guesses.as_ref())
+                .map(|(now, before)| now.since(before)),
         }
     }
 

@@ -55,6 +55,11 @@ counters! {
 /// Corrections for programs that will not happen. A program is counted when its pages are collected. Each
 /// function here subtracts one program.
 impl Totals {
+    /// Pages of all programs so far, with padding. A program counts when it is queued.
+    pub(crate) fn programmed(&self) -> u64 {
+        self.host_programs + self.unit_programs + self.gc_programs + self.translation_programs + self.padding
+    }
+
     /// Counts host pages programmed in a mode.
     #[inline]
     pub(crate) fn count_in_mode(&mut self, mode: CellMode, host: u64) {

@@ -4,36 +4,35 @@ use std::fmt::{self, Write};
 
 use wordline_device::block_device::OldestCommand;
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::Pool;
+use wordline_nand::{DieId, Pool};
 
+use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::{Front, Request};
 use crate::writer::Writer;
 
-impl Config {
-    /// Longest legitimate time without progress of a command, at least ten minutes. It is the longer of two
-    /// times. In the first, a die relocates all its pages and erases all its blocks. In the second, a single
-    /// die writes the whole buffer. Between any two of these operations the die performs as many reads as the
-    /// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
-    /// half a minute.
-    pub(crate) fn stall_limit(&self) -> Duration {
-        let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
-        let of_pool = |pool: &Pool| {
-            let Pool { part, geometry, locations, .. } = pool;
-            let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
-            let reads = u128::from(read.ps()) * u128::from(passing);
-            let step = u128::from(part.worst_program_time().ps()) + reads;
-            let rows = u64::from(geometry.rows() / geometry.dies().max(1));
-            let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
-            let units = u128::from(locations.per_block() / locations.per_program) * blocks;
-            let buffer = u128::from(self.buffer_pages / locations.per_program);
-            let erase = u128::from(part.timing.erase.ps()) + reads;
-            (step * units + erase * blocks).max(step * buffer)
-        };
-        let longest = self.pools.iter().map(of_pool).max().unwrap_or(0);
-        Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
-    }
+/// Longest legitimate time without progress of a command, at least ten minutes. It is the longer of two
+/// times. In the first, a die relocates all its pages and erases all its blocks. In the second, a single
+/// die writes the whole buffer. Between any two of these operations the die performs as many reads as the
+/// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
+/// half a minute.
+pub(crate) fn stall_limit(config: &Config) -> Duration {
+    let passing = u64::from(config.file.ftl.scheduling.reads_in_a_row) + 1;
+    let of_pool = |pool: &Pool| {
+        let Pool { part, geometry, locations, .. } = pool;
+        let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
+        let reads = u128::from(read.ps()) * u128::from(passing);
+        let step = u128::from(part.worst_program_time().ps()) + reads;
+        let rows = u64::from(geometry.rows() / geometry.dies().max(1));
+        let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
+        let units = u128::from(locations.per_block() / locations.per_program) * blocks;
+        let buffer = u128::from(config.buffer_pages / locations.per_program);
+        let erase = u128::from(part.timing.erase.ps()) + reads;
+        (step * units + erase * blocks).max(step * buffer)
+    };
+    let longest = config.pools.iter().map(of_pool).max().unwrap_or(0);
+    Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
 }
 
 /// Most lines of each kind in a report. Chosen: a few are enough to see a hang, and a device may have a
@@ -57,14 +56,48 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 }
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
-    let Core { base, map, cache, gc } = core;
+    let Core { base, tables, cache, gc, .. } = core;
     front.describe(now, LINES, |id| cache.waiting().is_stalled(id), out)?;
     out.push_str(&cache.describe(base));
     writer.describe(LINES, out)?;
-    out.push_str(&map.describe());
-    base.describe(now, LINES, out)?;
+    out.push_str(&tables.describe());
+    describe_dies(base, now, LINES, out)?;
     let pools = base.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
-        writeln!(out, "{}; {}; {}", base.describe_group(row), writer.describe_group(row), gc.describe(row))
+        writeln!(
+            out,
+            "{}; {}; {}",
+            base.blocks.space().describe(row),
+            writer.rows().describe(row),
+            gc.describe(row)
+        )
     })
+}
+
+/// Writes the tasks queued for the dies. `dies` limits the number of dies.
+fn describe_dies(base: &Base, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
+    let state = if base.life.read_only { "read-only" } else { "takes writes" };
+    writeln!(out, "the device {state}")?;
+    let busy = |die: &DieId| !base.flash.is_idle(*die);
+    base.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| describe_die(base, die, now, out))
+}
+
+fn describe_die(base: &Base, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
+    let state = if base.flash.chips().is_idle(die) { "idle" } else { "busy" };
+    writeln!(out, "die {}: {state}", die.0)?;
+    for (class, number, first) in base.flash.waiting(die) {
+        let block = base.config.pools.block_of_page(first.page);
+        writeln!(
+            out,
+            "  {class}: {number}, the first is a {:?} ({:?}) of block {} ({:?}, {} valid, {} readers), {} old",
+            first.operation,
+            first.ticket,
+            block.0,
+            base.blocks.table().state(block),
+            base.blocks.table().valid(block),
+            base.blocks.table().readers(block),
+            now - first.queued(),
+        )?;
+    }
+    Ok(())
 }

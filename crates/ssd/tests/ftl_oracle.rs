@@ -172,7 +172,7 @@ fn hold_against(rig: &mut Rig, model: &Model) {
             |page: &u32| !failing.explain(rig, *page, rig.device.version_in_flash(LogicalPage(*page)), model);
         let left = (0..pages).filter(waits).count();
         assert!(
-            left <= rig.device.base().protected_pages() as usize,
+            left <= rig.device.config().protected_pages() as usize,
             "{left} pages are not in flash after a flush"
         );
     }

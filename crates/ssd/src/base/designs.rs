@@ -113,13 +113,6 @@ impl Base {
         policies.designs.notify_pending(DesignContext { flash, blocks });
     }
 
-    /// Whether designs must be notified at the end of an event, given the buffer occupancy.
-    #[inline]
-    pub(crate) fn has_notifications(&self, level: BufferOccupancy) -> bool {
-        let designs = &self.policies.designs;
-        !designs.is_empty() && (level != designs.notified_level() || self.blocks.events().are_pending())
-    }
-
     /// Notifies designs at the end of an event: of pending block events, and of a changed buffer occupancy.
     #[inline(never)]
     pub(crate) fn notify_end_of_event(&mut self, level: BufferOccupancy) {

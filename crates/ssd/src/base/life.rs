@@ -35,6 +35,11 @@ impl DeviceHealth {
             read_only: false,
         }
     }
+
+    /// Whether table pages must leave space for the pages statically assigned to each plane group.
+    pub(crate) fn has_static_pages(&self) -> bool {
+        self.home_pages.is_some()
+    }
 }
 
 /// Number of pages statically assigned to each plane group.

@@ -1,34 +1,33 @@
 //! State shared by all engines: the flash, the block table, the configuration, policies, and counters.
 
-mod audit;
 mod designs;
 mod life;
 mod new;
 mod page;
-mod progress;
+mod pool_states;
 mod read;
 
 use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_device::snapshot::Agenda;
 use wordline_device::times::WriteBack;
-use wordline_device::{Command, Gauges, TimeFactors};
+use wordline_device::{Gauges, TimeFactors};
 use wordline_flash::Flash;
 use wordline_flash::faults::Faults;
-use wordline_kernel::{Digest, Duration, Instant, state};
+use wordline_kernel::{Digest, Duration, Instant, gcd, state};
+use wordline_nand::chips::Counts;
 use wordline_nand::{BlockSetId, CellMode, PageId, PlaneGroupId, Pool};
 
-use crate::Sectors;
-use crate::blocks::{BlockManager, State};
-use crate::config::{Config, Protection};
+use crate::blocks::BlockManager;
+use crate::config::Config;
 use crate::contents::{Contents, InjectedFault};
 use crate::event::Event;
-use crate::map::LogicalPage;
 use crate::parts::Policies;
 use crate::pools::PoolState;
 use crate::totals::Totals;
 
 pub(crate) use life::DeviceHealth;
 pub(crate) use page::{PageSize, Piece};
+pub(crate) use pool_states::PoolStates;
 pub(crate) use read::{LocationRead, WantedSectors};
 
 /// State shared by all engines. Its fields are public so that they can be borrowed separately. It has
@@ -44,8 +43,7 @@ pub struct Base {
     pub(crate) page_size: PageSize,
     /// Whether allocation is static.
     pub(crate) has_homes: bool,
-    /// States of the pools as policies see them; computed before a policy is queried.
-    pub(crate) states: Vec<PoolState>,
+    pub(crate) states: PoolStates,
     digest: Digest,
     pub(crate) totals: Totals,
     /// Latency breakdown of the reads and programs that destaged the buffer, for each pool.
@@ -157,7 +155,7 @@ impl Base {
 
     /// Tracks the contents of sectors from now on.
     pub(crate) fn keep_contents(&mut self, mut contents: Contents) {
-        contents.per_page = self.sectors_per_page();
+        contents.per_page = self.page_size.sectors();
         self.contents = Some(Box::new(contents));
     }
 
@@ -171,50 +169,6 @@ impl Base {
     pub(crate) fn faults_at(&mut self, block: BlockSetId) -> &mut Faults {
         let pools = &self.config.pools;
         self.totals.faults.count(pools.number_of_group(pools.group_of_block(block)))
-    }
-
-    /// Number of sectors of a logical page.
-    #[inline]
-    pub(crate) fn sectors_per_page(&self) -> u64 {
-        self.page_size.sectors
-    }
-
-    /// All sectors of a logical page.
-    #[inline]
-    pub(crate) fn full_page(&self) -> Sectors {
-        self.page_size.all
-    }
-
-    /// First page of a command, and one past its last page. They are equal if the command has no sectors.
-    #[inline]
-    pub(crate) fn pages_of(&self, command: &Command) -> (u32, u32) {
-        let first = self.page_size.page_of(command.sector);
-        let end = match command.sectors {
-            0 => first,
-            sectors => self.page_size.page_of(command.sector + sectors - 1) + 1,
-        };
-        (first, end)
-    }
-
-    /// Part of `command` in page `page`, which must be one of the pages that it covers.
-    #[inline]
-    pub(crate) fn piece(&self, command: &Command, page: u32) -> Piece {
-        let per_page = self.sectors_per_page();
-        let start = u64::from(page) * per_page;
-        let from = command.sector.saturating_sub(start);
-        let to = (command.sector + command.sectors - start).min(per_page);
-        Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
-    }
-
-    /// Most pages in the buffer that a power cut does not lose: its whole capacity if it is protected,
-    /// otherwise 0.
-    pub fn protected_pages(&self) -> u32 {
-        if self.is_protected() { self.config.buffer_pages } else { 0 }
-    }
-
-    /// Whether the buffer survives a power loss.
-    pub(crate) fn is_protected(&self) -> bool {
-        self.config.file.buffer.power_loss_protection != Protection::None
     }
 
     /// Pages that the good blocks of a pool can hold, if each plane group has one program unit in progress.
@@ -231,21 +185,10 @@ impl Base {
         self.blocks.space().limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
-    /// Whether table pages must leave space for the pages statically assigned to each plane group.
-    pub(crate) fn has_static_pages(&self) -> bool {
-        self.life.home_pages.is_some()
-    }
-
     /// Whether each plane group must hold its statically assigned pages, because no balancer moves them to
     /// another group.
     pub(crate) fn is_bound_to_static(&self) -> bool {
-        self.has_static_pages() && !self.policies.balances()
-    }
-
-    /// All multi-plane blocks in service.
-    pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
-        let all = self.config.pools.all_blocks();
-        all.filter(|block| self.blocks.table().state(*block) != State::Bad).collect()
+        self.life.has_static_pages() && !self.policies.balances()
     }
 
     /// Returns erased blocks to native mode.
@@ -268,30 +211,33 @@ impl Base {
 
     /// States of the pools, as policies see them.
     pub fn pool_states(&self) -> Vec<PoolState> {
-        self.states_now().collect()
+        pool_states::states_now(&self.flash, &self.blocks).collect()
     }
 
-    /// Updates the states of the pools before a policy is queried.
-    pub(crate) fn update_pool_states(&mut self) {
-        let mut states = std::mem::take(&mut self.states);
-        states.clear();
-        states.extend(self.states_now());
-        self.states = states;
-    }
-
-    fn states_now(&self) -> impl Iterator<Item = PoolState> + '_ {
-        let pools = self.config.pools.iter().zip(self.flash.chips().counts_of_pools()).enumerate();
-        pools.map(|(n, (pool, counts))| PoolState {
-            worn: PoolWear {
-                erases: counts.block_sets_erased,
-                blocks: u64::from(pool.geometry.block_sets()),
-                endurance: pool.part.endurance,
-            },
-            fullness: Utilization {
-                valid: self.blocks.by_pool()[n].valid(),
-                total: u64::from(pool.locations.count()),
-            },
-        })
+    /// Checks the programs of the chips against the counters; panics if they differ. A program is counted
+    /// before the chips execute it. So the counters may be ahead by at most two program units of each plane
+    /// group. The size of a unit depends on the pool and on the mode of the block.
+    pub(crate) fn audit(&self, elapsed: Duration) {
+        let pools = &self.config.pools;
+        let programmed = |(pool, counts): (&Pool, &Counts)| {
+            let locations = &pool.locations;
+            counts.pages_programmed * u64::from(locations.per_page()) / u64::from(locations.pages())
+        };
+        let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
+        let programmed = timed + self.flash.laid();
+        let units =
+            pools.iter().map(|pool| pool.locations.per_program).chain(self.blocks.by_pool().smaller_units());
+        let unit = units.map(u64::from).fold(0, gcd);
+        let most: u64 = pools.all_groups().map(|row| u64::from(2 * pools.per_program(row))).sum();
+        let queued = self.totals.programmed() - programmed;
+        assert!(
+            queued.is_multiple_of(unit) && queued <= most,
+            "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
+        );
+        self.blocks.audit();
+        let again = |location| self.flash.chips().reprograms(self.config.pools.page_of(location));
+        self.blocks.by_pool().audit_reprograms(self.blocks.table(), again);
+        self.flash.audit(elapsed);
     }
 
     /// Recomputes the number of host pages that each pool can hold, after blocks failed.

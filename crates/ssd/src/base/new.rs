@@ -5,7 +5,7 @@ use wordline_flash::Flash;
 use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
 
-use super::{Base, DeviceHealth, PageSize};
+use super::{Base, DeviceHealth, PageSize, PoolStates};
 use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
 use crate::parts::Policies;
@@ -28,7 +28,7 @@ impl Base {
             life: DeviceHealth::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
             has_homes: policies.placement.has_homes(),
-            states: Vec::new(),
+            states: PoolStates::default(),
             digest: Digest::default(),
             totals: Totals::default(),
             written_back: vec![WriteBack::default(); config.pools.count()],
@@ -38,13 +38,6 @@ impl Base {
             blocks,
             config,
         }
-    }
-}
-
-impl Base {
-    /// Blocks of each pool that may be in each non-native mode.
-    pub(crate) fn mode_shares(&self) -> Vec<Vec<ModeShare>> {
-        self.config.mode_shares(|pool, mode| self.policies.mode_streams(pool, mode))
     }
 }
 

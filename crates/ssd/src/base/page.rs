@@ -1,6 +1,6 @@
 //! Size of logical pages, and pieces of commands within them.
 
-use wordline_device::SECTOR;
+use wordline_device::{Command, SECTOR};
 
 use crate::Sectors;
 use crate::config::Config;
@@ -11,8 +11,8 @@ use crate::map::LogicalPage;
 pub(crate) struct Piece {
     pub page: LogicalPage,
     /// First sector in the page, and one past the last.
-    pub(super) from: u32,
-    pub(super) to: u32,
+    from: u32,
+    to: u32,
 }
 
 impl Piece {
@@ -37,10 +37,10 @@ impl Piece {
 /// Size of a logical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageSize {
-    pub(super) sectors: u64,
+    sectors: u64,
     /// Binary logarithm of the sectors of a page; `None` if their number is not a power of two.
     shift: Option<u32>,
-    pub(super) all: Sectors,
+    all: Sectors,
 }
 
 impl PageSize {
@@ -50,9 +50,41 @@ impl PageSize {
         Self { sectors, shift, all: Sectors::range(0, sectors as u32) }
     }
 
+    /// Number of sectors of a page.
+    #[inline]
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// All sectors of a page.
+    #[inline]
+    pub fn full(&self) -> Sectors {
+        self.all
+    }
+
+    /// First page of a command, and one past its last page. They are equal if the command has no sectors.
+    #[inline]
+    pub fn pages_of(&self, command: &Command) -> (u32, u32) {
+        let first = self.page_of(command.sector);
+        let end = match command.sectors {
+            0 => first,
+            sectors => self.page_of(command.sector + sectors - 1) + 1,
+        };
+        (first, end)
+    }
+
+    /// Part of `command` in page `page`, which must be one of the pages that it covers.
+    #[inline]
+    pub fn piece(&self, command: &Command, page: u32) -> Piece {
+        let start = u64::from(page) * self.sectors;
+        let from = command.sector.saturating_sub(start);
+        let to = (command.sector + command.sectors - start).min(self.sectors);
+        Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
+    }
+
     /// Page of a sector.
     #[inline]
-    pub(super) fn page_of(&self, sector: u64) -> u32 {
+    fn page_of(&self, sector: u64) -> u32 {
         let page = match self.shift {
             Some(shift) => sector >> shift,
             None => sector / self.sectors,

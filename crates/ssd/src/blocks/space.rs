@@ -36,6 +36,17 @@ pub struct Space {
 }
 
 impl Space {
+    /// Free blocks and valid pages of a plane group, as text.
+    pub(crate) fn describe(&self, row: PlaneGroupId) -> String {
+        format!(
+            "plane group {row}: {} free of {} good blocks, {} valid of at most {} pages",
+            self.free(row),
+            self.good(row),
+            self.valid_in(row),
+            self.limit(row),
+        )
+    }
+
     /// Plane groups without free blocks, all of whose blocks are good.
     pub(super) fn new(pools: &Pools, streams: Streams) -> Self {
         let rows = pools.rows() as usize;

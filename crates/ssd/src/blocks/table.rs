@@ -31,6 +31,11 @@ pub(super) fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Poo
 }
 
 impl BlockTable {
+    /// All multi-plane blocks in service.
+    pub(crate) fn in_service(&self) -> Vec<BlockSetId> {
+        self.blocks.ids().filter(|block| self.state(*block) != State::Bad).collect()
+    }
+
     /// A table of erased blocks.
     pub(super) fn new(pools: &Pools, streams: Streams) -> Self {
         let blocks = pools.block_sets() as usize;

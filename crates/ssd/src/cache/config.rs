@@ -108,6 +108,11 @@ impl Default for BufferFile {
 const LEAST: Bytes = Bytes(SECTOR.0 * MIN_OCCUPANCY as u64);
 
 impl BufferFile {
+    /// Whether the buffer survives a power loss.
+    pub fn is_protected(&self) -> bool {
+        self.power_loss_protection != Protection::None
+    }
+
     /// Capacity in sectors; `None` if pages are counted.
     pub fn room(&self) -> Option<u32> {
         (self.space == BufferSpace::Written).then_some((self.size.0 / SECTOR.0) as u32)

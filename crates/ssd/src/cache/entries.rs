@@ -133,7 +133,7 @@ impl Cache {
         let entry = self.buffer.get_mut(id);
         entry.urgent |= drained;
         entry.state = EntryState::Ready;
-        entry.sectors = if entry.discarded { Sectors::NONE } else { base.full_page() };
+        entry.sectors = if entry.discarded { Sectors::NONE } else { base.page_size.full() };
         Ready { page: entry.logical, stream: entry.stream, urgent: entry.urgent }
     }
 

@@ -14,10 +14,9 @@ mod writes;
 
 use serde::{Deserialize, Serialize};
 use wordline_device::{Command, Operation, SECTOR};
-use wordline_flash::{Class, RequestId, Task, Ticket};
+use wordline_flash::{Class, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_nand::{DataTag, Location, PageId};
 
 use crate::Sectors;
 use crate::base::Base;
@@ -25,9 +24,8 @@ use crate::cache::buffer::{Buffer, EntryId};
 use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
 use crate::config::Config;
-use crate::contents::InjectedFault;
 use crate::event::Event;
-use crate::map::{LogicalPage, Map};
+use crate::map::{LogicalPage, Map, MapCache};
 use crate::policy::destage::Destage;
 use crate::policy::event::BufferOccupancy;
 use crate::policy::eviction::Eviction;
@@ -134,7 +132,7 @@ impl Cache {
     #[inline]
     pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
         let entry = self.buffer.get(id);
-        entry.sectors == base.full_page() || map.get(entry.logical).is_none()
+        entry.sectors == base.page_size.full() || map.get(entry.logical).is_none()
     }
 
     /// Prefetches the lookups for the next two pages to destage. For the second it is the location; for the
@@ -146,7 +144,7 @@ impl Cache {
             map.prefetch(self.buffer.get(second).logical);
         }
         let entry = self.buffer.get(first);
-        if entry.sectors != base.full_page() {
+        if entry.sectors != base.page_size.full() {
             map.prefetch_read(entry.logical, base);
         }
     }
@@ -273,14 +271,14 @@ impl Cache {
     #[inline]
     pub(crate) fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
-            let (first, _) = base.pages_of(command);
+            let (first, _) = base.page_size.pages_of(command);
             map.prefetch(LogicalPage(first));
             self.buffer.prefetch(LogicalPage(first));
         }
         if let Some(command) = next
             && command.operation == Operation::Read
         {
-            let (first, _) = base.pages_of(command);
+            let (first, _) = base.page_size.pages_of(command);
             map.prefetch_read(LogicalPage(first), base);
         }
     }
@@ -302,12 +300,12 @@ impl Cache {
         &self,
         id: EntryId,
         base: &mut Base,
-        map: &Map,
+        map_cache: &MapCache,
         calendar: &mut impl Schedule<Event>,
     ) {
         if base.flash.has_background() {
             let fill = Ticket::Rmw(id.0);
-            let table = map.ticket_of_table(self.buffer.get(id).logical);
+            let table = map_cache.ticket_of_table(self.buffer.get(id).logical);
             base.promote(&[fill, table.unwrap_or(fill)], calendar);
         }
     }
@@ -332,7 +330,7 @@ impl Cache {
 
     /// Saves the data in the buffer at a power cut, if the buffer is protected.
     pub(crate) fn save_buffer(&mut self, base: &Base) {
-        if base.is_protected() {
+        if base.config.file.buffer.is_protected() {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
             self.saved.extend(written.map(|entry| SavedPage {
                 logical: entry.logical,
@@ -357,66 +355,12 @@ impl Cache {
         restored
     }
 
-    /// Records the loss of pages of a read that no retry could read: one bit for each page in `unread`.
-    pub(crate) fn lose_unread(&mut self, task: &Task, unread: u32, base: &mut Base, map: &mut Map) {
-        let block = base.config.pools.block_of_page(task.page);
-        for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
-            base.totals.unreadable_pages += 1;
-            base.faults_at(block).unreadable_pages += 1;
-            self.lose_page(PageId(task.page.0 + n), base, map);
-        }
-    }
-
-    /// Records the loss of every location of a page.
-    fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
-        let locations = base.config.pools.of_page(page).locations;
-        let first = locations.location_of(page).0;
-        for location in (first..first + locations.per_page()).map(Location) {
-            if base.blocks.table().is_valid(location) {
-                base.blocks.invalidate(location);
-                self.lose_location(location, base, map);
-            }
-        }
-    }
-
-    /// Unmaps the page of a lost location, which is already invalid, and records its data as lost, except for
-    /// sectors in the buffer.
-    pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
-        self.lose_stamped(location, base.flash.stamp(location), base, map);
-    }
-
-    /// Handles a failed program on the word line of a location with data tag `stamp`. The location's data are
-    /// lost if they are still valid and unreadable.
-    pub(crate) fn lose_beside(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
-        if base.blocks.table().is_valid(location) && base.flash.stamp(location) != stamp {
-            base.blocks.invalidate(location);
-            self.lose_stamped(location, stamp, base, map);
-        }
-    }
-
-    /// Records the loss of a location with data tag `stamp`.
-    fn lose_stamped(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
-        let DataTag { logical, version } = stamp;
-        let page = LogicalPage(logical);
-        let was = map.clear(page);
-        assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
-        if Map::is_table(page.0, base) {
-            let row = base.blocks.table().group_of(base.config.pools.block_of(location));
-            return map.lose_table(page, row);
-        }
-        map.note_change(page, location, base);
+    /// Forgets the copy of a lost page in the read cache. Returns the sectors of the page in the write buffer;
+    /// `None` if it is not there.
+    pub(crate) fn lose(&mut self, page: LogicalPage) -> Option<Sectors> {
         self.read.forget(page);
-        let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
-        let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
-        // The next version of the page in flash will have all sectors of it that are in the buffer now.
-        let next = kept.map(|_| (version + 1, gone));
-        if !gone.is_empty() {
-            base.totals.lost_pages += 1;
-            base.faults_at(base.config.pools.block_of(location)).lost_pages += 1;
-        }
-        if !base.has(InjectedFault::LossNotNoted) {
-            map.lose(page, version, base.full_page(), next);
-        }
+        let kept = self.buffer.find(page).map(|id| self.buffer.get(id));
+        kept.filter(|entry| !entry.discarded).map(|entry| entry.sectors)
     }
 }
 

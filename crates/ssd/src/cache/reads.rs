@@ -12,7 +12,7 @@ use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::event::Event;
-use crate::map::{LogicalPage, Map};
+use crate::map::{LogicalPage, Map, MapCache};
 
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
@@ -72,7 +72,7 @@ impl Cache {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let sectors = sectors_read(base.piece(command, logical.0), read.page, read, base);
+            let sectors = sectors_read(base.page_size.piece(command, logical.0), read.page, read, base);
             self.read.keep(logical, read.wanted.version, sectors);
         }
     }
@@ -80,7 +80,7 @@ impl Cache {
     /// Keeps a page that leaves the write buffer because it is in flash.
     pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, base: &Base, map: &Map) {
         if map.last_written(logical) == Some(version) {
-            self.read.keep(logical, version, base.full_page());
+            self.read.keep(logical, version, base.page_size.full());
         }
     }
 
@@ -90,13 +90,13 @@ impl Cache {
         &mut self,
         command: &Command,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&Map, &mut MapCache),
         calendar: &mut impl Schedule<Event>,
     ) {
         let end = command.sector + command.sectors;
-        let pages = self.ahead.note(command.sector, end, base.sectors_per_page());
+        let pages = self.ahead.note(command.sector, end, base.page_size.sectors());
         for page in pages.start..pages.end.min(base.config.logical_pages) {
-            if !self.fetch_ahead(LogicalPage(page), base, map, calendar) {
+            if !self.fetch_ahead(LogicalPage(page), base, (map, map_cache), calendar) {
                 return;
             }
         }
@@ -107,10 +107,10 @@ impl Cache {
         &mut self,
         logical: LogicalPage,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&Map, &mut MapCache),
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let sectors = base.full_page();
+        let sectors = base.page_size.full();
         if let Some(id) = self.read.find(logical) {
             if self.read.get(id).sectors == sectors {
                 return true;
@@ -122,7 +122,7 @@ impl Cache {
             return true;
         };
         // A read-ahead does not read translation pages, because its request has not arrived yet.
-        if !map.is_entry_cached(logical) {
+        if !map_cache.is_entry_cached(logical) {
             return true;
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };
@@ -154,7 +154,7 @@ impl Cache {
 
     /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
-        (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
+        (0..base.page_size.sectors() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
     }
 
     /// Content of a sector of a page that a read would find, in the buffer or in flash.

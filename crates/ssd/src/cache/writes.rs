@@ -6,32 +6,16 @@ use crate::base::{Base, Piece};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::config::BufferMode;
-use crate::design::{DeviceEvent, EventMask};
 use crate::map::{LogicalPage, Map};
 use crate::{HostWrite, Sectors};
 
 impl Cache {
-    /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
-    pub(crate) fn zero_page(&mut self, command: &Command, page: u32, base: &mut Base, map: &mut Map) -> bool {
-        let piece = base.piece(command, page);
-        let whole = piece.sectors() == base.full_page();
-        if whole {
-            self.discard_page(piece.page, base, map);
-        }
-        whole
-    }
-
-    /// Discards a page. It reads as zeroes from now on.
-    pub(crate) fn discard_page(&mut self, page: LogicalPage, base: &mut Base, map: &mut Map) {
-        if let Some(contents) = &mut base.contents {
-            contents.discarded(page);
-        }
-        map.discard(page, base);
+    /// Discards a page: drops its copies in memory, or marks the one that is being programmed.
+    pub(crate) fn discard_page(&mut self, page: LogicalPage) {
         self.read.forget(page);
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
         }
-        base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
     }
 
     fn discard_entry(&mut self, id: EntryId) {

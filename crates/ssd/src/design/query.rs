@@ -12,7 +12,7 @@ use super::{
     BufferOccupancy, CoalescedUnit, Design, DesignContext, DeviceEvent, EventMask, ExtensionPoint, View,
     WaitingPages, WriteStream,
 };
-use crate::blocks::ModeStreams;
+use crate::blocks::{BlockManager, ModeStreams};
 use crate::parts::Policies;
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
@@ -53,10 +53,10 @@ impl Designs {
         self.now = now;
     }
 
-    /// Buffer occupancy in the last event delivered to designs.
+    /// Whether designs must be notified at the end of an event, given the buffer occupancy.
     #[inline]
-    pub(crate) fn notified_level(&self) -> BufferOccupancy {
-        self.notified_level
+    pub(crate) fn has_notifications(&self, level: BufferOccupancy, blocks: &BlockManager) -> bool {
+        !self.is_empty() && (level != self.notified_level || blocks.events().are_pending())
     }
 
     pub(crate) fn note_level(&mut self, level: BufferOccupancy) {

@@ -180,11 +180,9 @@ impl BlockDevice for Device {
     }
 
     fn audit(&self, elapsed: Duration) {
-        let Core { base, map, cache, .. } = &self.core;
-        map.audit(base);
-        cache.audit(map);
+        self.core.audit_map();
         self.writer.audit(&self.core);
-        base.audit(elapsed);
+        self.core.base.audit(elapsed);
     }
 
     fn oldest(&self) -> Option<OldestCommand> {
@@ -192,7 +190,7 @@ impl BlockDevice for Device {
     }
 
     fn stall_limit(&self) -> Duration {
-        self.config().stall_limit()
+        watchdog::stall_limit(self.config())
     }
 
     fn describe_outstanding(&self, now: Instant) -> String {
@@ -238,10 +236,13 @@ impl BlockDevice for Device {
     }
 
     fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
-        let Core { base, map, cache, gc } = &self.core;
+        let Core { base, map, map_cache, tables, block_map, cache, gc } = &self.core;
         let in_use = self.front.check_loaded(agenda.now, &base.config.file.front)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
-        map.check_loaded(base, known)?;
+        block_map.as_ref().map_or(Ok(()), |map| map.check_loaded())?;
+        map.check_loaded(base)?;
+        map_cache.check_loaded(known)?;
+        tables.check_loaded(map, map_cache, base)?;
         base.check_loaded(agenda)?;
         gc.check_loaded(base)?;
         cache.check_loaded(map, known)?;

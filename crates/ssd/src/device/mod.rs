@@ -12,11 +12,9 @@ use wordline_kernel::{Schedule, Seed, state};
 use wordline_nand::{Chips, DieId};
 
 use crate::base::Base;
-use crate::cache::Cache;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
-use crate::gc::Gc;
 use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
 use crate::recovery::Recovery;
@@ -46,16 +44,9 @@ impl Device {
 
     /// An empty device with these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
-        let mut base = Base::new(config, policies, parts.victim.needs(), seed);
-        let Base { config, policies, blocks, .. } = &base;
-        let map = Map::new(config, parts.mapper, &*policies.placement);
-        let cache = Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage);
-        let gc = Gc::new(config, blocks.streams(), parts.victim, parts.wear, seed);
-        let front = Front::new(config);
-        map.check_end_of_life(&mut base);
-        let mut writer = Writer::new(&base);
-        let core = Core { base, map, cache, gc };
+        let front = Front::new(&config);
+        let core = Core::new(config, parts, seed);
+        let mut writer = Writer::new(&core.base);
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }
@@ -64,7 +55,8 @@ impl Device {
     #[inline(always)]
     fn notify_designs(&mut self) {
         let level = self.core.cache.level();
-        if self.core.base.has_notifications(level) {
+        let Base { policies, blocks, .. } = &self.core.base;
+        if policies.designs.has_notifications(level, blocks) {
             self.core.base.notify_end_of_event(level);
         }
     }
@@ -150,7 +142,7 @@ impl Device {
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
-        self.core.map.record_tables();
+        self.core.tables.begin_record();
     }
 
     /// The contents of sectors; `None` if the device does not track them.

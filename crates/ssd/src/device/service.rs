@@ -28,7 +28,7 @@ impl Device {
             self.finish_task(&task, done, calendar);
             if let Ticket::Gc(row, _) = task.ticket {
                 self.writer.update_group(row, &self.core);
-                makes_room |= self.core.map.by_block().is_some();
+                makes_room |= self.core.block_map.is_some();
             }
         }
         self.core.base.start_die(done.die, calendar);

@@ -16,6 +16,6 @@ pub(super) fn complete_soon(id: RequestId, base: &Base, calendar: &mut impl Sche
 
 /// Whether a write completes only when its data are in flash.
 pub(super) fn is_durable(command: &Command, base: &Base) -> bool {
-    (command.fua && !base.is_protected() && !base.has(InjectedFault::FuaIgnored))
+    (command.fua && !base.config.file.buffer.is_protected() && !base.has(InjectedFault::FuaIgnored))
         || base.config.file.buffer.mode != BufferMode::WriteBack
 }

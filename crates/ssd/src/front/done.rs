@@ -20,10 +20,10 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(waiters) = core.map.take_completed_flushes() {
+        while let Some(waiters) = core.tables.take_completed_flushes(&core.map_cache) {
             waiters.into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
         }
-        for block in core.map.take_held() {
+        for block in core.tables.take_held() {
             writer.release_reader(block, core, calendar);
         }
     }
@@ -41,7 +41,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let spent = core.base.note_program_time(row, task, done, calendar.now());
-        for (id, version) in writer.group(row).versions() {
+        for (id, version) in writer.rows().group(row).versions() {
             core.cache.buffer().each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
                 self.note_command(waiter, task, done);
@@ -139,7 +139,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.map.table_read(table, &mut core.base);
+        core.map_cache.table_read(table, &mut core.base);
         self.resume_located(table, core, writer, calendar);
         writer.finish_read(task.page, core, calendar);
     }
@@ -171,7 +171,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         if let Some(WrongGuess { id, page, since, .. }) =
-            core.map.guess_read(number, is_readable, &mut core.base, calendar)
+            core.map_cache.guess_read(number, is_readable, &core.map, &mut core.base, calendar)
         {
             self.commands.requests.resume_read(id, page, since, core, calendar);
             // The wait for the lookup counts as a part.
@@ -188,8 +188,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Some(mut waiting) = core.map.take_waiters(table) else { return };
-        while let Some(waiter) = core.map.next_located(&mut waiting) {
+        let Some(mut waiting) = core.map_cache.take_waiters(table) else { return };
+        while let Some(waiter) = core.map_cache.next_located(&mut waiting) {
             match waiter.then {
                 Continuation::Read(id) => {
                     let requests = &mut self.commands.requests;

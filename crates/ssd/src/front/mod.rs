@@ -268,7 +268,7 @@ impl Front {
         for id in ids {
             self.commands.refuse(id, core, calendar);
         }
-        core.map.forget_waiters();
+        core.tables.forget_waiters();
         true
     }
 }

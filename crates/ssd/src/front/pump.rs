@@ -21,7 +21,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.update_all_groups(core);
-        core.map.resume_tables();
+        core.tables.resume(&mut core.map_cache);
         for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
@@ -48,13 +48,13 @@ impl Front {
         // Pages may wait for a pool or plane group that accepts no more pages. When the writer is idle, they
         // go to another pool or plane group.
         let waits = writer.has_units() || core.cache.waiting().has_stalled();
-        let rests = waits && writer.is_idle(core);
-        if makes_room || rests || writer.has_opened() {
+        let rests = waits && writer.rows().is_idle(&core.gc);
+        if makes_room || rests || writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
         if core.gc.yields_to_host() {
             writer.resume_groups(die, core, calendar);
-            if writer.has_opened() {
+            if writer.rows().has_opened() {
                 self.pump(core, writer, calendar);
             }
         }
@@ -85,7 +85,7 @@ impl Front {
                 self.wake_waiters(core, writer, calendar);
             }
             let moved = formed || before != waits(core);
-            if !moved && !writer.has_opened() {
+            if !moved && !writer.rows().has_opened() {
                 return;
             }
         }
@@ -184,7 +184,7 @@ impl Front {
         for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
-        if writer.has_opened() {
+        if writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
     }

@@ -34,21 +34,21 @@ impl Requests {
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
-        let wanted = core.base.piece(&command, page.0).sectors();
+        let wanted = core.base.page_size.piece(&command, page.0).sectors();
         self.get(id).failed |= core.map.loses(page, wanted);
     }
 
     #[inline(always)]
     pub(super) fn begin_read(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let command = self.get(id).command;
-        let (first, end) = core.base.pages_of(&command);
+        let (first, end) = core.base.page_size.pages_of(&command);
         if end - first == 1 {
             self.read_page(id, &command, first, core, calendar);
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
         if core.cache.ahead().is_on() {
-            core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
+            core.cache.read_ahead(&command, &mut core.base, (&core.map, &mut core.map_cache), calendar);
         }
     }
 
@@ -62,7 +62,7 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let piece = core.base.piece(command, page);
+        let piece = core.base.page_size.piece(command, page);
         if let PieceSource::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
             self.get(id).parts += reads;
             core.base.start_die(die, calendar);
@@ -82,7 +82,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages.clone() {
-            let piece = core.base.piece(command, page);
+            let piece = core.base.page_size.piece(command, page);
             if let PieceSource::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
                 self.get(id).parts += reads;
             }
@@ -120,8 +120,8 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> PieceSource {
-        let buffered = core.map.translation().is_some() && core.cache.is_buffered(piece);
-        if buffered || core.map.locate_for_host(id, piece, &mut core.base, calendar) {
+        let buffered = core.map_cache.translation().is_some() && core.cache.is_buffered(piece);
+        if buffered || core.map_cache.locate_for_host(id, piece, &core.map, &mut core.base, calendar) {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
             core.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;
@@ -200,7 +200,7 @@ impl Requests {
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
-        let start = u64::from(piece.page.0) * core.base.sectors_per_page();
+        let start = u64::from(piece.page.0) * core.base.page_size.sectors();
         let found: Vec<(usize, Content)> = piece
             .range()
             .map(|at| {
@@ -224,7 +224,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let (first, end) = core.base.pages_of(&command);
+        let (first, end) = core.base.page_size.pages_of(&command);
         // Every read is checked against the last host write.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
@@ -245,7 +245,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let piece = core.base.piece(&command, page.0);
+        let piece = core.base.page_size.piece(&command, page.0);
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;

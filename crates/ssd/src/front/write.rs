@@ -1,11 +1,12 @@
 //! Commands that change pages: writes, discards and flushes.
 
-use wordline_device::Operation;
+use wordline_device::{Command, Operation};
 use wordline_flash::RequestId;
 use wordline_kernel::Schedule;
 
 use super::completion::{complete_soon, is_durable};
 use crate::contents::InjectedFault;
+use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::{Front, Request};
@@ -31,7 +32,7 @@ impl Front {
         let request = self.get(id);
         // The admission counts as one part until all pages are in the buffer.
         request.parts = 1;
-        let (first, _) = core.base.pages_of(&command);
+        let (first, _) = core.base.page_size.pages_of(&command);
         self.get(id).next_page = first;
         if is_durable(&command, &core.base) {
             self.note_buffer_wait(id, calendar.now(), core);
@@ -55,12 +56,10 @@ impl Front {
         let Request { command, next_page: begin, .. } = *self.get(id);
         let durable = is_durable(&command, &core.base);
         let urges_units = durable && writer.has_units();
-        let (_, end) = core.base.pages_of(&command);
+        let (_, end) = core.base.page_size.pages_of(&command);
         let may_leave = core.cache.destages_at_once() || core.base.coalesces();
         for page in begin..end {
-            if command.operation == Operation::WriteZeroes
-                && core.cache.zero_page(&command, page, &mut core.base, &mut core.map)
-            {
+            if command.operation == Operation::WriteZeroes && zero_page(&command, page, core) {
                 continue;
             }
             let waits = core.cache.destages_at_once()
@@ -85,7 +84,7 @@ impl Front {
         if urges_units {
             writer.force_pages(begin..end, core, calendar);
         }
-        if durable && command.operation == Operation::WriteZeroes && core.map.wait_for_discards(id) {
+        if durable && command.operation == Operation::WriteZeroes && core.tables.wait_for_discards(id) {
             self.get(id).parts += 1;
         }
         self.timer.set(core, calendar);
@@ -136,8 +135,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let epoch = core.cache.end_epoch().filter(|_| !core.base.is_protected());
-        let waits = core.map.wait_for_discards(id);
+        let epoch = core.cache.end_epoch().filter(|_| !core.base.config.file.buffer.is_protected());
+        let waits = core.tables.wait_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
@@ -161,18 +160,38 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let per_page = core.base.sectors_per_page();
+        let per_page = core.base.page_size.sectors();
         let first = command.sector.div_ceil(per_page) as u32;
         let end = ((command.sector + command.sectors) / per_page) as u32;
         for page in first..end {
-            core.cache.discard_page(LogicalPage(page), &mut core.base, &mut core.map);
+            discard_page(LogicalPage(page), core);
         }
-        core.map.release_tables();
+        core.map_cache.release_tables();
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
-        if !(is_durable(&command, &core.base) && core.map.wait_for_discards(id)) {
+        if !(is_durable(&command, &core.base) && core.tables.wait_for_discards(id)) {
             complete_soon(id, &core.base, calendar);
         }
         self.pump(core, writer, calendar);
     }
+}
+
+/// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
+fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
+    let piece = core.base.page_size.piece(command, page);
+    let whole = piece.sectors() == core.base.page_size.full();
+    if whole {
+        discard_page(piece.page, core);
+    }
+    whole
+}
+
+/// Discards a page. It reads as zeroes from now on.
+fn discard_page(page: LogicalPage, core: &mut Core) {
+    if let Some(contents) = &mut core.base.contents {
+        contents.discarded(page);
+    }
+    core.tables.discard(page, &mut core.map, &mut core.map_cache, &mut core.base);
+    core.cache.discard_page(page);
+    core.base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
 }

@@ -9,79 +9,33 @@
 //! step by step.
 
 mod audit;
-mod failing;
-mod pools;
-mod whole_units;
 
 use std::collections::VecDeque;
 
-use whole_units::passed;
-use wordline_flash::{Class, Flash, Purpose};
+use wordline_flash::Flash;
 use wordline_kernel::{Column, Stream, state};
-use wordline_nand::{BlockSetId, Location, PlaneGroupId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::config::GcFile;
-use super::group_state::PlaneGroupState;
-use super::job::{Job, Run};
+use super::group_state::{NoRoom, PlaneGroupState};
+use super::job::Job;
 use super::migrating::MigratingPages;
 use super::reclaimed::ReclaimedPages;
 use super::selected::SelectedVictims;
 use super::sources::view::View;
 use super::sources::{Source, Sources};
+use super::step::Step;
 use super::victims::Victims;
-use crate::blocks::{BlockManager, State, StreamId};
-use crate::map::Relocation;
+use crate::blocks::{BlockManager, State};
 use crate::parts::QueryContext;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
-use crate::pools::FALLBACK_POOL;
 
 pub use super::sources::view::GcLimits;
 
-/// Next step of GC in a plane group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Reads the locations from `first` up to `end` (exclusive), in adjacent planes.
-    Read {
-        /// First location; it is valid.
-        first: Location,
-        /// Location after the last one, which is valid.
-        end: Location,
-        /// Number of valid locations.
-        valid: u32,
-    },
-    /// Programs the plane group's [`unit`](Collector::unit) to the active block of a stream.
-    Program {
-        /// The GC stream.
-        stream: StreamId,
-    },
-    /// Relocates a program unit of valid pages within their planes. The pages are added to the plane group's
-    /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
-    Copyback {
-        /// First location.
-        from: Location,
-    },
-    /// Queries whether the pages of the current victim migrate to another pool. Done before the pages are
-    /// read. If the decision is true, they are [migrated](Collector::migrate). Takes no simulated time.
-    QueryRelocator,
-    /// Erases a victim.
-    Erase {
-        /// The victim.
-        block: BlockSetId,
-    },
-    /// Takes a victim out of service. Takes no simulated time.
-    Retire {
-        /// The victim.
-        block: BlockSetId,
-    },
-}
-
-/// Error: no block has space for a victim's valid pages, because too many programs failed.
-struct NoRoom;
-
 /// The garbage collector of a device.
 pub struct Collector {
-    rows: Column<PlaneGroupId, PlaneGroupState>,
+    pub(super) rows: Column<PlaneGroupId, PlaneGroupState>,
     sources: Sources,
     victims: Victims,
     copyback: bool,
@@ -275,18 +229,19 @@ impl Collector {
                 return Some(step);
             }
             if self.rows[row].goes_on(blocks.space().free(row) < leave.idle_goal) {
-                let step = match self.form_unit(row, blocks) {
-                    Ok(None) => self.go_through(row, blocks),
+                let state = &mut self.rows[row];
+                let step = match state.form_unit(row, blocks) {
+                    Ok(None) => state.go_through(row, self.copyback, blocks),
                     formed => formed,
                 };
                 match step {
                     Ok(None) => {}
                     Ok(step) => return step,
-                    Err(NoRoom) => return self.mark_stuck(row, blocks),
+                    Err(NoRoom) => return state.mark_stuck(blocks),
                 }
-                if self.rows[row].job.is_some() {
-                    if !self.is_over(row, blocks) {
-                        return self.finish_list(row, blocks);
+                if state.job.is_some() {
+                    if !state.is_over(blocks) {
+                        return state.finish_list(row, blocks);
                     }
                     continue;
                 }
@@ -299,63 +254,11 @@ impl Collector {
                 self.empty_victims += u64::from(blocks.table().valid(block) == 0);
             }
             if blocks.pool_of(row).is_coarsely_mapped() {
-                self.forget_part_of_unit(row, blocks);
+                self.rows[row].forget_part_of_unit(row, blocks);
             }
             self.rows[row].begin(job);
             self.departures.go_on(row);
         }
-    }
-
-    /// Reads the next pages of the plane group's job, or copies them inside the chip. Returns `None` if all
-    /// have been read.
-    fn go_through(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Result<Option<Step>, NoRoom> {
-        let state = &mut self.rows[row];
-        let Some(job) = &mut state.job else { return Ok(None) };
-        let unit = blocks.pools().per_program(row);
-        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
-        let left = |job: &Job| (job.valid_left(blocks) + staged).next_multiple_of(unit as usize);
-        // If space is short, the partial unit is filled instead, because victims wait for its pages.
-        if self.copyback
-            && left(job) <= blocks.gc_room(row)
-            && let Some((block, first)) = job.whole_unit(unit, blocks)
-        {
-            if !blocks.has_room(row, blocks.streams().gc(0), unit) {
-                return Err(NoRoom);
-            }
-            state.regained += regained(job, Run { block, first, end: first, valid: 0 }, blocks);
-            job.go_through(block, first + unit, blocks);
-            return Ok(Some(Step::Copyback { from: blocks.pools().at(block, first) }));
-        }
-        let Some(run) = job.next_run(blocks) else {
-            let (block, _) = job.reached();
-            let end = blocks.pools().per_block(block);
-            state.regained += regained(job, Run { block, first: end, end, valid: 0 }, blocks);
-            job.go_through(block, end, blocks);
-            return Ok(None);
-        };
-        if !std::mem::replace(&mut job.is_asked, true) && blocks.pools().number_of_group(row) != FALLBACK_POOL
-        {
-            return Ok(Some(Step::QueryRelocator));
-        }
-        state.regained += regained(job, run, blocks);
-        job.go_through(run.block, run.end, blocks);
-        let locations = &blocks.pools().of_group(row).locations;
-        let (first, end) = (locations.at(run.block, run.first), locations.at(run.block, run.end));
-        Ok(Some(Step::Read { first, end, valid: run.valid }))
-    }
-
-    /// Ends the plane group's job if it is done, after all its pages have been read. A victim must then be
-    /// erased.
-    fn is_over(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> bool {
-        let state = &mut self.rows[row];
-        let Some(job) = &mut state.job else { return true };
-        let victim = job.victim();
-        let is_over = victim.is_some() || job.with_host || job.is_relocated(blocks);
-        if is_over {
-            state.read.extend(victim);
-            state.end();
-        }
-        is_over
     }
 
     /// Programs staged pages if no source has a job but the plane group needs blocks. Only a padded unit can
@@ -374,9 +277,9 @@ impl Collector {
         let state = &mut self.rows[row];
         // Pages of different streams share a unit if nothing else gains space.
         if lacks_room && state.staged() < blocks.pools().per_program(row) as usize {
-            return self.mark_stuck(row, blocks);
+            return state.mark_stuck(blocks);
         }
-        self.finish_padded(row, blocks)
+        state.finish_padded(row, blocks)
     }
 
     /// Erases or retires a victim without valid pages.
@@ -399,80 +302,14 @@ impl Collector {
         })
     }
 
-    /// Programs a unit of a stream with enough staged pages.
-    fn form_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Result<Option<Step>, NoRoom> {
-        if blocks.pool_of(row).is_coarsely_mapped() {
-            return self.form_whole_unit(row, blocks);
-        }
-        let state = &mut self.rows[row];
-        if state.must_fill_last_unit(row, blocks) {
-            return Ok(self.finish_padded(row, blocks));
-        }
-        for (n, staged) in state.staged.iter_mut().enumerate() {
-            let stream = blocks.streams().gc(n as u8);
-            let unit = blocks.unit(row, stream) as usize;
-            if staged.len() < unit {
-                continue;
-            }
-            staged.retain(|moved| blocks.table().is_valid(moved.from));
-            if staged.len() >= unit {
-                if !blocks.has_room(row, stream, unit as u32) {
-                    return Err(NoRoom);
-                }
-                state.unit.extend((0..unit).map_while(|_| staged.pop_front()));
-                return Ok(Some(Step::Program { stream }));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Programs the staged pages of all streams with padding, to a native block, because no other victim can
-    /// fill the unit.
-    #[inline(never)]
-    pub(super) fn finish_padded(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
-        let unit = blocks.pools().per_program(row) as usize;
-        let state = &mut self.rows[row];
-        for staged in &mut state.staged {
-            staged.retain(|moved| blocks.table().is_valid(moved.from));
-        }
-        let Some(first) = state.staged.iter().position(|staged| !staged.is_empty()) else {
-            state.active = false;
-            return None;
-        };
-        let mut stream = blocks.streams().gc(first as u8);
-        if blocks.modes(row).may_change(stream) {
-            stream = blocks.streams().gc(0);
-        }
-        if !blocks.has_room(row, stream, unit as u32) {
-            return self.mark_stuck(row, blocks);
-        }
-        state.share_unit(unit, blocks);
-        Some(Step::Program { stream })
-    }
-
     /// Takes the number of victims without valid pages that were selected since the last call.
     pub fn take_empty_victims(&mut self) -> u64 {
         std::mem::take(&mut self.empty_victims)
     }
 
-    /// Block being collected in a plane group.
-    pub fn victim(&self, row: PlaneGroupId) -> Option<BlockSetId> {
-        self.rows[row].job.as_ref().and_then(Job::victim)
-    }
-
     /// Records that a block was erased.
     pub fn erased(&mut self, block: BlockSetId, blocks: &BlockManager) {
         self.sources.erased(block, blocks);
-    }
-
-    /// Stages a page that was read, for a GC stream.
-    pub fn stage(&mut self, row: PlaneGroupId, stream: u8, moved: Relocation) {
-        self.rows[row].staged[usize::from(stream)].push_back(moved);
-    }
-
-    /// Adds a page relocated by copyback to the plane group's unit.
-    pub fn copy(&mut self, row: PlaneGroupId, moved: Relocation) {
-        self.rows[row].unit.push(moved);
     }
 
     /// Cancels the migration of the pages that wait for a stream in another pool. The pages are relocated
@@ -486,33 +323,6 @@ impl Collector {
             !stay.is_empty()
         };
         (0..all).map(PlaneGroupId).filter(|row| keeps(row)).collect()
-    }
-
-    /// Pages of the program unit that the plane group programs; fewer than a unit if it is padded.
-    pub fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
-        &self.rows[row].unit
-    }
-
-    /// Takes the pages of the plane group's program unit after the program.
-    pub fn take_unit(&mut self, row: PlaneGroupId) -> impl Iterator<Item = Relocation> + '_ {
-        self.rows[row].unit.drain(..)
-    }
-
-    /// Scheduling class of the commands of the plane group's job.
-    #[inline]
-    pub(super) fn class(&self, row: PlaneGroupId) -> Class {
-        self.rows[row].job.as_ref().map_or(Class::Gc, |job| job.class)
-    }
-
-    /// Purpose of the plane group's job.
-    #[inline]
-    pub(super) fn purpose(&self, row: PlaneGroupId) -> Purpose {
-        self.rows[row].job.as_ref().map_or(Purpose::Collecting, |job| job.purpose)
-    }
-
-    /// Sets the number of commands of the plane group's step. The default is one.
-    pub fn split_step(&mut self, row: PlaneGroupId, commands: u32) {
-        self.rows[row].commands = commands;
     }
 
     /// Records that a command of the plane group's step is done. Returns true if it was the last one.
@@ -561,19 +371,39 @@ impl Collector {
         state.steps_left = self.steps_per_write;
     }
 
-    /// Whether a plane group cannot be collected any more, because too few of its blocks are good.
-    pub fn is_stuck(&self, row: PlaneGroupId) -> bool {
-        self.rows[row].stuck
+    /// Migrates the pages of the plane group's victim to another pool. The pages are listed, and each is sent
+    /// there after its read.
+    pub fn migrate(&mut self, row: PlaneGroupId) {
+        let state = &mut self.rows[row];
+        if let Some((block, place)) = state.job.as_ref().map(Job::reached) {
+            state.end();
+            self.sources.migration.migrate(row, block, place);
+        }
     }
-}
 
-/// Number of invalid pages between the last run and this one, in a block that will be erased.
-fn regained(job: &Job, run: Run, blocks: &BlockManager) -> u32 {
-    let (block, place) = job.reached();
-    // A block that is retired or kept regains nothing.
-    let is_erased =
-        blocks.table().state(block) == State::Victim && !blocks.table().is_pending_retirement(block);
-    if is_erased && block == run.block { passed(blocks, place, run) } else { 0 }
+    /// Migrates the pages of a block that became a victim to another pool.
+    pub fn give_up(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.sources.migration.migrate(row, block, 0);
+    }
+
+    /// Whether pages of the plane group are migrating to another pool.
+    #[inline]
+    pub fn is_migrating(&self, row: PlaneGroupId) -> bool {
+        self.sources.migration.is_at(row)
+    }
+
+    /// Queues a block for collection and retirement.
+    pub fn mark_for_retirement(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.sources.pending_retirement.add(row, block);
+    }
+
+    /// Clears the work of a plane group that is out of service.
+    pub fn lose(&mut self, row: PlaneGroupId) {
+        self.departures.lose(row);
+        self.vacating.lose(row);
+        self.rows[row].lose();
+        self.sources.forget(row);
+    }
 }
 
 #[cfg(test)]

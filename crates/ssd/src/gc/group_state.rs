@@ -1,13 +1,20 @@
-//! GC state of a plane group.
+//! GC in a plane group: its job, the pages that were read, and the program unit in progress.
+
+mod job_steps;
+mod whole_units;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::{Class, Purpose};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
 use crate::gc::job::Job;
 use crate::map::Relocation;
+
+/// Error: no block has space for a victim's valid pages, because too many programs failed.
+pub(super) struct NoRoom;
 
 /// GC state of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -121,5 +128,82 @@ impl PlaneGroupState {
     /// Ends the current job.
     pub(super) fn end(&mut self) {
         self.job = self.paused.take();
+    }
+
+    /// Block being collected in a plane group.
+    pub(super) fn victim(&self) -> Option<BlockSetId> {
+        self.job.as_ref().and_then(Job::victim)
+    }
+
+    /// Whether the pages of the plane group's job are programmed together with host pages.
+    #[inline]
+    pub(super) fn is_programmed_with_host(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| job.with_host)
+    }
+
+    /// Whether the pages of the plane group's job migrate to another pool.
+    #[inline]
+    pub(super) fn leaves(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| job.leaves)
+    }
+
+    /// Stages a page that was read, for a GC stream.
+    pub(super) fn stage(&mut self, stream: u8, moved: Relocation) {
+        self.staged[usize::from(stream)].push_back(moved);
+    }
+
+    /// Adds a page relocated by copyback to the plane group's unit.
+    pub(super) fn copy(&mut self, moved: Relocation) {
+        self.unit.push(moved);
+    }
+
+    /// Scheduling class of the commands of the plane group's job.
+    #[inline]
+    pub(super) fn class(&self) -> Class {
+        self.job.as_ref().map_or(Class::Gc, |job| job.class)
+    }
+
+    /// Purpose of the plane group's job.
+    #[inline]
+    pub(super) fn purpose(&self) -> Purpose {
+        self.job.as_ref().map_or(Purpose::Collecting, |job| job.purpose)
+    }
+
+    /// Sets the number of commands of the plane group's step. The default is one.
+    pub(super) fn split_step(&mut self, commands: u32) {
+        self.commands = commands;
+    }
+
+    /// Stages the pages of a failed program again. They are still valid in their victims.
+    pub(super) fn program_failed(&mut self, stream: u8) {
+        let Self { unit, staged, lost, .. } = self;
+        let pages = unit.drain(..).rev();
+        if !*lost {
+            pages.for_each(|moved| staged[usize::from(stream)].push_front(moved));
+        }
+    }
+
+    /// Repeats the relocation of pages after a failed copyback.
+    pub(super) fn copyback_failed(&mut self, pages: u32) {
+        self.unit.clear();
+        if let Some(job) = &mut self.job {
+            job.step_back(pages);
+        }
+    }
+
+    /// Clears the work of a plane group that is out of service.
+    pub(super) fn lose(&mut self) {
+        let Self { active, job, paused, read, staged, unit, lost, .. } = self;
+        (*active, *job, *paused, *lost) = (false, None, None, true);
+        read.clear();
+        staged.iter_mut().for_each(VecDeque::clear);
+        unit.clear();
+    }
+
+    /// Victims that can be erased as soon as the reads in them are done.
+    pub(super) fn victims_awaiting_reads(&self, blocks: &BlockManager) -> impl Iterator<Item = BlockSetId> {
+        let waits =
+            |block: &BlockSetId| blocks.table().valid(*block) == 0 && !blocks.table().can_erase(*block);
+        self.read.iter().copied().filter(waits)
     }
 }

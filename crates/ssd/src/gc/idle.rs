@@ -9,7 +9,7 @@ use crate::design::DesignContext;
 use crate::gc::collector::GcLimits;
 use crate::gc::sources::Fold;
 use crate::gc::{Gc, StepLimit};
-use crate::map::Map;
+use crate::map::block_map::BlockMap;
 use crate::policy::background::IdleGroup;
 
 /// Whether and since when the host is idle.
@@ -117,25 +117,26 @@ impl Gc {
         row: PlaneGroupId,
         now: Instant,
         base: &mut Base,
-        map: &mut Map,
+        block_map: &mut BlockMap,
     ) {
         let rests = base.policies.has_background() && self.is_host_idle(now, base);
         if !rests {
-            map.stop_background_merge(row);
+            block_map.stop_merge(row);
         }
-        if self.begins != StepLimit::All || base.life.read_only || !map.is_at_rest(row) {
+        if self.begins != StepLimit::All || base.life.read_only || !block_map.is_at_rest(row) {
             return;
         }
         let still = {
             let of = (&base.flash, &base.blocks);
-            self.collector.next_cold(row, of, |block| map.may_move(block, base))
+            self.collector.next_cold(row, of, |block| block_map.may_move(block, &base.blocks))
         };
         if let Some(block) = still {
-            map.relocate_cold(row, block, base);
+            block_map.relocate_cold(row, block, &base.blocks, base.flash.chips());
         } else if rests {
-            let (goal, _) = self.idle_goals(row, map.merge_gains(row, base), base);
+            let gains = block_map.gains(row, &base.blocks, base.flash.chips());
+            let (goal, _) = self.idle_goals(row, gains, base);
             if base.blocks.space().free(row) < goal {
-                map.merge_while_idle(row, base);
+                block_map.merge_while_idle(row, &mut base.blocks, base.flash.chips());
             }
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod migrating;
 mod reclaimed;
 mod selected;
 mod sources;
+mod step;
 mod steps;
 mod victims;
 
@@ -189,7 +190,7 @@ impl Gc {
 
     /// Pages of the program unit that the plane group programs.
     pub(crate) fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
-        self.collector.unit(row)
+        &self.collector.rows[row].unit
     }
 
     /// State of GC in a plane group, as text.

@@ -8,10 +8,11 @@ use crate::base::Base;
 use crate::blocks::BlockManager;
 use crate::design::{DesignContext, ExtensionPoint};
 use crate::event::Event;
-use crate::gc::collector::{GcLimits, Step};
+use crate::gc::collector::GcLimits;
 use crate::gc::sources::Fold;
+use crate::gc::step::Step;
 use crate::gc::{Gc, StepLimit};
-use crate::map::{LogicalPage, Map, Relocation};
+use crate::map::{LogicalPage, Map, MapCache, Relocation};
 use crate::policy::relocator::RelocatedPage;
 
 impl Gc {
@@ -43,7 +44,7 @@ impl Gc {
         let step = loop {
             let Base { blocks, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, blocks, leave, (flash, policies)) else {
-                base.life.read_only |= self.collector.is_stuck(row);
+                base.life.read_only |= self.collector.rows[row].stuck;
                 // An idle collector does not make the host wait.
                 return true;
             };
@@ -62,14 +63,14 @@ impl Gc {
                 self.queue_gc_reads(row, first, end, valid, calendar.now(), base)
             }
             Step::Program { stream } => {
-                let programmed = self.collector.unit(row).len() as u64;
+                let programmed = self.collector.rows[row].unit.len() as u64;
                 base.totals.gc_programs += programmed;
                 self.count_folded(row, base);
                 let unit = base.blocks.unit(row, stream);
                 base.totals.padding += u64::from(unit) - programmed;
                 let first = base.take(row, stream, unit);
                 base.set_mode(row, base.config.pools.page_of(first));
-                map.note_copy(row, self.collector.unit(row)[0].from, first, base);
+                map.note_copy(row, self.collector.rows[row].unit[0].from, first, base);
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
@@ -98,7 +99,7 @@ impl Gc {
             stream = 0;
         }
         for from in (from.0..from.0 + unit).map(Location) {
-            self.collector.copy(row, Relocation { stamp: base.flash.stamp(from), from });
+            self.collector.rows[row].copy(Relocation { stamp: base.flash.stamp(from), from });
         }
         base.totals.gc_programs += u64::from(unit);
         base.totals.gc_copied += u64::from(unit);
@@ -118,7 +119,7 @@ impl Gc {
     ) -> DieId {
         let place = places(&base.blocks, row);
         let (die, stamps) = base.flash.program(now, self.ticket(row), first, unit);
-        for (n, moved) in self.collector.unit(row).iter().enumerate() {
+        for (n, moved) in self.collector.rows[row].unit.iter().enumerate() {
             stamps[place(n, moved.from)] = moved.stamp;
         }
         die
@@ -145,7 +146,7 @@ impl Gc {
         let number_of = |page: u32| (page - geometry.first.page) / planes;
         let commands = number_of(beyond - 1) - number_of(from) + 1;
         if commands > 1 {
-            self.collector.split_step(row, commands);
+            self.collector.rows[row].split_step(commands);
         }
         base.flash.prefetch(first);
         let (bytes, mut page) = (valid * locations.size.0 as u32, from);
@@ -164,7 +165,7 @@ impl Gc {
     /// Ticket and class of the commands of a plane group's step.
     #[inline]
     fn ticket(&self, row: PlaneGroupId) -> (Ticket, Class) {
-        (Ticket::Gc(row, self.collector.purpose(row)), self.collector.class(row))
+        (Ticket::Gc(row, self.collector.rows[row].purpose()), self.collector.rows[row].class())
     }
 
     /// Starts to migrate a block to the first pool, if the pool of a plane group has too many valid pages.
@@ -172,7 +173,7 @@ impl Gc {
     /// are migrating.
     #[cold]
     fn migrate_emptiest(&mut self, row: PlaneGroupId, base: &mut Base) {
-        if self.collector.is_migrating(row) || self.collector.leaves(row) {
+        if self.collector.is_migrating(row) || self.collector.rows[row].leaves() {
             return;
         }
         let pools = &base.config.pools;
@@ -194,9 +195,9 @@ impl Gc {
     /// to another pool.
     fn ask_relocator(&mut self, row: PlaneGroupId, base: &mut Base) {
         let pool = base.config.pools.number_of_group(row);
-        base.update_pool_states();
-        let victim = self.collector.victim(row);
+        let victim = self.collector.rows[row].victim();
         let Base { blocks, flash, policies, states, .. } = base;
+        let states = states.update(flash, blocks);
         if victim.is_some_and(|victim| policies.leaves(victim, pool, DesignContext { flash, blocks }, states))
         {
             self.collector.migrate(row);
@@ -207,8 +208,9 @@ impl Gc {
     pub(crate) fn gc_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
-        let (leaves, whole) = (self.collector.leaves(row), base.blocks.pool_of(row).is_coarsely_mapped());
-        let with_host = self.collector.is_programmed_with_host(row);
+        let (leaves, whole) =
+            (self.collector.rows[row].leaves(), base.blocks.pool_of(row).is_coarsely_mapped());
+        let with_host = self.collector.rows[row].is_programmed_with_host();
         let victim = Victim::of(first, &base.blocks);
         for from in (first.0..first.0 + locations).map(Location) {
             if base.blocks.table().is_valid(from) {
@@ -226,9 +228,9 @@ impl Gc {
                     continue;
                 }
                 // With coarse-grained mapping a unit is written as a whole, to the stream of its first page.
-                let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
+                let of_unit = if whole { self.collector.rows[row].stream_of_unit() } else { None };
                 let stream = of_unit.unwrap_or_else(|| stream_of(stamp, victim, base));
-                self.collector.stage(row, stream, Relocation { stamp, from });
+                self.collector.rows[row].stage(stream, Relocation { stamp, from });
             }
         }
     }
@@ -239,27 +241,27 @@ impl Gc {
         row: PlaneGroupId,
         first: Location,
         base: &mut Base,
-        map: &mut Map,
+        (map, map_cache): (&mut Map, &mut MapCache),
     ) {
         let place = places(&base.blocks, row);
-        for moved in self.collector.unit(row) {
+        for moved in &self.collector.rows[row].unit {
             base.blocks.prefetch(moved.from);
             map.prefetch(LogicalPage(moved.stamp.logical));
         }
-        for (n, moved) in self.collector.take_unit(row).enumerate() {
+        for (n, moved) in self.collector.rows[row].unit.drain(..).enumerate() {
             let location = Location(first.0 + place(n, moved.from) as u32);
             // A page that the host has overwritten or discarded is not mapped.
             if base.blocks.table().is_valid(moved.from) {
-                map.relocate(moved, location, &mut base.blocks);
+                map_cache.relocate(moved, location, map, &mut base.blocks);
             }
         }
         base.blocks.program_done(first);
     }
 
     /// Records that a victim was erased, and frees it.
-    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map_cache: &mut MapCache) {
         base.totals.erases += 1;
-        map.release_tables();
+        map_cache.release_tables();
         let block = base.config.pools.block_of_page(page);
         base.flash.set_mode(block, CellMode::Native);
         base.blocks.erased(block, base.flash.chips().erases()[block]);
@@ -277,7 +279,7 @@ impl Gc {
     /// Counts the pages of the unit that come from the SLC cache.
     fn count_folded(&self, row: PlaneGroupId, base: &mut Base) {
         if Fold::is_in(row, &base.blocks) {
-            let from_cache = self.collector.unit(row).iter();
+            let from_cache = self.collector.rows[row].unit.iter();
             let from_cache = from_cache.filter(|moved| Fold::holds(moved.from, &base.blocks));
             base.totals.folded += from_cache.count() as u64;
         }
@@ -289,7 +291,7 @@ impl Gc {
     fn inherit_priority(&mut self, row: PlaneGroupId, base: &mut Base) {
         let Self { collector, .. } = self;
         let Base { blocks, flash, .. } = base;
-        collector.victims_awaiting_reads(row, blocks).for_each(|block| flash.prioritize_readers(block));
+        collector.rows[row].victims_awaiting_reads(blocks).for_each(|block| flash.prioritize_readers(block));
     }
 }
 

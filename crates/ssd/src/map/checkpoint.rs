@@ -20,13 +20,6 @@ pub enum DiscardsAtCut {
     Kept,
 }
 
-impl Config {
-    /// Whether a discarded page may return older data after a power cut.
-    pub(crate) fn discards_can_return(&self) -> bool {
-        self.file.ftl.recovery.discards == DiscardsAtCut::Forgotten
-    }
-}
-
 /// Protection of a programmed page against a later, interrupted program in the same cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -56,6 +49,13 @@ pub struct RecoveryFile {
     /// absent, no checkpoints are made. Checkpoints need `discards = "kept"`. With a map in flash, a
     /// checkpoint writes the changed translation pages and their directory.
     pub checkpoint: Option<Bytes>,
+}
+
+impl RecoveryFile {
+    /// Whether a discarded page may return older data after a power cut.
+    pub(crate) fn discards_can_return(&self) -> bool {
+        self.discards == DiscardsAtCut::Forgotten
+    }
 }
 
 /// State of a block at a checkpoint.

@@ -119,16 +119,16 @@ impl MappingFile {
     }
 }
 
-impl DeviceFile {
-    /// Adds complaints about checkpoints.
-    pub(crate) fn check_checkpoint(&self, wrong: &mut Complaints) {
-        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
+impl RecoveryFile {
+    /// Adds complaints about checkpoints of a device.
+    pub(crate) fn check(&self, file: &DeviceFile, wrong: &mut Complaints) {
+        let Self { checkpoint: Some(every), discards, .. } = *self else { return };
         let key = "ftl.recovery.checkpoint";
         wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
         for (is_wrong, found, wanted) in [
             (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
             (
-                self.buffer.power_loss_protection != Protection::None,
+                file.buffer.power_loss_protection != Protection::None,
                 "it beside buffer.power_loss_protection",
                 "no protection, which keeps the memory",
             ),
@@ -139,20 +139,26 @@ impl DeviceFile {
 
     /// Number of pages of the discard table for this many logical pages; 0 if discards are not kept in flash.
     /// If checkpoints are made, the directory of translation pages is included.
-    pub(crate) fn discard_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
-        let protected = self.buffer.power_loss_protection != Protection::None;
-        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
+    pub(crate) fn discard_pages(
+        &self,
+        file: &DeviceFile,
+        pools: &Pools,
+        unit: Bytes,
+        logical_pages: u32,
+    ) -> u32 {
+        let protected = file.buffer.power_loss_protection != Protection::None;
+        if self.discards_can_return() || protected {
             return 0;
         }
-        discards::pages(logical_pages, unit, self) + self.directory_pages(pools, unit, logical_pages)
+        let directory = self.directory_pages(&file.ftl.mapping, pools, unit, logical_pages);
+        discards::pages(logical_pages, unit, file) + directory
     }
 
     /// Number of pages of the directory that a checkpoint writes. The directory has the locations of all
     /// translation pages, and of the units of a pool with coarse-grained mapping, whose map is in memory. 0
     /// if the whole map is in memory: a checkpoint then writes the locations of all logical pages.
-    fn directory_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
-        let mapping = &self.ftl.mapping;
-        if mapping.cache.is_none() || self.ftl.recovery.checkpoint.is_none() {
+    fn directory_pages(&self, mapping: &MappingFile, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
+        if mapping.cache.is_none() || self.checkpoint.is_none() {
             return 0;
         }
         let per_unit = pools.first().locations.per_program;
@@ -163,10 +169,16 @@ impl DeviceFile {
 }
 
 impl Config {
+    /// Number of pages of the discard table, and of the directory of translation pages.
+    pub fn discard_pages(&self) -> u32 {
+        let Self { file, pools, unit, logical_pages, .. } = self;
+        file.ftl.recovery.discard_pages(file, pools, *unit, *logical_pages)
+    }
+
     /// Number of pages with versions in flash: logical pages and table pages. Unused numbers between them
     /// count.
     pub fn mapped_pages(&self) -> u32 {
-        match self.file.discard_pages(&self.pools, self.unit, self.logical_pages) {
+        match self.discard_pages() {
             0 => self.logical_pages + self.translation_pages(),
             discards => self.first_discard_page() + discards,
         }

@@ -107,9 +107,9 @@ fn entry(file: &DeviceFile) -> u64 {
 impl Discards {
     /// Empty table. If `kept`, memory survives a power cut.
     pub fn new(config: &Config, kept: bool) -> Self {
-        let Config { file, pools, unit, logical_pages, .. } = config;
+        let Config { file, unit, logical_pages, .. } = config;
         let own = pages(*logical_pages, *unit, file);
-        let count = own.max(file.discard_pages(pools, *unit, *logical_pages));
+        let count = own.max(config.discard_pages());
         Self {
             first: config.first_discard_page(),
             per_page: (unit.0 / entry(file)) as u32,

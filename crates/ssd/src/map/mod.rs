@@ -1,100 +1,67 @@
 //! L2P map and L2P lookups: the location of each logical page, and the version that was written last.
 //!
-//! The map is either in memory as a whole, or partly in flash ([`translation`]). With [block-level
-//! mapping](block_map) the map has logical blocks, and the location of a page follows from its block. The map
-//! also records pages that were [lost] or [discarded](discards).
+//! Four engines divide the work. Each is handed those to its left.
+//!
+//! | engine | has |
+//! |---|---|
+//! | [`Map`] | where each page is, its newest version, and which sectors are [lost] |
+//! | [`MapCache`] | which entries are in memory; the [translation pages](translation) of the others |
+//! | [`MapTables`] | the [table of discards](discards) and [checkpoints](checkpoint) in flash |
+//! | [`BlockMap`](block_map::BlockMap) | the blocks of logical blocks, with block-level mapping |
 
-mod audit;
 pub mod block_map;
-mod by_block;
 pub mod checkpoint;
 pub mod config;
 pub mod discards;
-mod end_of_life;
-mod guessed;
 pub mod lost;
+mod map_cache;
 pub mod mapping;
-mod mechanisms;
 mod table_page_counts;
-mod table_record;
 mod tables;
 pub mod translation;
 pub mod unit_writes;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 use wordline_flash::Task;
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, state};
-use wordline_nand::{BlockSetId, DataTag, DieId, Location, PageId, PlaneGroupId};
+use wordline_nand::{DataTag, DieId, Location, PageId, PlaneGroupId};
 
 use crate::Sectors;
 use crate::base::{Base, Piece};
 use crate::blocks::BlockManager;
-use crate::config::{Config, Protection};
-use crate::map::block_map::BlockMap;
-use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
-use crate::map::discards::Discards;
+use crate::config::Config;
 use crate::map::lost::LostSectors;
 use crate::map::mapping::Mapping;
-use crate::map::table_page_counts::TablePageCounts;
-use crate::map::table_record::TableRecord;
-use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
-use crate::policy::mapper::Mapper;
-use crate::policy::placement::Placement;
-use crate::pools::FALLBACK_POOL;
 
+pub(crate) use map_cache::MapCache;
 pub use mapping::LogicalPage;
-pub(crate) use tables::Tables;
+pub(crate) use tables::{MapTables, Tables};
 
-/// L2P map, with page versions, losses and discards.
+/// L2P map, with page versions and losses.
 pub struct Map {
     pages: Mapping,
     /// Sectors that the host wrote and that are unreadable.
     lost: LostSectors,
-    /// `None` if a power cut loses discards.
-    discards: Option<Discards>,
-    /// `None` if the device makes no checkpoints.
-    checkpoints: Option<Box<Checkpoints>>,
-    /// `None` if the whole map is in memory.
-    translation: Option<Translation>,
-    /// `None` without block-level mapping.
-    by_block: Option<Box<BlockMap>>,
     /// `None` unless a pool has coarse-grained mapping.
     unit_writes: Option<Box<UnitWrites>>,
-    /// `None` unless the contents of tables are recorded for audits.
-    told: Option<Box<TableRecord>>,
 }
 
-state!(Map {
-    values { lost, told }
-    parts { pages, discards, checkpoints, translation, by_block, unit_writes }
-});
+state!(Map { values { lost } parts { pages, unit_writes } });
 
 impl Map {
     /// A map without written pages.
-    pub(crate) fn new(config: &Config, mapper: Box<dyn Mapper>, placement: &dyn Placement) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             pages: Mapping::new(config.mapped_pages()),
             lost: LostSectors::default(),
-            discards: new_discards(config),
-            checkpoints: Checkpoints::of(config),
-            translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
-            by_block: BlockMap::of(config, |page| placement.home(page, FALLBACK_POOL)).map(Box::new),
             unit_writes: UnitWrites::of(config),
-            told: None,
         }
     }
 
     /// Resets operations in progress after a power cut.
     pub(crate) fn forget(&mut self) {
-        if let Some(map) = &mut self.by_block {
-            map.forget();
-        }
-        if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.forget();
-        }
         if let Some(writes) = &mut self.unit_writes {
             writes.forget();
         }
@@ -149,19 +116,14 @@ impl Map {
         self.pages.set_last_written(page, last, present);
     }
 
-    /// Executes a host discard of a page: unmaps it, and forgets its losses.
-    pub(crate) fn discard(&mut self, page: LogicalPage, base: &mut Base) {
+    /// Records a host discard of a page: unmaps it, and forgets its losses. Returns its old location, which
+    /// is still valid.
+    pub(crate) fn discard(&mut self, page: LogicalPage) -> Option<Location> {
         self.pages.discarded(page);
         if !self.lost.is_empty() {
             self.lost.discard(page, self.pages.versions(page));
         }
-        if let Some(discards) = &mut self.discards {
-            discards.discard(page, self.pages.versions(page));
-        }
-        if let Some(old) = self.pages.clear(page) {
-            base.blocks.invalidate(old);
-            self.note_change(page, old, base);
-        }
+        self.pages.clear(page)
     }
 
     /// Whether some of these sectors of a page are lost.
@@ -189,27 +151,13 @@ impl Map {
         self.lost.add(page, version, full, newest);
     }
 
-    /// Maps a relocated page to `to` and invalidates its old location. This changes its translation page, if
-    /// it has one.
+    /// Maps a relocated page to `to` and invalidates its old location.
     #[inline]
     pub(crate) fn relocate(&mut self, moved: Relocation, to: Location, blocks: &mut BlockManager) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
         assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
         blocks.invalidate(moved.from);
         blocks.validate(to);
-        if let Some(translation) = &mut self.translation
-            && blocks.is_mapped_by_page(to)
-        {
-            translation.moved(moved.stamp.logical, to);
-        }
-    }
-
-    /// Selects one of several copies of a page found in flash after a power cut, with block-level mapping.
-    pub(crate) fn settle(&mut self, base: &mut Base) {
-        if let Some(map) = &self.by_block {
-            map.settle(&mut self.pages, &mut base.blocks, base.flash.chips());
-            base.blocks.clear_active_blocks();
-        }
     }
 
     /// Number of versions of a logical page so far. The next write adds one.
@@ -220,21 +168,6 @@ impl Map {
     /// Version of a logical page in flash.
     pub(crate) fn version_in_flash(&self, page: LogicalPage, base: &Base) -> Option<u32> {
         self.pages.get(page).map(|at| base.flash.stamp(at).version)
-    }
-
-    /// Checks that the location of each written translation page is valid and has its last version.
-    pub(crate) fn audit_tables(&self, base: &Base) {
-        let Some(translation) = &self.translation else { return };
-        for table in translation.tables() {
-            let (logical, version) = (translation.logical(table), translation.version(table));
-            let home = self.pages.get(logical);
-            assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
-            if let Some(location) = home {
-                let found = base.flash.stamp(location);
-                assert_eq!(found, DataTag { logical: logical.0, version }, "translation page {table:?}");
-                assert!(base.blocks.table().is_valid(location), "translation page {table:?} is valid");
-            }
-        }
     }
 
     /// Lost sectors of a page. Reads of them fail until they are written again.
@@ -253,13 +186,13 @@ impl Map {
         &mut self,
         logical: LogicalPage,
         location: Location,
-        base: &mut Base,
+        blocks: &mut BlockManager,
     ) -> Option<Location> {
         let old = self.pages.set(logical, location);
         if let Some(old) = old {
-            base.blocks.invalidate(old);
+            blocks.invalidate(old);
         }
-        base.blocks.validate(location);
+        blocks.validate(location);
         old
     }
 
@@ -286,7 +219,7 @@ impl Map {
         if self.lost.is_empty() {
             return None;
         }
-        let known = match base.is_protected() {
+        let known = match base.config.file.buffer.is_protected() {
             true => self.lost.whole(page, found),
             false => self.lost.recover(page, found, void),
         };
@@ -296,59 +229,10 @@ impl Map {
         known
     }
 
-    /// Last discarded version of a page. Unmaps the page if the version found is not newer.
-    pub(crate) fn last_discarded(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
-        let void = self.discards.as_ref().map_or(0, |discards| discards.last_discarded(page));
-        if found.is_some_and(|found| found <= void) {
-            self.unmap(page, base);
-        }
-        void
-    }
-
-    /// Keeps discards that were found after a power cut. `pages` has each such page with its last version.
-    /// Only the newest program unit of the page's mapping unit shows the discard, because that program unit
-    /// does not contain the page. If the device keeps discards, they are written to flash before any of the
-    /// `blocks` that show them is erased.
-    pub(crate) fn keep_discarded(
-        &mut self,
-        pages: &BTreeMap<LogicalPage, u32>,
-        blocks: &BTreeSet<BlockSetId>,
-        base: &mut Base,
-    ) {
-        let Self { discards, lost, .. } = self;
-        let Some(discards) = discards.as_mut().filter(|discards| discards.is_written()) else { return };
-        let discarded = pages.iter().filter(|(page, _)| lost.of(**page).is_empty());
-        discarded.for_each(|(page, version)| discards.discard(*page, *version));
-        if discards.hold(blocks) {
-            blocks.iter().for_each(|block| base.blocks.read_queued(*block));
-        }
-    }
-
     /// Unmaps a page.
     pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
         if let Some(location) = self.pages.clear(page) {
             base.blocks.invalidate(location);
-        }
-    }
-
-    /// Restores the discard table and the translation pages from the pages that recovery found.
-    pub(crate) fn recover_tables(&mut self, base: &mut Base) {
-        let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
-        let Base { flash, blocks, config, .. } = base;
-        let found = |logical| {
-            let location = mapping.get(logical)?;
-            Some((flash.stamp(location).version, blocks.table().group_of(config.pools.block_of(location))))
-        };
-        if let Some(discards) = discards {
-            discards.recover(found);
-        }
-        if let Some(translation) = translation {
-            translation.forget(found);
-            // With a checkpoint, recovery reads only a part of the pages. It does not rebuild the clean cache
-            // entries.
-            if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
-                translation.mapper.policy.keep_changed();
-            }
         }
     }
 
@@ -368,20 +252,6 @@ impl Map {
     #[inline]
     pub(crate) fn is_table(logical: u32, base: &Base) -> bool {
         logical >= base.config.logical_pages
-    }
-
-    /// Valid host pages in a pool.
-    pub(crate) fn held(&self, pool: usize, base: &Base) -> u64 {
-        let holds_tables = pool == base.config.shares().pool_of_tables();
-        let tables = match holds_tables {
-            true => {
-                let tables = self.translation.as_ref().map(Translation::placed);
-                let all = tables.into_iter().chain(self.discards.as_ref().map(Discards::placed));
-                all.map(TablePageCounts::all).sum::<u32>()
-            }
-            false => 0,
-        };
-        base.blocks.by_pool()[pool].valid() - u64::from(tables)
     }
 
     /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.
@@ -404,24 +274,6 @@ impl Map {
     pub(crate) fn note_unit_written(&mut self, page: LogicalPage) {
         if let Some(writes) = &mut self.unit_writes {
             writes.set_programming(page, false);
-        }
-    }
-
-    /// Maps a page that was read to complete a program of its mapping unit. Its location is `location` now.
-    /// Does nothing if the host has overwritten or discarded the page meanwhile.
-    pub(crate) fn install_carried(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
-        if self.holds(stamp, base) {
-            let page = LogicalPage(stamp.logical);
-            let old = self.install(page, location, base);
-            self.note_update(page, old, location, base);
-        }
-    }
-
-    /// Maps a page that migrated to another pool. Its location is `location` now. Does nothing if the host
-    /// has overwritten or discarded the page meanwhile.
-    pub(crate) fn install_migrated(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
-        if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
-            self.relocate(Relocation { stamp, from }, location, &mut base.blocks);
         }
     }
 
@@ -452,13 +304,40 @@ impl Map {
             self.lost.write(piece.page, version, piece.sectors());
         }
     }
-}
 
-/// Discard table; `None` if the configuration needs none.
-fn new_discards(config: &Config) -> Option<Discards> {
-    let kept = config.file.buffer.power_loss_protection != Protection::None;
-    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
-    (in_flash || kept).then(|| Discards::new(config, kept))
+    /// Write numbers of a pool with coarse-grained mapping; `None` without such a pool.
+    #[inline]
+    pub(crate) fn unit_writes(&self) -> Option<&UnitWrites> {
+        self.unit_writes.as_deref()
+    }
+
+    /// Checks the map against the block table; panics if they are inconsistent.
+    pub(crate) fn audit(&self, base: &Base) {
+        let (valid, mapped) = (base.blocks.by_pool().total_valid(), u64::from(self.mapped()));
+        assert_eq!(valid, mapped, "valid pages are mapped pages");
+    }
+
+    /// Checks the loaded state. Each mapped page must be valid at its location and have the right data tag,
+    /// and no other location may be valid.
+    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
+        let pools = &base.config.pools;
+        base.flash.chips().check_data_tags(self.len())?;
+        let (mut mapped, all) = (0u64, pools.locations());
+        for page in (0..self.len()).map(LogicalPage) {
+            let Some(location) = self.get(page) else { continue };
+            mapped += 1;
+            let is_there = location.0 < all && base.blocks.table().is_valid(location);
+            ensure(is_there, || format!("page {} is nowhere", page.0))?;
+            let stamp = base.flash.stamp(location);
+            ensure(stamp.logical == page.0 && stamp.version <= self.versions(page), || {
+                format!("page {} is in location {}, which holds {stamp:?}", page.0, location.0)
+            })?;
+        }
+        let valid: u64 = pools.all_blocks().map(|block| base.blocks.table().count_valid(block)).sum();
+        ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
+            format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
+        })
+    }
 }
 
 /// A page that GC is relocating, with its location in the victim.

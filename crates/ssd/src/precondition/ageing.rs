@@ -40,7 +40,7 @@ impl Ages for Device {
 
     /// Does nothing with block-level mapping, which has no GC to pause.
     fn pause_gc(&mut self) {
-        if self.core.map.by_block().is_none() {
+        if self.core.block_map.is_none() {
             self.core.gc.pause();
         }
     }
@@ -59,32 +59,24 @@ impl Ages for Device {
     }
 }
 
-impl Device {
-    /// Empties the write buffer, unless an open-loop workload follows. Under full load GC runs only as far as
-    /// necessary.
-    pub(super) fn flush_all(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
-        match end {
-            End::UnderLoad => self.core.gc.limit_to_required(),
-            End::Idle => {}
-            End::OpenLoop => return,
+impl End {
+    /// Brings a device to this state: empties its write buffer, unless an open-loop workload follows, finishes
+    /// the work in progress, and GC as far as necessary. Afterwards flash operations take time again, and no
+    /// timer is set.
+    pub(super) fn reach(self, device: &mut Device, clock: &mut UntimedCalendar<Event>) {
+        if self == Self::UnderLoad {
+            device.core.gc.limit_to_required();
         }
-        self.front.flush_all(&mut self.core, &mut self.writer, clock);
-        while self.core.cache.buffer().in_use() > 0 && advance(self, clock) {}
-    }
-
-    /// Finishes the work in progress, and GC as far as `end` requires. Afterwards flash operations take time
-    /// again.
-    pub(super) fn finish_at(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
-        if end == End::UnderLoad {
-            self.core.gc.pause();
+        if self != Self::OpenLoop {
+            device.front.flush_all(&mut device.core, &mut device.writer, clock);
+            while device.core.cache.buffer().in_use() > 0 && advance(device, clock) {}
         }
-        rest(self, clock);
-    }
-
-    /// Clears all timers.
-    pub(super) fn forget_timers(&mut self) {
-        self.front.clear_timer();
-        self.core.gc.clear_timer();
+        if self == Self::UnderLoad {
+            device.core.gc.pause();
+        }
+        rest(device, clock);
+        device.front.clear_timer();
+        device.core.gc.clear_timer();
     }
 }
 

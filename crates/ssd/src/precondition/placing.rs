@@ -33,7 +33,7 @@ impl<'a> Layer<'a> {
 
     /// Places a page in the plane group that the placement policy selects.
     pub(super) fn page(&mut self, logical: LogicalPage) {
-        if self.core.map.by_block().is_some() {
+        if self.core.block_map.is_some() {
             return self.page_of_block(logical);
         }
         if let Some(home) = self.core.base.policies.placement.home(logical.0, FALLBACK_POOL) {
@@ -54,21 +54,21 @@ impl<'a> Layer<'a> {
 
     /// Writes a new version of a page to a location.
     fn fill(&mut self, at: Location, logical: LogicalPage) {
-        let Core { base, map, .. } = &mut *self.core;
+        let Core { base, map, map_cache, tables, .. } = &mut *self.core;
         base.flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
         if Map::is_table(logical.0, base) {
-            map.install_table(logical, at, base);
+            tables.install_table(logical, at, map, map_cache, base);
         } else {
-            map.install(logical, at, base);
-            map.note_placed(logical, at, base);
+            map.install(logical, at, &mut base.blocks);
+            map_cache.note_placed(logical, at, base);
         }
     }
 
     /// Places a page at its offset in its logical block. The pages before it have been placed.
     fn page_of_block(&mut self, logical: LogicalPage) {
-        let Core { base, map, .. } = &mut *self.core;
+        let Core { base, block_map, .. } = &mut *self.core;
         let row = base.policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
-        match map.next_step(row, Some(logical), base) {
+        match block_map.as_mut().and_then(|map| map.next_step(row, Some(logical), base)) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
                 self.core.base.blocks.program_done(to);
@@ -117,9 +117,9 @@ impl<'a> Layer<'a> {
 
     /// Places the translation pages of the first `pages` logical pages.
     pub(super) fn tables(&mut self, pages: u32, watched: &mut ProgressReporter<'_>) {
-        let Some(translation) = self.core.map.translation() else { return };
+        let Some(translation) = self.core.map_cache.translation() else { return };
         for table in translation.tables() {
-            let Some(translation) = self.core.map.translation().filter(|_| watched.wrote(1)) else {
+            let Some(translation) = self.core.map_cache.translation().filter(|_| watched.wrote(1)) else {
                 return;
             };
             let Core { base, map, .. } = &*self.core;
@@ -132,18 +132,20 @@ impl<'a> Layer<'a> {
     }
 
     fn table(&mut self, table: TranslationPage) {
-        let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
+        let Some(logical) = self.core.map_cache.translation().map(|translation| translation.logical(table))
+        else {
             return;
         };
         let streams = self.core.base.blocks.streams();
         let stream = streams.host(streams.host - 1);
-        let row = if self.core.base.has_static_pages() {
+        let row = if self.core.base.life.has_static_pages() {
             self.next_for_tables()
         } else {
             self.next_with_room(stream)
         };
         let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
-        self.core.map.lay_table(table, version, row);
+        let Core { map, map_cache, tables, .. } = &mut *self.core;
+        tables.lay_table(table, version, row, map, map_cache);
         self.put(logical, row, stream);
     }
 
@@ -155,14 +157,15 @@ impl<'a> Layer<'a> {
                 self.row_for_tables().expect("a device that was checked has room for its translation pages")
             });
             self.writer.update_group(row, self.core);
-            if self.writer.groups_for_tables().contains(row) {
+            if self.writer.rows().for_tables().contains(row) {
                 return row;
             }
         }
     }
 
     fn row_for_tables(&self) -> Option<PlaneGroupId> {
-        self.core.map.row_for_tables(Tables::Translation, self.writer.groups_for_tables(), &self.core.base)
+        let Core { base, map_cache, tables, .. } = &*self.core;
+        tables.row_for_tables(Tables::Translation, self.writer.rows().for_tables(), map_cache, base)
     }
 
     /// Plane group for the next page, under dynamic allocation. Each plane group gets one program unit, in
@@ -184,14 +187,14 @@ impl<'a> Layer<'a> {
     fn next_with_room(&mut self, stream: StreamId) -> PlaneGroupId {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+            let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
             let row = row.unwrap_or_else(|| {
                 self.writer.update_all_groups(self.core);
-                let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+                let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
                 row.expect("a device that was checked has room for its pages")
             });
             self.writer.update_group(row, self.core);
-            if self.writer.groups_of(stream).contains(row) {
+            if self.writer.rows().of(stream).contains(row) {
                 return row;
             }
         }

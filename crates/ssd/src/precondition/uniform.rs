@@ -75,7 +75,7 @@ impl Device {
 
     /// Like [`fill_steady`](Self::fill_steady), and reports progress to `look`. `None` if `look` stopped it.
     pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
-        let rests = self.core.map.translation().is_some() || self.writer.has_units();
+        let rests = self.core.map_cache.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Idle } else { End::UnderLoad };
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
@@ -235,12 +235,13 @@ impl Device {
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
         let mut first = first.into_iter();
         // In an open loop GC reaches its goals before the next write.
-        let depth = (end != End::OpenLoop).then(|| host.pages_at_once());
+        let depth = (end != End::OpenLoop).then(|| pages_at_once(&host));
         let next = &mut |programmed| {
-            let command = first.by_ref().find_map(|page| host.overwriting(page, 1)).or_else(|| {
+            let command = first.by_ref().find_map(|page| overwriting(&host, page, 1)).or_else(|| {
                 let drawn = || {
                     let page = random.below(filled.into()) as u32;
-                    host.overwriting(LogicalPage(page - page % unit), unit.min(filled - (page - page % unit)))
+                    let first = page - page % unit;
+                    overwriting(&host, LogicalPage(first), unit.min(filled - first))
                 };
                 progress
                     .goes_on(programmed, watched)
@@ -256,9 +257,7 @@ impl Device {
         let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.base.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
-        self.flush_all(end, &mut clock);
-        self.finish_at(end, &mut clock);
-        self.forget_timers();
+        end.reach(self, &mut clock);
         movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.base.policies));
         self.core.base.contents = contents;
         self.core.base.blocks.pause_modes(false);
@@ -267,22 +266,20 @@ impl Device {
     }
 }
 
-impl Config {
-    /// Pages that all plane groups together program at a time.
-    fn pages_at_once(&self) -> u32 {
-        self.pools.all_groups().map(|row| self.pools.per_program(row)).sum()
-    }
+/// Pages that all plane groups of a device together program at a time.
+fn pages_at_once(config: &Config) -> u32 {
+    config.pools.all_groups().map(|row| config.pools.per_program(row)).sum()
+}
 
-    /// Command that overwrites `pages` logical pages from `page` on; `None` if `page` is in no namespace.
-    fn overwriting(&self, page: LogicalPage, pages: u32) -> Option<Command> {
-        let per_page = self.unit.0 / SECTOR.0;
-        let first = u64::from(page.0) * per_page;
-        let mut namespaces = self.namespaces.iter().zip(0..);
-        let (of, namespace) = namespaces.find(|(of, _)| (of.base..of.base + of.sectors).contains(&first))?;
-        let sector = first - of.base;
-        let sectors = (per_page * u64::from(pages)).min(of.sectors - sector);
-        Some(Command { operation: Operation::Write, sector, sectors, namespace, ..Command::default() })
-    }
+/// Command that overwrites `pages` logical pages from `page` on; `None` if `page` is in no namespace.
+fn overwriting(config: &Config, page: LogicalPage, pages: u32) -> Option<Command> {
+    let per_page = config.unit.0 / SECTOR.0;
+    let first = u64::from(page.0) * per_page;
+    let mut namespaces = config.namespaces.iter().zip(0..);
+    let (of, namespace) = namespaces.find(|(of, _)| (of.base..of.base + of.sectors).contains(&first))?;
+    let sector = first - of.base;
+    let sectors = (per_page * u64::from(pages)).min(of.sectors - sector);
+    Some(Command { operation: Operation::Write, sector, sectors, namespace, ..Command::default() })
 }
 
 /// Windows between measurements of write amplification.

@@ -41,13 +41,13 @@ impl Recovery {
     /// Cuts the power at `now`. Operations in progress are interrupted, and all state outside of the flash is
     /// lost. The L2P map is unknown until [`begin`](Self::begin).
     pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> CutLosses {
-        let is_protected = core.base.is_protected();
+        let is_protected = core.base.config.file.buffer.is_protected();
         let at_cut = match is_protected {
             true => InFlightFate::Completed,
             false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
         };
         let torn = cut_flash(now, at_cut, core, writer);
-        core.map.note_interrupted(&torn);
+        core.tables.note_interrupted(&torn, &mut core.map_cache);
         core.base.digest(now.ps());
         core.cache.save_buffer(&core.base);
         if let Some(contents) = &mut core.base.contents {
@@ -57,6 +57,10 @@ impl Recovery {
         core.base.policies.designs.note_time(now);
         core.base.observe(EventMask::POWER_LOST, |_| DeviceEvent::PowerLost);
         core.map.forget();
+        core.tables.forget();
+        if let Some(map) = &mut core.block_map {
+            map.forget();
+        }
         core.cache.forget(&core.base.config);
         core.gc.forget();
         writer.forget();
@@ -72,8 +76,8 @@ impl Recovery {
     /// Rebuilds the tables when power returns, and begins the scan of the pages. The rebuilding uses the data
     /// tags at once; the scan only models the time of reading them.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
-        core.map.audit_table_record(&core.base);
-        let before = core.map.places();
+        core.tables.audit_record(&core.map, &core.map_cache, &core.base);
+        let before = core.map_cache.places(&core.map);
         skip_torn_word_lines(core);
         let Base { blocks, flash, .. } = &mut core.base;
         let chips = flash.chips();
@@ -86,17 +90,21 @@ impl Recovery {
         });
         core.base.set_modes();
         let (stale, tellers) = find_newest(core);
-        core.map.settle(&mut core.base);
-        core.map.recover_tables(&mut core.base);
+        if let Some(block_map) = &core.block_map {
+            block_map.settle(&mut core.map, &mut core.base);
+        }
+        core.tables.recover(&core.map, &mut core.map_cache, &core.base);
         let lost_and_returned = accept_versions(&stale, core);
-        core.map.keep_discarded(&stale, &tellers, &mut core.base);
-        core.map.note_moves_since(&before, &core.base);
-        core.map.note_found(&core.base);
+        core.tables.keep_discarded(&stale, &tellers, &core.map, &mut core.base);
+        core.map_cache.note_moves_since(&before, &core.map, &core.base);
+        core.tables.note_found(&core.map, &core.map_cache, &core.base);
         core.base.blocks.close_full();
         core.base.life.read_only = false;
         restore_retirements(core, writer);
-        core.map.find_blocks(&mut core.base);
-        core.map.check_end_of_life(&mut core.base);
+        if let Some(map) = &mut core.block_map {
+            map.rebuild(&mut core.base.blocks, core.base.flash.chips());
+        }
+        core.check_end_of_life();
         let mut scan = Scan::of(&core.base.config.pools);
         scan.begin(now);
         (scan.found.lost, scan.found.returned) = lost_and_returned;
@@ -114,7 +122,7 @@ impl Recovery {
         if self.scan.as_ref().is_some_and(|scan| !scan.has_begun()) {
             return Ok(());
         }
-        core.map.check_table_versions(&core.base)?;
+        core.map_cache.check_versions(&core.map, &core.base)?;
         core.cache.check_versions(&core.base, &core.map)
     }
 
@@ -127,7 +135,7 @@ impl Recovery {
 /// Cuts the power of the flash. Programs are counted when they are queued, so programs that did not happen
 /// are subtracted. Programs on a failed die stay counted.
 fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Writer) -> CutLosses {
-    let Core { base: Base { flash, totals, config, .. }, map, gc, .. } = core;
+    let Core { base: Base { flash, totals, config, .. }, block_map, gc, .. } = core;
     flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
         let block = locations.block_of(task.location);
@@ -147,13 +155,15 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
         });
         match task.ticket {
             Ticket::HostUnit(row) => {
-                let PageCounts { host, carried, .. } = writer.group(row).count_pages();
+                let PageCounts { host, carried, .. } = writer.rows().group(row).count_pages();
                 let mode = if task.again > 0 { CellMode::Reprogrammed(task.again) } else { mode };
                 totals.uncount_group(host, carried, unit, mode);
             }
-            Ticket::TableUnit(row) => totals.uncount_tables(writer.group(row).count_pages().data, unit),
+            Ticket::TableUnit(row) => {
+                totals.uncount_tables(writer.rows().group(row).count_pages().data, unit);
+            }
             Ticket::Gc(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
-                let moved = map.copies(row).unwrap_or_else(|| gc.unit(row));
+                let moved = block_map.as_ref().map_or_else(|| gc.unit(row), |map| map.copies(row));
                 totals.uncount_relocated(moved.len() as u64, unit, task.operation != Operation::Program);
             }
             _ => {}
@@ -163,7 +173,7 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
 
 /// Skips pages that share a word line with an interrupted program, as long as they are next in their block.
 fn skip_torn_word_lines(core: &mut Core) {
-    for block in core.base.blocks_in_use() {
+    for block in core.base.blocks.table().in_service() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
         let is_native = core.base.flash.chips().mode(block) == CellMode::Native;
         if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || !is_native {
@@ -196,7 +206,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     let newest =
         core.map.unit_writes().map(|writes| writes.newest(&core.base.blocks, core.base.flash.chips()));
     let mut stale = BTreeMap::new();
-    for block in core.base.blocks_in_use() {
+    for block in core.base.blocks.table().in_service() {
         let first = core.base.config.pools.at(block, 0);
         let end = match core.base.blocks.is_in_order(block) {
             true => core.base.flash.chips().programmed(block),
@@ -219,7 +229,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
             }
             let known = core.map.get(logical);
             if known.is_none_or(|known| is_newer(location, known, &core.base)) {
-                core.map.install(logical, location, &mut core.base);
+                core.map.install(logical, location, &mut core.base.blocks);
             }
         }
     }
@@ -261,7 +271,8 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
         let written = core.map.last_written(page);
         let found = core.map.version_in_flash(page, &core.base);
         let is_host = !Map::is_table(page.0, &core.base);
-        let void = if is_host { core.map.last_discarded(page, found, &mut core.base) } else { 0 };
+        let void =
+            if is_host { core.tables.last_discarded(page, found, &mut core.map, &mut core.base) } else { 0 };
         let stale = stale.get(&page).copied().unwrap_or(0);
         let known = core.map.lost_before_cut(page, found, void, &mut core.base);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
@@ -276,12 +287,10 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
 /// Restores the queue of blocks pending retirement, which the bad-block table preserves, and registers failed
 /// dies again.
 fn restore_retirements(core: &mut Core, writer: &mut Writer) {
-    for block in core
-        .base
-        .blocks_in_use()
-        .into_iter()
-        .filter(|block| core.base.blocks.table().is_pending_retirement(*block))
-    {
+    let table = core.base.blocks.table();
+    let retiring: Vec<_> =
+        table.in_service().into_iter().filter(|block| table.is_pending_retirement(*block)).collect();
+    for block in retiring {
         core.gc.mark_for_retirement(core.base.blocks.table().group_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {
@@ -292,7 +301,7 @@ fn restore_retirements(core: &mut Core, writer: &mut Writer) {
         rows.clone().for_each(|row| core.gc.lose(row));
         if rows.any(|row| core.base.blocks.table().is_in_use(row)) {
             writer.lose_die(die, core);
-            core.map.check_end_of_life(&mut core.base);
+            core.check_end_of_life();
         }
     }
 }

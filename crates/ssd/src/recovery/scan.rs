@@ -142,7 +142,7 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
 /// Page number to read after the first page of a block. The first page shows whether the block was erased
 /// since the last checkpoint. If it was not, the checkpoint covers the pages programmed before it.
 fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
-    let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
+    let known = core.tables.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
         Some(known)
             if known.erases == core.base.flash.chips().erases()[block]
@@ -157,8 +157,8 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
 /// Adds the table pages that are read in full: the discard table, and with a valid checkpoint also the
 /// directory.
 pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
-    let Some(discards) = core.map.discards() else { return };
-    let is_valid = core.map.checkpoints().is_some_and(Checkpoints::is_valid);
+    let Some(discards) = core.tables.discards() else { return };
+    let is_valid = core.tables.checkpoints().is_some_and(Checkpoints::is_valid);
     let wanted = discards.tables().filter(|table| is_valid || discards.number_in_directory(*table).is_none());
     for logical in wanted.map(|table| discards.logical(table)) {
         if logical.0 >= core.map.len() {

@@ -6,9 +6,7 @@ use wordline_nand::PlaneGroupId;
 
 use crate::base::Base;
 use crate::design::DesignContext;
-use crate::engines::Core;
 use crate::policy::balancer::WaitingUnits;
-use crate::writer::Writer;
 use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::Lists;
 
@@ -65,30 +63,5 @@ impl Balance {
         let takes =
             |list: &usize| lists[*list].pages.len() >= unit && rows.of(lists.stream(*list)).contains(row);
         lists.of_group(from).find(takes)
-    }
-}
-
-impl Writer {
-    /// Next plane group for a unit of a list whose assigned plane group is full of valid pages.
-    ///
-    /// Also used if the assigned plane group does not accept the unit while all pools are idle. GC there may
-    /// be waiting for pages of the same units, which would be a deadlock.
-    pub(super) fn overflow_group(&self, list: usize, core: &Core) -> Option<PlaneGroupId> {
-        let pools = &core.base.config.pools;
-        let (rows, lists) = (pools.rows(), self.queue.lists());
-        let home = lists.home(list)?;
-        let (unit, waiting) = (pools.per_program(home), lists[list].pages.len() as u32);
-        if waiting == 0 {
-            return None;
-        }
-        let accepting = self.rows.of(lists.stream(list));
-        let is_stuck = || self.has_units() && !accepting.contains(home) && self.is_idle(core);
-        if !core.base.blocks.space().is_full(home, unit) && !is_stuck() {
-            return None;
-        }
-        if waiting < unit && !self.must_pad(list, core) {
-            return None;
-        }
-        (1..rows).map(|n| PlaneGroupId((home.0 + n) % rows)).find(|row| accepting.contains(*row))
     }
 }

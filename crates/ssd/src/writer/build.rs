@@ -3,13 +3,15 @@
 
 use wordline_flash::{Class, Ticket};
 use wordline_kernel::Schedule;
-use wordline_nand::{CellMode, Location, PlaneGroupId, Pool};
+use wordline_nand::{CellMode, PlaneGroupId};
 
+use crate::base::Base;
 use crate::blocks::StreamId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::Tables;
 use crate::pools::FALLBACK_POOL;
+use crate::writer::plane_groups::reclaimed_pages;
 use crate::writer::{PageCounts, Writer};
 
 impl Writer {
@@ -43,7 +45,7 @@ impl Writer {
     fn build_page_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         // With block-level mapping a waiting page starts work in its plane group, even if the plane group
         // accepts no program now.
-        let by_row = self.queue.lists().has_static_allocation() && core.map.by_block().is_none();
+        let by_row = self.queue.lists().has_static_allocation() && core.block_map.is_none();
         // If everything is stalled, a unit is padded, however small.
         let waits = self.queue.lists().nonempty_from(0).is_some();
         let pads = !by_row || waits && self.check_all_streams(core, calendar);
@@ -70,33 +72,7 @@ impl Writer {
         for stream in 0..self.rows.of_all().len() {
             self.ensure_accepting_group(stream, core, calendar);
         }
-        self.is_stalled(core)
-    }
-
-    /// Reports to data verification that the program unit of a plane group is being programmed with the
-    /// buffered versions of its pages.
-    #[cold]
-    fn note_sent(&self, row: PlaneGroupId, core: &mut Core) {
-        let Some(contents) = &mut core.base.contents else { return };
-        for entry in self.rows.group(row).entries().map(|id| core.cache.buffer().get(id)) {
-            contents.sent(entry.logical, entry.version);
-        }
-    }
-
-    /// Whether an incomplete program unit of a list must be written. True if a command waits for one of its
-    /// pages and no other page is coming. Also true if nothing else would free space in the buffer.
-    pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
-        self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.is_stalled(core))
-    }
-
-    /// Whether writes wait for buffer space and no program in progress would free any.
-    fn is_stalled(&self, core: &Core) -> bool {
-        self.has_no_programs() && core.cache.waiting().has_stalled()
-    }
-
-    /// Whether no host page is being programmed and GC is idle.
-    pub(crate) fn is_idle(&self, core: &Core) -> bool {
-        self.has_no_programs() && core.gc.is_idle()
+        self.rows.is_stalled(&core.cache)
     }
 
     /// Builds program units of a list whose pages may go to any plane group.
@@ -109,7 +85,7 @@ impl Writer {
             }
             let unit = self.rows.unit_of(list, &core.base);
             if (self.queue.lists()[list].pages.len() as u32) < unit {
-                if !self.must_pad(list, core) {
+                if !self.queue.must_pad(list, &self.rows, core) {
                     break;
                 }
                 self.queue.top_up(list, unit, core);
@@ -135,15 +111,15 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if core.map.by_block().is_some() {
+        if core.block_map.is_some() {
             return self.work_on(row, core, calendar);
         }
         let waiting = self.queue.lists()[list].pages.len() as u32;
-        let (stream, beside) = self.with_reclaimed(row, list, core);
+        let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
         let unit = core.base.blocks.unit(row, core.base.blocks.streams().host(stream as u8));
         let complete = waiting + beside >= unit;
-        let goes =
-            (complete || (waiting > 0 && self.must_pad(list, core))) && self.rows.of(stream).contains(row);
+        let goes = (complete || (waiting > 0 && self.queue.must_pad(list, &self.rows, core)))
+            && self.rows.of(stream).contains(row);
         if goes {
             self.build_unit(row, list, core, calendar);
         }
@@ -159,76 +135,24 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let (stream, beside) = self.with_reclaimed(row, list, core);
+        let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
         let stream = core.base.blocks.streams().host(stream as u8);
-        let pages = core.base.blocks.unit(row, stream) as usize;
-        let beside =
-            if beside > 0 { self.reclaimed_pages(row, (list, stream), beside, core) as usize } else { 0 };
-        let over = self.queue.fill(list, pages - beside, self.rows.program_unit_mut(row), &mut core.cache);
+        let unit = core.base.blocks.unit(row, stream);
+        let waiting = self.queue.lists()[list].pages.len() as u32;
+        let beside = match beside {
+            0 => 0,
+            may => reclaimed_pages(row, waiting, unit, may, &core.base),
+        };
+        let over =
+            self.queue.fill(list, (unit - beside) as usize, self.rows.program_unit_mut(row), &mut core.cache);
         if !self.rows.group(row).is_empty() {
             if beside > 0 {
                 let group = self.rows.program_unit_mut(row);
-                core.gc.take_reclaimed(row, beside as u32, |stamp| group.carry(stamp));
+                core.gc.take_reclaimed(row, beside, |stamp| group.carry(stamp));
             }
             self.send(row, stream, core, calendar);
         }
         self.queue.finish_pages(over, core, calendar);
-    }
-
-    /// Number of pages of the reclaimed block of a plane group that go into the next program unit of a list,
-    /// at most `may`. They fill the space that host pages leave, and at least one page of each word line is
-    /// one of them.
-    #[inline(never)]
-    fn reclaimed_pages(
-        &self,
-        row: PlaneGroupId,
-        (list, stream): (usize, StreamId),
-        may: u32,
-        core: &Core,
-    ) -> u32 {
-        let (waiting, unit) =
-            (self.queue.lists()[list].pages.len() as u32, core.base.blocks.unit(row, stream));
-        let Pool { geometry, locations, .. } = core.base.config.pools.of_group(row);
-        let one_each = locations.of_adjacent_pages(geometry.planes_per_row);
-        let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
-        may.min(most)
-    }
-
-    /// Stream of the next program unit of a list in a plane group, and the number of pages of the plane
-    /// group's reclaimed block that this unit may have.
-    ///
-    /// The limit is two reclaimed pages for each host page, and the program unit goes to the first stream of
-    /// the pool. Host pages of a stream with reprogrammed word lines are in this program unit too, as long as
-    /// they cannot replace a page of another word line (ReSSD, section 4.2.2).
-    #[inline]
-    fn with_reclaimed(&self, row: PlaneGroupId, list: usize, core: &mut Core) -> (usize, u32) {
-        let stream = self.queue.lists().stream(list);
-        if core.gc.has_reclaimed_pages() {
-            self.stream_with_reclaimed(row, stream, list, core)
-        } else {
-            (stream, 0)
-        }
-    }
-
-    #[inline(never)]
-    fn stream_with_reclaimed(
-        &self,
-        row: PlaneGroupId,
-        stream: usize,
-        list: usize,
-        core: &mut Core,
-    ) -> (usize, u32) {
-        let is_of_pool = |other: &usize| self.rows.pool_of(*other) == self.rows.pool_of(stream);
-        let first = (0..stream).find(is_of_pool).unwrap_or(stream);
-        let of_host = self.queue.lists()[list].pages.len() as u32;
-        let beside = core.gc.vacated(row, &core.base.blocks).min(2 * of_host);
-        let [id, first_id] = [stream, first].map(|stream| core.base.blocks.streams().host(stream as u8));
-        let goes = || {
-            of_host + beside >= core.base.blocks.unit(row, first_id)
-                && core.base.blocks.shares_reclaim_unit(row, id)
-                && self.rows.of(first).contains(row)
-        };
-        if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
     /// Queues the program of a host program unit in its plane group, padded to full size.
@@ -247,7 +171,7 @@ impl Writer {
         let mode = core.base.blocks.next_mode(row, stream);
         core.base.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
-        core.map.note_host_program(row);
+        core.map_cache.note_host_program(row);
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
@@ -261,7 +185,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let pool = self.rows.pool_of(self.queue.lists().stream(list));
-        let leaves = pool != FALLBACK_POOL && self.is_idle(core);
+        let leaves = pool != FALLBACK_POOL && self.rows.is_idle(&core.gc);
         if leaves {
             self.queue.redirect_full_pool(list, core, calendar);
         }
@@ -277,12 +201,17 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.contents.is_some() && ticket == Ticket::HostUnit(row) {
-            self.note_sent(row, core);
+        if let Some(contents) = &mut core.base.contents
+            && ticket == Ticket::HostUnit(row)
+        {
+            self.rows.note_sent(row, &core.cache, contents);
         }
         let (pages, cost) = (core.base.blocks.unit(row, stream), core.base.blocks.cost(row, stream));
         let mode = core.base.blocks.next_mode(row, stream);
-        let first = core.map.take_location(row, stream, pages, &mut core.base);
+        let first = match &core.block_map {
+            Some(map) => map.write_target(row),
+            None => core.base.take(row, stream, pages),
+        };
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().set_unit_location(extent, first, core);
         }
@@ -291,7 +220,7 @@ impl Writer {
         core.base.set_mode(row, core.base.config.pools.page_of(first));
         let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
         if times > 0 {
-            self.keep_partner_pages(row, first, core);
+            self.rows.keep_partner_pages(row, first, &core.base);
         }
         let group = &self.rows.group(row).stamps;
         let (by, program) = ((ticket, Class::Write), (first, group.len() as u32));
@@ -301,20 +230,12 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Records the other pages of the reprogrammed word lines, whose data are lost if the program fails.
-    #[cold]
-    fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
-        let kept = core.base.blocks.sibling_locations(first).map(Location);
-        let valid = kept.filter(|at| core.base.blocks.table().is_valid(*at));
-        self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
-    }
-
     /// Builds program units outside the assigned plane group of their pages. Returns whether it built any.
     #[inline(never)]
     fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         for list in 0..self.queue.lists().len() {
-            while let Some(row) = self.overflow_group(list, core) {
+            while let Some(row) = self.rows.overflow_group(list, &self.queue, self.has_units(), core) {
                 self.build_remote(row, list, core, calendar);
                 formed = true;
             }
@@ -381,10 +302,10 @@ impl Writer {
     /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.map.has_tables() {
+        if core.map_cache.translation().is_some() {
             self.write_translation(core, calendar);
         }
-        while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
+        while core.tables.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
         if core.gc.departures().has_waiting() {
             self.write_relocated(core, calendar);
         }
@@ -439,7 +360,7 @@ impl Writer {
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
         while let Some((row, page)) =
-            core.map.next_discard_page(&core.base).filter(|next| last != Some(*next))
+            core.tables.next_discard_page(&core.base).filter(|next| last != Some(*next))
         {
             last = Some((row, page));
             self.work_on(row, core, calendar);
@@ -462,7 +383,7 @@ impl Writer {
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
             let class = if core.cache.waiting().has_stalled() { Class::Read } else { Class::Background };
-            core.map.read_queued_tables(class, &mut core.base, calendar);
+            core.map_cache.read_queued_tables(class, &core.map, &mut core.base, calendar);
             if !self.write_unit(Tables::Translation, core, calendar) {
                 return;
             }
@@ -472,15 +393,21 @@ impl Writer {
     /// Queues a program unit of table pages, if there is one and a plane group accepts it.
     #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if core.map.has_fixed_offsets() {
+        if core.block_map.is_some() {
             self.write_in_place(core, calendar);
             return false;
         }
         let stream = self.rows.of_all().len() - 1;
-        if !core.map.has_unit(of) || !self.ensure_accepting_group(stream, core, calendar) {
+        if !core.tables.has_unit(of, &core.map_cache) || !self.ensure_accepting_group(stream, core, calendar)
+        {
             return false;
         }
-        let Some(row) = self.group_for_tables(of, core) else { return false };
+        let Self { rows, queue, .. } = &*self;
+        let host_waits = |row, base: &Base| rows.has_waiting_pages(row, queue.lists(), base);
+        let Core { base, tables, map_cache, .. } = &mut *core;
+        let Some(row) = tables.row_for_unit(of, rows.for_tables(), map_cache, base, host_waits) else {
+            return false;
+        };
         self.build_table_unit(of, row, core, calendar);
         true
     }
@@ -496,33 +423,13 @@ impl Writer {
         let stream = self.rows.of_all().len() - 1;
         let places = core.base.config.pools.per_program(row);
         let group = self.rows.program_unit_mut(row);
-        core.map.fill_unit(of, row, places, &mut group.stamps);
-        let tables = group.stamps.len() as u64;
-        core.base.totals.translation_programs += tables;
-        core.base.totals.padding += u64::from(places) - tables;
+        let Core { base, map, map_cache, tables, .. } = &mut *core;
+        tables.fill_unit(of, (row, places), &mut group.stamps, map, map_cache);
+        let pages = group.stamps.len() as u64;
+        base.totals.translation_programs += pages;
+        base.totals.padding += u64::from(places) - pages;
         self.rows.begin(row, 0, places);
         let stream = core.base.blocks.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
-    }
-
-    /// Plane group for a program unit of table pages. With static allocation, a plane group with more free
-    /// space than its own pages need.
-    fn group_for_tables(&self, of: Tables, core: &mut Core) -> Option<PlaneGroupId> {
-        let accepting = self.groups_for_tables();
-        let row = match core.base.has_static_pages() {
-            true => core.map.row_for_tables(of, accepting, &core.base)?,
-            false => core.base.place(accepting),
-        };
-        (of == Tables::Discards || self.may_write_translation(row, core)).then_some(row)
-    }
-
-    /// Whether translation pages may be written in a plane group: it is their turn, or no host pages wait for
-    /// it.
-    fn may_write_translation(&self, row: PlaneGroupId, core: &Core) -> bool {
-        let (lists, streams) = (self.queue.lists(), usize::from(core.base.blocks.streams().host));
-        let first = lists.of(lists.has_static_allocation().then_some(row), 0);
-        let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
-        let mut waiting = (0..streams).filter(|stream| !lists[first + stream].pages.is_empty());
-        has_turn || !waiting.any(|stream| self.rows.is_in_pool_of(row, stream, &core.base))
     }
 }

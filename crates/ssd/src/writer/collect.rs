@@ -84,7 +84,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if core.map.by_block().is_some() {
+        if core.block_map.is_some() {
             self.work_on(row, core, calendar);
             return false;
         }
@@ -103,19 +103,21 @@ impl Writer {
     ) {
         let Task { page, location, .. } = *task;
         core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
-        let by_block = core.map.by_block().is_some();
-        match task.operation {
-            Operation::Erase => core.gc.gc_erased(page, &mut core.base, &mut core.map),
-            Operation::Read if by_block => core.map.copy_read(row, task, &mut core.base),
-            Operation::Read => {
+        match (task.operation, &mut core.block_map) {
+            (Operation::Erase, _) => core.gc.gc_erased(page, &mut core.base, &mut core.map_cache),
+            (Operation::Read, Some(map)) => map.copy_read(row, task, &mut core.base),
+            (Operation::Read, None) => {
                 core.gc.gc_read(row, task, &mut core.base);
                 self.queue.migrate_leaving_pages(core, calendar);
             }
-            _ if by_block => core.map.copied(row, location, &mut core.base),
-            _ => core.gc.gc_programmed(row, location, &mut core.base, &mut core.map),
+            (_, Some(block_map)) => block_map.copied(row, location, &mut core.map, &mut core.base),
+            (_, None) => {
+                let Core { base, map, map_cache, gc, .. } = &mut *core;
+                gc.gc_programmed(row, location, base, (map, map_cache));
+            }
         }
-        if by_block {
-            core.map.command_done(row);
+        if let Some(map) = &mut core.block_map {
+            map.command_done(row);
             self.work_on(row, core, calendar);
         } else if core.gc.command_done(row) {
             self.collect_further(row, core, calendar);
@@ -135,14 +137,15 @@ impl Writer {
         if self.rows.is_busy(row) {
             return false;
         }
-        core.gc.do_block_upkeep(row, calendar.now(), &mut core.base, &mut core.map);
-        let table = core.map.next_discard_page(&core.base).filter(|(home, _)| *home == row);
+        let Some(block_map) = &mut core.block_map else { return false };
+        core.gc.do_block_upkeep(row, calendar.now(), &mut core.base, block_map);
+        let table = core.tables.next_discard_page(&core.base).filter(|(home, _)| *home == row);
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
             Some((_, page)) => Some(page),
             None => waiting.map(|(_, id)| core.cache.buffer().get(id).logical),
         };
-        let writes = core.map.work_on(row, page, &mut core.base, calendar);
+        let writes = block_map.work_on(row, page, &mut core.base, calendar);
         if writes && table.is_some() {
             self.build_discard_record(row, core, calendar);
             return false;

@@ -3,14 +3,14 @@
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Task, Ticket};
 use wordline_kernel::Schedule;
-use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PlaneGroupId};
+use wordline_nand::{CommandCompletion, DieId, Location, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
 use crate::map::translation::{Continuation, Waiter};
-use crate::writer::{ProgramUnit, Writer};
+use crate::writer::{ProgramUnit, Writer, failing, losses};
 
 impl Writer {
     /// Handles the end of a host program. Its pages are mapped to their new locations, except pages that were
@@ -33,15 +33,19 @@ impl Writer {
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
-                Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
+                Some((stamp, Some(id))) => self.queue.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
-                    core.map.install_migrated(stamp, location, &mut core.base);
+                    core.map_cache.install_migrated(stamp, location, &mut core.map, &mut core.base);
                 }
-                Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
+                Some((stamp, None)) => {
+                    core.map_cache.install_carried(stamp, location, &mut core.map, &mut core.base);
+                }
                 None => {}
             }
         }
-        core.map.page_written(row);
+        if let Some(map) = &mut core.block_map {
+            map.page_written(row);
+        }
         let mut over = self.queue.list_of_pages();
         if self.has_units() && extent.is_none() {
             let pages = (0..group.stamps.len()).filter_map(|place| group.page(place));
@@ -51,55 +55,23 @@ impl Writer {
         core.base.blocks.program_done(first);
         core.base.blocks.request_selection(row);
         self.rows.note(row, &core.base, &core.gc);
-        core.map.note_checkpoint(&mut core.base);
+        core.tables.note_checkpoint(&mut core.map_cache, &core.base);
         if let Some(extent) = extent {
             self.queue.unit_programmed(extent, core, calendar);
         }
         self.queue.finish_pages(over, core, calendar);
     }
 
-    /// Maps a buffered page to `location`, where it was programmed, unless it is invalid.
-    #[inline]
-    fn page_programmed(
-        &mut self,
-        id: EntryId,
-        stamp: DataTag,
-        location: Location,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let DataTag { logical, version } = stamp;
-        let page = LogicalPage(logical);
-        if core.cache.mark_programmed(id, version) {
-            let old = core.map.install(page, location, &mut core.base);
-            core.map.note_update(page, old, location, &core.base);
-            core.map.in_flash(page, version);
-        }
-        if core.cache.programmed(id, version) {
-            self.requeue_rewritten(id, core, calendar);
-        } else if core.cache.read_cache().is_on() {
-            core.cache.keep_programmed(page, version, &core.base, &core.map);
-        }
-    }
-
-    /// Destages a page again that was written during its program.
-    fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let entry = core.cache.buffer().get(id);
-        if entry.discarded {
-            core.cache.unlink(id);
-            core.cache.drop_entry(id);
-        } else if entry.urgent || core.cache.is_drained(id) {
-            self.queue.force(id, core, calendar);
-        }
-    }
-
     /// Handles the end of a program of translation pages or discard records.
     pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
+            let Core { base, map, map_cache, tables, .. } = &mut *core;
+            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, base);
         }
-        core.map.page_written(row);
+        if let Some(map) = &mut core.block_map {
+            map.page_written(row);
+        }
         self.rows.end(row, group);
         core.base.blocks.program_done(first);
         self.rows.note(row, &core.base, &core.gc);
@@ -118,10 +90,7 @@ impl Writer {
         core.base.blocks.program_done(first);
         core.base.blocks.exclude_word_line(first);
         core.base.blocks.request_selection(row);
-        group
-            .kept
-            .iter()
-            .for_each(|(at, stamp)| core.cache.lose_beside(*at, *stamp, &mut core.base, &mut core.map));
+        group.kept.iter().for_each(|(at, stamp)| losses::lose_beside(*at, *stamp, core));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
             Some(extent) => self.queue.unit_failed(extent, &group, core),
@@ -131,24 +100,10 @@ impl Writer {
             }),
         }
         if group.relocated_count() > 0 {
-            self.requeue_relocated(row, &group, core);
+            requeue_relocated(row, &group, core);
         }
         self.rows.end(row, group);
-        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
-    }
-
-    /// Requeues pages that migrate to another pool after a failed program.
-    fn requeue_relocated(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
-        core.base.blocks.count_in_flight(
-            core.base.config.pools.number_of_group(row),
-            group.relocated_count(),
-            false,
-        );
-        for stamp in group.relocated_tags() {
-            if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
-                core.gc.requeue(core.base.config.pools.group_of(at), at);
-            }
-        }
+        failing::program_failed(failed, first, core);
     }
 
     /// Handles a failed program of translation pages or discard records, which are still in memory.
@@ -162,10 +117,10 @@ impl Writer {
         let group = self.rows.take(row);
         core.base.blocks.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
-            core.map.table_program_failed(*stamp);
+            core.tables.table_program_failed(*stamp, &mut core.map_cache);
         }
         self.rows.end(row, group);
-        core.gc.program_failed(failed, first, &mut core.base, &mut core.map);
+        failing::program_failed(failed, first, core);
     }
 
     /// Handles a failed program or erase, or a rejected program.
@@ -189,7 +144,7 @@ impl Writer {
                 row
             }
             Ticket::Gc(row, _) => {
-                core.gc.step_failed(failed, row, task, &mut core.base, &mut core.map);
+                failing::gc_step_failed(failed, row, task, core);
                 row
             }
             _ => unreachable!("{task:?} changes pages"),
@@ -208,9 +163,9 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
+        losses::lose_unread(task, unread, core);
         let block = core.base.config.pools.block_of_page(task.page);
-        core.gc.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
+        failing::block_failed(FailedOperation::Read, block, core);
         let row = core.base.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
@@ -233,7 +188,7 @@ impl Writer {
         let chips = core.base.flash.chips();
         if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
             self.lose_die(die, core);
-            core.map.check_end_of_life(&mut core.base);
+            core.check_end_of_life();
         }
     }
 
@@ -248,14 +203,14 @@ impl Writer {
             totals.grown_bad_blocks += u64::from(good);
             totals.faults.count(core.base.config.pools.number_of_group(row)).grown_bad_blocks +=
                 u64::from(good);
-            core.map.fail_group(row, &core.base);
+            if let Some(map) = &mut core.block_map {
+                map.lose(row, &core.base.blocks);
+            }
             self.rows.note(row, &core.base, &core.gc);
         }
         // Program units that wait for the lost plane groups go elsewhere.
         self.rows.note_lost_group();
-        locations
-            .into_iter()
-            .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
+        locations.into_iter().for_each(|location| losses::lose_location(location, core));
     }
 
     /// Handles the end of an RMW read, even if the page was unreadable.
@@ -299,6 +254,20 @@ impl Writer {
                 self.queue.resume_carrying(sub, waiter.page, waiter.since, core, calendar);
             }
             Continuation::Read(_) => unreachable!("{waiter:?} reads for the host"),
+        }
+    }
+}
+
+/// Requeues pages that migrate to another pool after a failed program.
+fn requeue_relocated(row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
+    core.base.blocks.count_in_flight(
+        core.base.config.pools.number_of_group(row),
+        group.relocated_count(),
+        false,
+    );
+    for stamp in group.relocated_tags() {
+        if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
+            core.gc.requeue(core.base.config.pools.group_of(at), at);
         }
     }
 }

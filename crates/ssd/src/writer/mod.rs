@@ -5,6 +5,8 @@ mod balance;
 mod build;
 mod collect;
 mod done;
+mod failing;
+mod losses;
 mod plane_groups;
 mod program_unit;
 pub mod queue;
@@ -25,7 +27,6 @@ use crate::cache::buffer::EntryId;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::policy::placement::PlaneGroupSet;
 use balance::Balance;
 use plane_groups::PlaneGroups;
 pub(crate) use program_unit::PageCounts;
@@ -62,7 +63,8 @@ pub(crate) fn unblocks_writes(task: &Task) -> bool {
 impl Writer {
     /// Writer without pages.
     pub(crate) fn new(base: &Base) -> Self {
-        let shares = &base.mode_shares();
+        let Base { config, policies, .. } = base;
+        let shares = &config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let streams = base.blocks.streams();
         let units = new_units(&base.config, streams, shares, base.has_homes);
         Self {
@@ -72,37 +74,16 @@ impl Writer {
         }
     }
 
-    /// Whether a plane group has begun to accept a stream, or has failed, since the last `build_units`.
+    /// Streams that each plane group accepts, and its program unit in progress.
     #[inline]
-    pub(crate) fn has_opened(&self) -> bool {
-        self.rows.has_opened()
+    pub(crate) fn rows(&self) -> &PlaneGroups {
+        &self.rows
     }
 
     /// Whether host writes are split into sub-requests for several pools.
     #[inline]
     pub(crate) fn has_units(&self) -> bool {
         self.queue.subs().is_some()
-    }
-
-    /// Whether no program unit is being programmed.
-    #[inline]
-    pub(crate) fn has_no_programs(&self) -> bool {
-        self.rows.programming() == 0
-    }
-
-    /// Plane groups that accept a program unit of translation pages or discard records.
-    pub(crate) fn groups_for_tables(&self) -> &PlaneGroupSet {
-        self.rows.of_all().last().expect("there is a stream of the host")
-    }
-
-    /// Plane groups that accept a program unit of a host stream.
-    pub(crate) fn groups_of(&self, stream: usize) -> &PlaneGroupSet {
-        self.rows.of(stream)
-    }
-
-    /// Program unit of a plane group.
-    pub(crate) fn group(&self, row: PlaneGroupId) -> &ProgramUnit {
-        self.rows.group(row)
     }
 
     /// Writes a report of the pages in the writer, with at most `lists` lists.
@@ -114,15 +95,6 @@ impl Writer {
             self.rows.programming()
         )?;
         self.queue.describe(lists, out)
-    }
-
-    /// Report of the streams that a plane group accepts.
-    pub(crate) fn describe_group(&self, row: PlaneGroupId) -> String {
-        format!(
-            "accepts streams {:b}, program in progress {}",
-            self.rows.accepted_of(row),
-            self.rows.is_busy(row)
-        )
     }
 
     /// Lengths of the lists whose lengths follow from the configuration.

@@ -1,18 +1,22 @@
 //! Acceptance of host streams by plane groups, and the program unit in progress of each plane group.
 //! Acceptance is computed when the state of a plane group changes, and cached.
 
+mod selection;
+
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
-use wordline_nand::{CellMode, PlaneGroupId};
+use wordline_nand::{CellMode, Location, PlaneGroupId};
 
 use crate::base::Base;
 use crate::blocks::{ModeShare, StreamId};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::config::Config;
+use crate::contents::Contents;
 use crate::gc::Gc;
 use crate::policy::placement::PlaneGroupSet;
 use crate::writer::ProgramUnit;
+pub(super) use selection::reclaimed_pages;
 
 /// Streams that plane groups accept, and program units in progress.
 pub(crate) struct PlaneGroups {
@@ -293,6 +297,49 @@ impl PlaneGroups {
     #[inline]
     pub fn has_larger_unit(&self, row: PlaneGroupId, stream: usize, unit: u32, base: &Base) -> bool {
         !self.modes.is_empty() && base.blocks.unit(row, StreamId(stream as u8)) > unit
+    }
+
+    /// Plane groups that accept a program unit of translation pages or discard records.
+    pub fn for_tables(&self) -> &PlaneGroupSet {
+        self.accepting.last().expect("there is a stream of the host")
+    }
+
+    /// Whether no program unit with pages of the buffer is being programmed.
+    #[inline]
+    pub fn has_no_programs(&self) -> bool {
+        self.programming == 0
+    }
+
+    /// Whether writes wait for buffer space and no program in progress would free any.
+    pub fn is_stalled(&self, cache: &Cache) -> bool {
+        self.has_no_programs() && cache.waiting().has_stalled()
+    }
+
+    /// Whether no host page is being programmed and GC is idle.
+    pub fn is_idle(&self, gc: &Gc) -> bool {
+        self.has_no_programs() && gc.is_idle()
+    }
+
+    /// Report of the streams that a plane group accepts.
+    pub fn describe(&self, row: PlaneGroupId) -> String {
+        format!("accepts streams {:b}, program in progress {}", self.accepted_of(row), self.is_busy(row))
+    }
+
+    /// Reports to data verification that the program unit of a plane group is being programmed with the
+    /// buffered versions of its pages.
+    #[cold]
+    pub fn note_sent(&self, row: PlaneGroupId, cache: &Cache, contents: &mut Contents) {
+        for entry in self.groups[row].entries().map(|id| cache.buffer().get(id)) {
+            contents.sent(entry.logical, entry.version);
+        }
+    }
+
+    /// Records the other pages of the reprogrammed word lines, whose data are lost if the program fails.
+    #[cold]
+    pub fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, base: &Base) {
+        let kept = base.blocks.sibling_locations(first).map(Location);
+        let valid = kept.filter(|at| base.blocks.table().is_valid(*at));
+        self.groups[row].kept = valid.map(|at| (at, base.flash.stamp(at))).collect();
     }
 }
 

@@ -25,18 +25,6 @@ impl Collector {
         )
     }
 
-    /// Victims of a plane group that can be erased as soon as the reads in them are done.
-    pub fn victims_awaiting_reads(
-        &self,
-        row: PlaneGroupId,
-        blocks: &BlockManager,
-    ) -> impl Iterator<Item = BlockSetId> {
-        let read = &self.rows[row].read;
-        read.iter()
-            .copied()
-            .filter(|block| blocks.table().valid(*block) == 0 && !blocks.table().can_erase(*block))
-    }
-
     /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
         [self.rows.len(), self.departures.shape(), self.vacating.shape()]

@@ -1,23 +1,26 @@
+mod units;
+
 use wordline_flash::Flash;
 use wordline_kernel::Seed;
 
-use wordline_nand::{DataTag, Pool};
+use wordline_nand::{DataTag, Location, Pool};
 
 use super::*;
 use crate::Config;
 use crate::blocks::Streams;
 use crate::config::tests::small;
+use crate::map::Relocation;
 use crate::parts::Parts;
 use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 
 /// Selector that programs word lines in numerical order. It is never queried.
-pub(super) fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
+fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
 /// Next GC step in a plane group of a device without designs.
-pub(super) fn next_in(
+fn next_in(
     row: PlaneGroupId,
     collector: &mut Collector,
     blocks: &mut BlockManager,
@@ -49,12 +52,12 @@ fn step_in(
         }
         Some(Step::Read { first, end, .. }) => {
             for from in (first.0..end.0).map(Location) {
-                collector.stage(row, 0, Relocation { stamp: DataTag::PADDING, from });
+                collector.rows[row].stage(0, Relocation { stamp: DataTag::PADDING, from });
             }
         }
         Some(Step::Program { stream }) => {
             let first = blocks.take(row, stream, blocks.pools().per_program(row), &mut by_number);
-            let moved: Vec<Relocation> = collector.take_unit(row).collect();
+            let moved: Vec<Relocation> = collector.rows[row].unit.drain(..).collect();
             for (n, page) in moved.iter().enumerate() {
                 blocks.invalidate(page.from);
                 blocks.validate(Location(first.0 + n as u32));
@@ -113,7 +116,7 @@ fn nearly_full(free: usize, invalid: &[u32]) -> BlockManager {
     blocks
 }
 
-pub(super) fn fifo(gc: &GcFile) -> Collector {
+fn fifo(gc: &GcFile) -> Collector {
     Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
 }
 
@@ -188,7 +191,7 @@ fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
             "{invalid:?}: a unit more would be gained"
         );
         assert!(
-            !collector.is_stuck(PlaneGroupId(0)) && collector.can_afford(PlaneGroupId(0), 2),
+            !collector.rows[PlaneGroupId(0)].stuck && collector.can_afford(PlaneGroupId(0), 2),
             "{invalid:?}: the host may write"
         );
     }
@@ -208,7 +211,7 @@ fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
         let mut collector = fifo(&GcFile::default());
         while step(&mut collector, &mut blocks) {}
         assert!(
-            blocks.table().state(read) == State::Victim && !collector.is_stuck(PlaneGroupId(0)),
+            blocks.table().state(read) == State::Victim && !collector.rows[PlaneGroupId(0)].stuck,
             "it waits for the reader"
         );
         assert_eq!(
@@ -219,7 +222,7 @@ fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
         assert!(blocks.read_done(read), "a victim waited for the reader");
         reads.iter().filter(|block| **block != read).for_each(|block| _ = blocks.read_done(*block));
         while step(&mut collector, &mut blocks) {}
-        assert!(blocks.space().free(PlaneGroupId(0)) >= 3 && !collector.is_stuck(PlaneGroupId(0)));
+        assert!(blocks.space().free(PlaneGroupId(0)) >= 3 && !collector.rows[PlaneGroupId(0)].stuck);
     }
 }
 
@@ -240,12 +243,12 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
                     (1, 1),
                     "those beside it are not listed, or come before"
                 );
-                collector.stage(PlaneGroupId(0), 0, Relocation { stamp: DataTag::PADDING, from: first });
+                collector.rows[PlaneGroupId(0)].stage(0, Relocation { stamp: DataTag::PADDING, from: first });
             }
             Step::Program { stream } => {
                 let unit = blocks.pools().per_program(PlaneGroupId(0));
                 let first = blocks.take(PlaneGroupId(0), stream, unit, &mut by_number);
-                let moved: Vec<Relocation> = collector.take_unit(PlaneGroupId(0)).collect();
+                let moved: Vec<Relocation> = collector.rows[PlaneGroupId(0)].unit.drain(..).collect();
                 padded += unit as usize - moved.len();
                 for (n, page) in moved.iter().enumerate() {
                     blocks.invalidate(page.from);
@@ -273,7 +276,7 @@ fn what_is_collected_while_the_host_is_idle_waits_when_it_is_not_until_blocks_ar
         let next = next_in(PlaneGroupId(0), collector, blocks, leave);
         if let Some(Step::Read { first, end, .. }) = next {
             for from in (first.0..end.0).map(Location) {
-                collector.stage(PlaneGroupId(0), 0, Relocation { stamp: DataTag::PADDING, from });
+                collector.rows[PlaneGroupId(0)].stage(0, Relocation { stamp: DataTag::PADDING, from });
             }
             collector.command_done(PlaneGroupId(0));
         }

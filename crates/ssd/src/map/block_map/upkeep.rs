@@ -3,21 +3,19 @@
 
 use wordline_nand::{BlockSetId, Chips, PlaneGroupId};
 
-use super::{BlockMap, CopyLimit, LogicalBlock, NONE, RESERVED};
+use super::{BlockMap, CopyLimit, LogicalBlock, RESERVED};
+use crate::base::Base;
 use crate::blocks::{BlockManager, State};
 
 impl BlockMap {
     /// Whether a plane group has no pending work besides host requests.
     pub fn is_at_rest(&self, row: PlaneGroupId) -> bool {
-        let state = &self.rows[row];
-        let goes_on = state.commands > 0 || state.copying.is_some();
-        let has_more = !state.to_erase.is_empty() || !state.due.is_empty();
-        !(goes_on || has_more || state.lost || state.stuck || state.has_given_up())
+        self.rows[row].is_at_rest()
     }
 
     /// Whether a block is full and its data can be relocated to another block.
     pub fn may_move(&self, block: BlockSetId, blocks: &BlockManager) -> bool {
-        self.owners[block] != NONE && blocks.table().state(block) == State::Closed
+        self.logical.owner(block).is_some() && blocks.table().state(block) == State::Closed
     }
 
     /// Relocates the cold data of a block before other data are written to the plane group, which must be
@@ -31,15 +29,15 @@ impl BlockMap {
         blocks: &BlockManager,
         chips: &Chips,
     ) {
-        let logical = LogicalBlock(self.owners[block]);
-        let has_room =
-            blocks.space().free(row) > RESERVED || self.merge_target(logical, blocks, chips).is_some();
+        let logical = self.logical.owner(block).expect("a block that may move is of a logical block");
+        let has_room = blocks.space().free(row) > RESERVED
+            || self.logical.merge_target(logical, blocks, chips).is_some();
         let first = if has_room { None } else { self.first_gaining_merge(row, blocks, chips) };
         if let Some(first) = first {
-            self.queue_merge(row, first);
+            self.rows[row].queue_merge(first);
         }
         if has_room || first.is_some() {
-            self.queue_merge(row, logical);
+            self.rows[row].queue_merge(logical);
         }
     }
 
@@ -51,9 +49,7 @@ impl BlockMap {
         blocks: &BlockManager,
         chips: &Chips,
     ) -> Option<LogicalBlock> {
-        let gains = |logical: &&LogicalBlock| {
-            self.pairs[**logical].data().is_some() && self.merge_target(**logical, blocks, chips).is_some()
-        };
+        let gains = |logical: &&LogicalBlock| self.logical.merge_gains(**logical, blocks, chips);
         self.rows[row].replaced.iter().find(gains).copied()
     }
 
@@ -71,15 +67,13 @@ impl BlockMap {
         }
     }
 
-    /// Stops a background merge between two commands, because the host is active again. Pages that were
-    /// already copied stay in the replacement block.
+    /// Stops a background merge between two commands, because the host is active again.
     pub fn stop_merge(&mut self, row: PlaneGroupId) {
-        let state = &mut self.rows[row];
-        if state.commands == 0
-            && state.copying.is_some_and(|copying| copying.until == CopyLimit::MergedWhileIdle)
-        {
-            state.copying = None;
-            state.held.clear();
-        }
+        self.rows[row].stop_merge();
+    }
+
+    /// Whether each plane group has as many good blocks as its logical blocks need.
+    pub(crate) fn holds_logical_blocks(&self, base: &Base) -> bool {
+        base.config.pools.all_groups().all(|row| base.blocks.space().good(row) >= self.needs(row))
     }
 }

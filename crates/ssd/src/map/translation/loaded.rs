@@ -6,8 +6,6 @@ use wordline_kernel::ensure;
 use wordline_kernel::ensure::ensure;
 
 use super::{Continuation, NONE, Stage, Translation};
-use crate::base::Base;
-use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 
 impl Translation {
@@ -76,32 +74,5 @@ impl Translation {
             }
         }
         ensure(holds, || "something waits for translation pages that does not exist".into())
-    }
-}
-
-impl Map {
-    /// Checks the translation pages and the discard table. Requests that wait for a map entry must be
-    /// `known`.
-    pub(in crate::map) fn check_tables(
-        &self,
-        base: &Base,
-        known: impl Fn(RequestId) -> bool + Copy,
-    ) -> Result<(), String> {
-        if let Some(translation) = &self.translation {
-            translation.check_loaded(known)?;
-        }
-        self.check_placed(base)
-    }
-
-    /// Checks that a read of each translation page will find the recorded version.
-    pub(crate) fn check_table_versions(&self, base: &Base) -> Result<(), String> {
-        let Some(translation) = &self.translation else { return Ok(()) };
-        for table in translation.tables() {
-            let found = self.version_in_flash(translation.logical(table), base).unwrap_or(0);
-            ensure(found == translation.version(table), || {
-                format!("version {found} of translation page {} is in flash", table.0)
-            })?;
-        }
-        Ok(())
     }
 }

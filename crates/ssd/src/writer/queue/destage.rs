@@ -21,7 +21,7 @@ impl WriteQueue {
     /// flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
-        let piece = core.base.piece(command, page);
+        let piece = core.base.page_size.piece(command, page);
         if let Some(id) = core.cache.buffer().find(piece.page) {
             return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
         }
@@ -146,7 +146,7 @@ impl WriteQueue {
             return;
         }
         let (entries, pages) = self.units().members_of(sub);
-        let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
+        let tables = pages.filter_map(|page| core.map_cache.ticket_of_table(LogicalPage(page)));
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitRmw(sub));
         tickets.extend(entries.into_iter().map(|entry| Ticket::Rmw(entry.0)));

@@ -11,7 +11,7 @@ use std::fmt::{self, Write};
 use wordline_flash::Ticket;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Schedule, state};
-use wordline_nand::PlaneGroupId;
+use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use crate::base::{Base, LocationRead, WantedSectors};
 use crate::blocks::BlockManager;
@@ -25,15 +25,15 @@ use crate::map::LogicalPage;
 use crate::map::translation::Continuation;
 use crate::policy::router::HostPage;
 use crate::pools::FALLBACK_POOL;
-use crate::writer::ProgramUnit;
-pub(super) use lists::Lists;
+use crate::writer::{PlaneGroups, ProgramUnit};
+pub(crate) use lists::Lists;
 use units::SubRequests;
 
 /// Reason why a device has sub-requests, for panics.
 const HAS_SUB_REQUESTS: &str = "the device has several pools";
 
 /// Pages between the dirty list of the write buffer and a program unit.
-pub(super) struct WriteQueue {
+pub(crate) struct WriteQueue {
     /// Complete pages that wait for a program unit. There is a list for each host stream or, with static
     /// allocation, for each plane group and stream.
     ready: Lists,
@@ -83,6 +83,47 @@ impl WriteQueue {
         self.filling
     }
 
+    /// Whether an incomplete program unit of a list must be written. True if a command waits for one of its
+    /// pages and no other page is coming. Also true if nothing else would free space in the buffer.
+    pub fn must_pad(&self, list: usize, rows: &PlaneGroups, core: &Core) -> bool {
+        self.filling == 0 && (self.ready[list].urgent > 0 || rows.is_stalled(&core.cache))
+    }
+
+    /// Maps a buffered page to `location`, where it was programmed, unless it is invalid.
+    #[inline]
+    pub fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: DataTag,
+        location: Location,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let DataTag { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        if core.cache.mark_programmed(id, version) {
+            let old = core.map.install(page, location, &mut core.base.blocks);
+            core.map_cache.note_update(page, old, location, &core.base);
+            core.map.in_flash(page, version);
+        }
+        if core.cache.programmed(id, version) {
+            self.requeue_rewritten(id, core, calendar);
+        } else if core.cache.read_cache().is_on() {
+            core.cache.keep_programmed(page, version, &core.base, &core.map);
+        }
+    }
+
+    /// Destages a page again that was written during its program.
+    fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let entry = core.cache.buffer().get(id);
+        if entry.discarded {
+            core.cache.unlink(id);
+            core.cache.drop_entry(id);
+        } else if entry.urgent || core.cache.is_drained(id) {
+            self.force(id, core, calendar);
+        }
+    }
+
     /// Writes a report of the lists that have pages, at most `lists` of them.
     pub fn describe(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
@@ -112,7 +153,8 @@ impl WriteQueue {
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.buffer().get(id).logical;
         let class = core.cache.class_of_reads_for(id);
-        if core.map.locate_or_wait(logical, (Continuation::Prepare(id), class), &mut core.base, calendar) {
+        let then = (Continuation::Prepare(id), class);
+        if core.map_cache.locate_or_wait(logical, then, &core.map, &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
             core.cache.begin_completing(id);
@@ -132,7 +174,7 @@ impl WriteQueue {
             self.make_ready(id, core);
             return;
         }
-        let full = core.base.full_page();
+        let full = core.base.page_size.full();
         core.cache.begin_completing(id);
         let entry = core.cache.buffer().get(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
@@ -224,7 +266,9 @@ impl WriteQueue {
             EntryState::AwaitingRmw if self.subs.is_some() => {
                 self.promote_unit(entry.logical, core, calendar);
             }
-            EntryState::AwaitingRmw => core.cache.promote_rmw_reads(id, &mut core.base, &core.map, calendar),
+            EntryState::AwaitingRmw => {
+                core.cache.promote_rmw_reads(id, &mut core.base, &core.map_cache, calendar);
+            }
             _ => {}
         }
     }

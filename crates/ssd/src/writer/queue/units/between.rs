@@ -97,8 +97,8 @@ impl WriteQueue {
     /// Lets a pool steal a sub-request; see [`steal`](Self::steal).
     fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
-        core.base.update_pool_states();
         let Base { policies, states, flash, blocks, .. } = &mut core.base;
+        let states = states.update(flash, blocks);
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
         let Some(which) = policies.steal(waiting, pool, DesignContext { flash, blocks }, states) else {

@@ -272,7 +272,9 @@ impl SubRequests {
     /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == FALLBACK_POOL
-            || core.map.held(pool, &core.base) + core.base.blocks.by_pool()[pool].on_their_way() + pages
+            || core.tables.held_by_host(pool, &core.map_cache, &core.base)
+                + core.base.blocks.by_pool()[pool].on_their_way()
+                + pages
                 <= core.base.life.room[pool]
     }
 

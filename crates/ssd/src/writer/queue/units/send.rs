@@ -152,7 +152,6 @@ impl WriteQueue {
     /// Stream of a sub-request with `pages` pages. If the pool of the router's stream is full, the first
     /// pool's stream.
     fn stream_for(&mut self, outgoing: &HostPage<'_>, pages: u64, core: &mut Core) -> u8 {
-        core.base.update_pool_states();
         if core.base.policies.designs.routes() {
             core.base.policies.designs.note_level(core.cache.level());
         }
@@ -160,7 +159,7 @@ impl WriteQueue {
         let from = core.map.get(LogicalPage(outgoing.logical));
         let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
         let Base { policies, flash, blocks, states, .. } = &mut core.base;
-        let outgoing = HostPage { pools: states, from, home, ..*outgoing };
+        let outgoing = HostPage { pools: states.update(flash, blocks), from, home, ..*outgoing };
         let chosen = policies.route(&outgoing, DesignContext { flash, blocks });
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let pool = subs.pool_of(chosen);
@@ -189,7 +188,8 @@ impl WriteQueue {
                 continue;
             }
             let class = self.units().class_of_reads(sub, &core.cache);
-            if core.map.locate_or_wait(page, (Continuation::Carry(sub), class), &mut core.base, calendar) {
+            let then = (Continuation::Carry(sub), class);
+            if core.map_cache.locate_or_wait(page, then, &core.map, &mut core.base, calendar) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
@@ -220,7 +220,7 @@ impl WriteQueue {
             ticket: Ticket::UnitRmw(sub),
             class: self.units().class_of_reads(sub, &core.cache),
             location,
-            sectors: WantedSectors::Set(core.base.full_page()),
+            sectors: WantedSectors::Set(core.base.page_size.full()),
             logical: page,
             version: core.base.flash.stamp(location).version,
             waited,

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use wordline_nand::PlaneGroupId;
 
-use super::{Collector, Job, NoRoom, Run, Step};
+use super::{NoRoom, PlaneGroupState};
 use crate::blocks::BlockManager;
+use crate::gc::job::{Job, Run};
+use crate::gc::step::Step;
 
-impl Collector {
+impl PlaneGroupState {
     /// Builds a program unit of staged pages in a pool with coarse-grained mapping, once all valid pages of
     /// the unit have been read.
     #[inline(never)]
@@ -16,13 +18,12 @@ impl Collector {
         blocks: &BlockManager,
     ) -> Result<Option<Step>, NoRoom> {
         let unit = blocks.pools().per_program(row);
-        let state = &mut self.rows[row];
-        for (n, staged) in state.staged.iter_mut().enumerate() {
+        for (n, staged) in self.staged.iter_mut().enumerate() {
             staged.retain(|moved| blocks.table().is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
             let (block, place) = blocks.pools().of_group(row).locations.split(first.from);
             let end = place - place % unit + unit;
-            let is_read = match state.job.as_ref().map(Job::reached) {
+            let is_read = match self.job.as_ref().map(Job::reached) {
                 Some((of, at)) if of == block => {
                     blocks.table().next_valid(block, at).is_none_or(|next| next >= end)
                 }
@@ -35,29 +36,28 @@ impl Collector {
             if !blocks.has_room(row, stream, unit) {
                 return Err(NoRoom);
             }
-            state.unit.extend(staged.drain(..));
+            self.unit.extend(staged.drain(..));
             return Ok(Some(Step::Program { stream }));
         }
         Ok(None)
     }
 
     /// GC stream of the unit that is being read.
-    pub fn stream_of_unit(&self, row: PlaneGroupId) -> Option<u8> {
-        let staged = &self.rows[row].staged;
+    pub(in crate::gc) fn stream_of_unit(&self) -> Option<u8> {
+        let staged = &self.staged;
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
     /// Drops the staged pages of a unit that is read in part, because another job interrupts the current job.
     /// The pages are read again later.
-    pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
-        let state = &mut self.rows[row];
-        let Some(job) = &mut state.job else { return };
-        let Some(first) = state.staged.iter().find_map(VecDeque::front) else { return };
+    pub(in crate::gc) fn forget_part_of_unit(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
+        let Some(job) = &mut self.job else { return };
+        let Some(first) = self.staged.iter().find_map(VecDeque::front) else { return };
         let (block, place) = blocks.pools().of_group(row).locations.split(first.from);
         let (of, reached) = job.reached();
         if block == of {
             job.step_back(reached - (place - place % blocks.pools().per_program(row)));
-            state.staged.iter_mut().for_each(VecDeque::clear);
+            self.staged.iter_mut().for_each(VecDeque::clear);
         }
     }
 }
@@ -74,6 +74,3 @@ pub(super) fn passed(blocks: &BlockManager, place: u32, run: Run) -> u32 {
     let unit = blocks.pools().per_program(row);
     (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,12 +1,12 @@
-use wordline_nand::{BlockSetId, DataTag, Location};
+use wordline_nand::{BlockSetId, DataTag, Location, PlaneGroupId};
 
-use super::super::tests::{by_number, fifo, next_in};
-use super::*;
+use super::{by_number, fifo, next_in};
 use crate::Config;
-use crate::blocks::{State, Streams};
+use crate::blocks::{BlockManager, State, Streams};
 use crate::config::tests::small;
 use crate::gc::collector::GcLimits;
 use crate::gc::config::GcFile;
+use crate::gc::step::Step;
 use crate::map::Relocation;
 use crate::policy::victim::{Fifo, VictimPolicy};
 
@@ -43,10 +43,11 @@ fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
         match step {
             Step::Read { first, end, .. } => {
                 for from in (first.0..end.0).map(Location) {
-                    match collector.leaves(PlaneGroupId(0)) {
+                    match collector.rows[PlaneGroupId(0)].leaves() {
                         true => blocks.invalidate(from),
                         false => {
-                            collector.stage(PlaneGroupId(0), 0, Relocation { stamp: DataTag::PADDING, from });
+                            collector.rows[PlaneGroupId(0)]
+                                .stage(0, Relocation { stamp: DataTag::PADDING, from });
                         }
                     }
                 }
@@ -58,7 +59,7 @@ fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
             Step::Program { stream } => {
                 let first = blocks.take(PlaneGroupId(0), stream, unit, &mut by_number);
                 let moved: Vec<Location> =
-                    collector.take_unit(PlaneGroupId(0)).map(|moved| moved.from).collect();
+                    collector.rows[PlaneGroupId(0)].unit.drain(..).map(|moved| moved.from).collect();
                 let begin = moved[0].0 - moved[0].0 % unit;
                 assert_eq!(moved, (begin..begin + unit).map(Location).collect::<Vec<_>>(), "a whole unit");
                 for from in moved {

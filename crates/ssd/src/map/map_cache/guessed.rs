@@ -2,28 +2,28 @@
 
 use wordline_flash::{Class, RequestId, Ticket};
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::Location;
 
-use super::Map;
-use super::mapping::LogicalPage;
-use super::translation::{Continuation, GuessCounts, MapperState, WrongGuess};
+use super::MapCache;
 use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::blocks::State;
 use crate::event::Event;
+use crate::map::translation::{Continuation, MapperState, WrongGuess};
+use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::Guess;
 
-impl Map {
+impl MapCache {
     /// Whether the location of a piece's page is known now, or was guessed right. If not, the guessed
     /// location or the translation page is read, and the host request continues after the read.
     #[inline]
-    pub(crate) fn locate_for_host(
+    pub fn locate_for_host(
         &mut self,
         id: RequestId,
         piece: Piece,
+        map: &Map,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        self.translation().is_none() || self.locate_or_guess(id, piece, base, calendar)
+        self.translation.is_none() || self.locate_or_guess(id, piece, map, base, calendar)
     }
 
     #[inline(never)]
@@ -31,11 +31,12 @@ impl Map {
         &mut self,
         id: RequestId,
         piece: Piece,
+        map: &Map,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let Some(table) = self.table_to_read(piece.page, base) else { return true };
-        if let Some(is_right) = self.guess(id, piece, base, calendar) {
+        let Some(table) = self.table_to_read(piece.page, map, base) else { return true };
+        if let Some(is_right) = self.guess(id, piece, map, base, calendar) {
             return is_right;
         }
         let then = (Continuation::Read(id), Class::Read);
@@ -50,12 +51,12 @@ impl Map {
         &mut self,
         id: RequestId,
         piece: Piece,
+        map: &Map,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<bool> {
-        let Self { pages, translation, .. } = self;
-        let (guess, guesses) = translation.as_mut()?.mapper.predict(piece.page)?;
-        if pages.get(piece.page) == Some(guess.location) {
+        let (guess, guesses) = self.translation.as_mut()?.mapper.predict(piece.page)?;
+        if map.get(piece.page) == Some(guess.location) {
             guesses.counts.right += 1;
             return Some(true);
         }
@@ -83,43 +84,28 @@ impl Map {
     /// Handles the read of a flash page at a location that was guessed wrong. After the last one, returns the
     /// guess if the right location is known: from the OOB area, or because the entry came into memory
     /// meanwhile. Otherwise the translation page is read.
-    pub(crate) fn guess_read(
+    pub fn guess_read(
         &mut self,
         number: u32,
         is_readable: bool,
+        map: &Map,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<WrongGuess> {
-        let Self { pages, translation, .. } = self;
-        let MapperState { policy, guesses } = &mut translation.as_mut()?.mapper;
+        let MapperState { policy, guesses } = &mut self.translation.as_mut()?.mapper;
         let guesses = guesses.as_deref_mut()?;
         let wrong = guesses.finish_read(number, is_readable)?;
-        if pages.get(wrong.page).is_some_and(|at| wrong.shows(at, &base.config.pools)) {
+        if map.get(wrong.page).is_some_and(|at| wrong.shows(at, &base.config.pools)) {
             guesses.counts.corrected += 1;
             return Some(wrong);
         }
         let is_loaded = policy.lookup(wrong.page);
-        let Some(table) = (if is_loaded { None } else { self.table_of_missing(wrong.page) }) else {
+        let Some(table) = (if is_loaded { None } else { self.table_of_missing(wrong.page, map) }) else {
             return Some(wrong);
         };
         let then = (Continuation::Read(wrong.id), Class::Read);
         self.wait_for_table(table, then, (wrong.page, wrong.since), base, calendar);
         None
-    }
-
-    /// Reports to a mapper that guesses that preconditioning placed a page.
-    pub(crate) fn note_placed(&mut self, page: LogicalPage, at: Location, base: &Base) {
-        if let Some(translation) = &mut self.translation
-            && base.blocks.is_mapped_by_page(at)
-        {
-            translation.mapper.train(page, at);
-        }
-    }
-
-    /// Counters of guesses; `None` if the mapper does not guess.
-    pub(crate) fn guesses(&self) -> Option<&GuessCounts> {
-        let guesses = self.translation()?.mapper.guesses.as_ref()?;
-        Some(&guesses.counts)
     }
 }
 

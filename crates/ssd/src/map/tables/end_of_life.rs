@@ -1,28 +1,23 @@
 //! End-of-life check: whether the good blocks can still hold the logical capacity.
 
+use super::MapTables;
 use crate::base::Base;
-use crate::map::Map;
+use crate::map::block_map::BlockMap;
 use crate::map::discards::Discards;
+use crate::map::map_cache::MapCache;
 use crate::pools::FALLBACK_POOL;
 
-impl Map {
-    /// Whether each plane group has as many good blocks as its logical blocks need.
-    fn holds_logical_blocks(&self, base: &Base) -> bool {
-        let mut rows = base.config.pools.all_groups();
-        self.by_block
-            .as_ref()
-            .is_none_or(|map| rows.all(|row| base.blocks.space().good(row) >= map.needs(row)))
-    }
-
-    /// Makes the device read-only if the good blocks can no longer hold the logical capacity. With static
-    /// allocation, each plane group must be able to hold its own pages. Otherwise the plane groups together
-    /// must be able to hold all pages, each with a program unit in progress.
-    pub(crate) fn check_end_of_life(&self, base: &mut Base) {
+impl MapTables {
+    /// Makes the device read-only if the good blocks can no longer hold the logical capacity. With block-level
+    /// mapping, each plane group must be able to hold its logical blocks. With static allocation, each plane
+    /// group must be able to hold its own pages. Otherwise the plane groups together must be able to hold all
+    /// pages, each with a program unit in progress.
+    pub(crate) fn check_end_of_life(&self, cache: &MapCache, block_map: Option<&BlockMap>, base: &mut Base) {
         base.update_room();
-        base.life.read_only |= if self.by_block.is_some() {
-            !self.holds_logical_blocks(base)
+        base.life.read_only |= if let Some(block_map) = block_map {
+            !block_map.holds_logical_blocks(base)
         } else if base.is_bound_to_static() {
-            !self.holds_static_pages(base)
+            !self.holds_static_pages(cache, base)
         } else {
             !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
         };
@@ -46,11 +41,11 @@ impl Map {
 
     /// Whether each plane group can hold its statically assigned pages and its table pages, and one of them
     /// can always take another unit of table pages.
-    fn holds_static_pages(&self, base: &Base) -> bool {
+    fn holds_static_pages(&self, cache: &MapCache, base: &Base) -> bool {
         let mut spare = 0;
         for row in base.config.pools.all_groups() {
             match base.spare_beyond_static(row) {
-                Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
+                Some(here) if here >= self.tables_in(row, cache) => spare += u64::from(here),
                 _ => return false,
             }
         }
