@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Op;
 use super::options::Action;
+use super::recorded::RecordedOp;
 use super::row::Row;
 use crate::{Error, error::Result};
 
@@ -66,14 +67,15 @@ impl EventMatcher {
         self.taken = self.taken.or_else(|| self.choice());
         if row.event == self.taken && row.is_request() {
             self.open_request(row);
-        } else if row.event == Some(Action::Complete) {
+        } else if row.event == Some(Action::Complete) && row.recorded != Some(RecordedOp::ZoneAppend) {
             self.open.answer(&row, &mut self.held, self.first);
         }
     }
 
     fn open_request(&mut self, row: Row) {
-        // If the completion event gives the time of the request, there is no later completion to wait for.
-        let is_done = self.taken == Some(Action::Complete);
+        // If the completion event gives the time of the request, there is no later completion to wait for. Zone
+        // appends complete at another address than they had before.
+        let is_done = self.taken == Some(Action::Complete) || row.recorded == Some(RecordedOp::ZoneAppend);
         if row.preflush {
             self.held.push_back((Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row }, true));
         }

@@ -51,6 +51,7 @@ mod options;
 mod order;
 mod prepare;
 mod read;
+mod recorded;
 mod row;
 mod source;
 mod stream;
@@ -101,8 +102,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Every operation, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::WriteZeroes, Self::Compare];
     /// Number of operations.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = Self::ALL.len();
 }
 
 /// One request of a trace or a generator.

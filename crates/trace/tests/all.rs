@@ -3,6 +3,7 @@
 mod bursts;
 mod formats;
 mod malformed;
+mod recorded;
 mod statistics;
 mod twins;
 mod units;

@@ -12,6 +12,7 @@ mod fiu;
 mod hfplayer;
 mod most;
 mod msr;
+mod rwbs;
 mod spc;
 mod vscsi;
 mod wiscsee;
