@@ -38,12 +38,14 @@
 //! ```
 
 mod archive;
+mod columns;
 mod embedded;
 mod error;
 mod events;
 mod field;
 mod fit;
 mod format;
+mod formats;
 mod generated;
 mod input;
 mod layout;
@@ -60,12 +62,14 @@ mod units;
 pub mod workload;
 mod write;
 
+pub use columns::Columns;
 pub use embedded::embedded;
 pub use error::{Error, Result};
 pub use fit::{Fit, FitReport, Fitter, fit, wrap};
+pub use formats::{Format, TimeUnit};
 pub use generated::Generated;
 pub use input::Progress;
-pub use options::{Action, Devices, Format, Options, TimeUnit};
+pub use options::{Action, Devices, Options};
 pub use prepare::{LateNotes, MAX_HELD_REQUESTS, Prepared, Requests, Survey, prepare, prepare_embedded};
 pub use read::{open, open_with_progress, read, read_bytes};
 pub use source::{Source, SourceKind};

@@ -1,182 +1,12 @@
-//! Options for properties that a trace file does not state: format, units, devices, events.
+//! Options for properties that a trace file does not state: format, units, columns, devices, events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, one_of};
 
+use super::columns::Columns;
+use super::formats::{Format, TimeUnit, Units};
 use crate::{Error, error::Result};
-
-/// A trace format. Its name in options is lower case with hyphens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// Wordline's CSV: columns named by a header line.
-    Csv,
-    /// MSR Cambridge: file time, host, disk, Read or Write, offset, size, response.
-    Msr,
-    /// SPC-1 as of the UMass repository: ASU, LBA, size, op, seconds.
-    Spc,
-    /// DiskSim ASCII: milliseconds, device, LBA, size, flags.
-    Disksim,
-    /// SSDSim ASCII: nanoseconds, device, LBA, size, 1 for a read; further columns are ignored.
-    Ssdsim,
-    /// MQSim ASCII: like SSDSim, without further columns.
-    Mqsim,
-    /// The default text of blkparse.
-    Blkparse,
-    /// The text of the MOST tools: time, action, RWBS, sector, length, process, ... separated by tabs.
-    Most,
-    /// FIU: nanoseconds, process ID and name, LBA, size, R or W, major, minor, content hash.
-    Fiu,
-    /// Binary records of blktrace, one file per CPU, in a directory or an archive.
-    Blktrace,
-    /// fio's I/O log, version 2 or 3.
-    FioIolog,
-    /// Binary records of VMware's vscsiStats, version 1 or 2 (CloudPhysics).
-    Vscsi,
-    /// BIOtracer on Android: LBA, sectors, bytes, flags, four times in seconds.
-    Biotracer,
-    /// hfplayer's CSV with a header line.
-    Hfplayer,
-    /// Events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
-    Wiscsee,
-}
-
-impl Format {
-    /// Every format, in the order in which their names are listed.
-    pub const ALL: [Self; 15] = [
-        Self::Csv,
-        Self::Msr,
-        Self::Spc,
-        Self::Disksim,
-        Self::Ssdsim,
-        Self::Mqsim,
-        Self::Blkparse,
-        Self::Most,
-        Self::Fiu,
-        Self::Blktrace,
-        Self::FioIolog,
-        Self::Vscsi,
-        Self::Biotracer,
-        Self::Hfplayer,
-        Self::Wiscsee,
-    ];
-
-    /// Name in options and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Msr => "msr",
-            Self::Spc => "spc",
-            Self::Disksim => "disksim",
-            Self::Ssdsim => "ssdsim",
-            Self::Mqsim => "mqsim",
-            Self::Blkparse => "blkparse",
-            Self::Most => "most",
-            Self::Fiu => "fiu",
-            Self::Blktrace => "blktrace",
-            Self::FioIolog => "fio-iolog",
-            Self::Vscsi => "vscsi",
-            Self::Biotracer => "biotracer",
-            Self::Hfplayer => "hfplayer",
-            Self::Wiscsee => "wiscsee",
-        }
-    }
-
-    /// All names, for messages.
-    pub(super) fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
-
-    /// Units of time, address and size unless options set them.
-    pub(super) const fn units(self) -> Units {
-        const SECTOR: Bytes = Bytes(512);
-        const BYTE: Bytes = Bytes(1);
-        let (time, address, size) = match self {
-            Self::Csv => (TimeUnit::Ns, BYTE, BYTE),
-            Self::Msr => (TimeUnit::HundredNs, BYTE, BYTE),
-            Self::Spc => (TimeUnit::S, SECTOR, BYTE),
-            Self::Disksim => (TimeUnit::Ms, SECTOR, SECTOR),
-            Self::Ssdsim | Self::Mqsim | Self::Fiu | Self::Blktrace => (TimeUnit::Ns, SECTOR, SECTOR),
-            Self::Blkparse | Self::Most | Self::Biotracer => (TimeUnit::S, SECTOR, SECTOR),
-            Self::FioIolog => (TimeUnit::Us, BYTE, BYTE),
-            Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
-            Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
-            Self::Wiscsee => (TimeUnit::S, BYTE, BYTE),
-        };
-        Units { time, address, size }
-    }
-
-    /// Whether the format does not define its units, so that options may set them.
-    pub(super) const fn has_open_units(self) -> bool {
-        !matches!(self, Self::Blktrace | Self::Vscsi)
-    }
-
-    /// Whether the format records several events per request, one of which gives the time of the request.
-    pub(super) const fn has_events(self) -> bool {
-        matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
-    }
-}
-
-/// Unit of a time column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum TimeUnit {
-    /// Picoseconds.
-    #[serde(rename = "ps")]
-    Ps,
-    /// Nanoseconds.
-    #[serde(rename = "ns")]
-    Ns,
-    /// Ticks of 100 ns, as in a Windows file time.
-    #[serde(rename = "100ns")]
-    HundredNs,
-    /// Microseconds.
-    #[serde(rename = "us")]
-    Us,
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Ms,
-    /// Seconds.
-    #[serde(rename = "s")]
-    S,
-}
-
-impl TimeUnit {
-    /// Every unit, smallest first.
-    pub(super) const ALL: [Self; 6] = [Self::Ps, Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
-
-    /// The name in options and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ps => "ps",
-            Self::Ns => "ns",
-            Self::HundredNs => "100ns",
-            Self::Us => "us",
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
-    }
-
-    /// Picoseconds per unit.
-    pub(super) const fn ps(self) -> i128 {
-        match self {
-            Self::Ps => 1,
-            Self::Ns => 1_000,
-            Self::HundredNs => 100_000,
-            Self::Us => 1_000_000,
-            Self::Ms => 1_000_000_000,
-            Self::S => 1_000_000_000_000,
-        }
-    }
-}
-
-/// Units of the numbers in a trace.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
-    pub(super) time: TimeUnit,
-    pub(super) address: Bytes,
-    pub(super) size: Bytes,
-}
 
 /// Event that gives the time of a request, in formats that record several events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -252,6 +82,9 @@ pub struct Options {
     pub action: Option<Action>,
     /// Gap between two requests from which on it counts as a jump of the clock.
     pub jump: Duration,
+    /// Map of the columns of a text file that is in no other format: the fields in their order, each with its unit,
+    /// such as `ts:s,off:512,len:512,op:0=R|1=W`.
+    pub columns: Option<Columns>,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -271,6 +104,7 @@ impl Default for Options {
             // Chosen: longer than a week, the length of the longest published traces; shorter than a step of
             // the clock from 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
+            columns: None,
             window: None,
         }
     }
@@ -278,7 +112,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "format",
         "time_unit",
         "address_unit",
@@ -288,6 +122,7 @@ impl Options {
         "devices",
         "action",
         "jump",
+        "columns",
         "window",
     ];
 
@@ -307,6 +142,10 @@ impl Options {
 
     /// Sets one option by name.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        if key == "columns" {
+            self.columns = Some(Columns::parse(value)?);
+            return Ok(());
+        }
         let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
         let is_number = matches!(key, "device" | "window");
         let number = is_number.then(|| value.parse::<u32>().ok()).flatten();
@@ -363,6 +202,9 @@ impl Options {
         }
         if self.action.is_some() && !format.has_events() {
             return Err(refused("action", format, "which records one event a request"));
+        }
+        if self.columns.is_some() && format != Format::Columns {
+            return Err(refused("columns", format, "which has columns of its own"));
         }
         for (key, unit) in
             [("address_unit", self.address_unit), ("size_unit", self.size_unit), ("sector", self.sector)]

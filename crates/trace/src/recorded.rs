@@ -24,18 +24,20 @@ pub(super) enum RecordedOp {
     ZoneClose,
     /// A command that bypasses the block layer's operations, such as a SCSI probe.
     Passthrough,
-    /// `N`: the kernel had no letters for the operation. Kernels before 6.19 write it for zone commands and write
-    /// zeroes in ftrace (`blk_fill_rwbs`, kernel/trace/blktrace.c).
+    /// `N`: the kernel had no letters for the operation. In ftrace, kernels before 6.17 write it for zone commands, and
+    /// kernels before 6.19 for write zeroes (`blk_fill_rwbs` in kernel/trace/blktrace.c).
     Unnamed,
     /// Letters that no kernel up to 6.19 writes.
     Unknown,
     /// An event without a range, and without a flush.
     NoData,
+    /// A request of an operation that the option `columns` leaves out.
+    Unwanted,
 }
 
 impl RecordedOp {
     /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::ZoneAppend,
         Self::SecureErase,
         Self::ZoneReset,
@@ -47,6 +49,7 @@ impl RecordedOp {
         Self::Unnamed,
         Self::Unknown,
         Self::NoData,
+        Self::Unwanted,
     ];
 
     /// Whether a request takes its place.
@@ -73,6 +76,9 @@ impl RecordedOp {
                 ["request with unknown operation letters", "requests with unknown operation letters"]
             }
             Self::NoData => ["request without data", "requests without data"],
+            Self::Unwanted => {
+                ["request that the option columns leaves out", "requests that the option columns leaves out"]
+            }
         }
     }
 }

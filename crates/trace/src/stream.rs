@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Bytes, Duration, Instant, counted};
 
 use super::events::EventMatcher;
+use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Action, Format, Options};
+use super::options::{Action, Options};
 use super::order::{OrderError, Sorter};
 use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};

@@ -7,7 +7,8 @@
 use wordline_kernel::{Bytes, Duration};
 
 use super::Op;
-use super::options::{Format, Options, TimeUnit, Units};
+use super::formats::{Format, TimeUnit, Units};
+use super::options::Options;
 use super::row::Row;
 
 /// Units that were assumed, for time, address and size.

@@ -13,7 +13,7 @@ fn error(content: &[u8], pairs: &[&str]) -> String {
 }
 
 const FORMATS: &str = "csv, msr, spc, disksim, ssdsim, mqsim, blkparse, most, fiu, blktrace, fio-iolog, vscsi, \
-                       biotracer, hfplayer, wiscsee";
+                       biotracer, hfplayer, wiscsee, columns";
 
 /// Content, options, and the full message.
 type Malformed = (&'static str, &'static [&'static str], &'static str);
@@ -261,7 +261,7 @@ fn every_malformed_trace_gives_its_message() {
 fn content_of_no_known_format_lists_the_formats() {
     let wanted = format!(
         "t: found a first line \"once upon a time\" of no format known, wanted a trace in one of the formats \
-         {FORMATS} (name it with --format)"
+         {FORMATS} (name it with --format), or a map of its columns (option columns)"
     );
     assert_eq!(error(b"once upon a time\n", &[]), wanted);
     assert!(

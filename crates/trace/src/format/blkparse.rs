@@ -4,8 +4,9 @@
 //! The reader takes the actions Q, D and C, and ignores the summary at the end, messages and headers.
 
 use super::super::field::{leading_fields, parse_decimal, parse_integer};
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::{Action, Units};
+use super::super::options::Action;
 use super::super::recorded::RecordedOp;
 use super::super::row::{LineReader, Row, linux_device};
 use super::rwbs::Rwbs;

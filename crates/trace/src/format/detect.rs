@@ -1,8 +1,8 @@
 //! Detects the format of a trace from its content.
 
+use super::super::formats::Format;
 use super::super::input::{Input, quoted};
-use super::super::options::Format;
-use super::{ascii, biotracer, blkparse, blktrace, csv, fio, fiu, hfplayer, most, spc, vscsi};
+use super::{ascii, biotracer, blkparse, blktrace, csv, fio, fiu, hfplayer, most, proposal, spc, vscsi};
 use crate::{Error, error::Result};
 
 /// The kind of a file.
@@ -53,7 +53,13 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     Err(Error::Content {
         path: input.path.clone(),
         found: format!("a first line {} of no format known", quoted(first)),
-        wanted: format!("a trace in one of the formats {} (name it with --format)", Format::names()),
+        wanted: format!(
+            "a trace in one of the formats {} (name it with --format), or a map of its columns{}",
+            Format::names(),
+            proposal::propose(rows()).map_or(" (option columns)".into(), |map| {
+                format!(", which may be --trace-option 'columns={map}'")
+            })
+        ),
     })
 }
 

@@ -5,6 +5,7 @@ mod ascii;
 mod biotracer;
 mod blkparse;
 mod blktrace;
+mod columns;
 mod csv;
 mod detect;
 mod fio;
@@ -12,6 +13,8 @@ mod fiu;
 mod hfplayer;
 mod most;
 mod msr;
+mod names;
+mod proposal;
 mod rwbs;
 mod spc;
 mod vscsi;
@@ -22,11 +25,12 @@ pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 
+use super::formats::{Format, Units};
 use super::input::Input;
-use super::options::{Format, Options, Units};
+use super::options::Options;
 use super::row::{LineReader, Reader, RequestPerLine, TextReader};
 use super::units::AssumedUnits;
-use crate::error::Result;
+use crate::{Error, error::Result};
 
 /// Upper bound on host or file names in a trace. The names are kept to number the devices.
 const MAX_NAMES: usize = 1 << 16;
@@ -58,7 +62,20 @@ pub(super) fn reader<'a>(
         Format::Biotracer => Box::new(RequestPerLine(move |line: &str| biotracer::row(line, units))),
         Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
         Format::Wiscsee => Box::new(wiscsee::Wiscsee::new(units)),
+        Format::Columns => {
+            let map = options.columns.clone().ok_or_else(no_columns)?;
+            Box::new(columns::Mapped::new(map))
+        }
         Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
     };
     Ok((Box::new(TextReader::new(lines, reader)), assumed))
+}
+
+/// Error for the format `columns` without the option of this name.
+fn no_columns() -> Error {
+    Error::Argument {
+        what: "trace option columns".into(),
+        found: "none".into(),
+        wanted: "the columns of the file, such as columns=ts:s,off:512,len:512,op:0=R|1=W".into(),
+    }
 }

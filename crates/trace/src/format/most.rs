@@ -2,8 +2,8 @@
 //! process, class and optionally a file, separated by tabs.
 
 use super::super::field::{leading_fields, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::{LineReader, Row};
 use super::blkparse::kind;
 use super::rwbs::Rwbs;

@@ -3,8 +3,9 @@
 
 use super::super::Op;
 use super::super::field::parse_bytes;
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::{Action, Units};
+use super::super::options::Action;
 use super::super::recorded::RecordedOp;
 use super::super::row::Row;
 
