@@ -74,10 +74,14 @@ impl EventMatcher {
 
     fn open_request(&mut self, row: Row) {
         // If the completion event gives the time of the request, there is no later completion to wait for. Zone
-        // appends complete at another address than they had before.
-        let is_done = self.taken == Some(Action::Complete) || row.recorded == Some(RecordedOp::ZoneAppend);
+        // appends complete at another address than they had before. Some formats have one event with the response time.
+        let is_done = self.taken == Some(Action::Complete)
+            || row.recorded == Some(RecordedOp::ZoneAppend)
+            || row.response.is_some();
         if row.preflush {
-            self.held.push_back((Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row }, true));
+            let flush = Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row };
+            let response = row.response.filter(|_| row.size == 0);
+            self.held.push_back((Row { response, ..flush }, true));
         }
         if row.size > 0 {
             self.held.push_back((row, is_done));

@@ -38,13 +38,23 @@ pub enum Format {
     Hfplayer,
     /// Events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
     Wiscsee,
+    /// Text of ftrace (trace-cmd report, trace_pipe): events of the block layer or of the NVMe driver.
+    Ftrace,
+    /// Output of biosnoop (bcc, libbpf-tools), with or without the column QUE.
+    Biosnoop,
+    /// SYSTOR '17: Timestamp, Response, IOType, LUN, Offset, Size.
+    Systor,
+    /// Tencent's block storage: seconds, offset and size in sectors, 0 or 1, volume.
+    Tencent,
+    /// Alibaba's block storage: device, R or W, offset, length, microseconds.
+    Alibaba,
     /// Any other text with one request per line: the option `columns` says what its columns hold.
     Columns,
 }
 
 impl Format {
     /// Every format, in the order in which their names are listed.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 21] = [
         Self::Csv,
         Self::Msr,
         Self::Spc,
@@ -60,6 +70,11 @@ impl Format {
         Self::Biotracer,
         Self::Hfplayer,
         Self::Wiscsee,
+        Self::Ftrace,
+        Self::Biosnoop,
+        Self::Systor,
+        Self::Tencent,
+        Self::Alibaba,
         Self::Columns,
     ];
 
@@ -81,6 +96,11 @@ impl Format {
             Self::Biotracer => "biotracer",
             Self::Hfplayer => "hfplayer",
             Self::Wiscsee => "wiscsee",
+            Self::Ftrace => "ftrace",
+            Self::Biosnoop => "biosnoop",
+            Self::Systor => "systor",
+            Self::Tencent => "tencent",
+            Self::Alibaba => "alibaba",
             Self::Columns => "columns",
         }
     }
@@ -98,26 +118,31 @@ impl Format {
             // A map of columns gives the units.
             Self::Csv | Self::Columns => (TimeUnit::Ns, BYTE, BYTE),
             Self::Msr => (TimeUnit::HundredNs, BYTE, BYTE),
-            Self::Spc => (TimeUnit::S, SECTOR, BYTE),
+            Self::Spc | Self::Biosnoop => (TimeUnit::S, SECTOR, BYTE),
             Self::Disksim => (TimeUnit::Ms, SECTOR, SECTOR),
             Self::Ssdsim | Self::Mqsim | Self::Fiu | Self::Blktrace => (TimeUnit::Ns, SECTOR, SECTOR),
-            Self::Blkparse | Self::Most | Self::Biotracer => (TimeUnit::S, SECTOR, SECTOR),
-            Self::FioIolog => (TimeUnit::Us, BYTE, BYTE),
+            Self::Blkparse | Self::Most | Self::Biotracer | Self::Ftrace | Self::Tencent => {
+                (TimeUnit::S, SECTOR, SECTOR)
+            }
+            Self::FioIolog | Self::Alibaba => (TimeUnit::Us, BYTE, BYTE),
             Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
             Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
-            Self::Wiscsee => (TimeUnit::S, BYTE, BYTE),
+            Self::Wiscsee | Self::Systor => (TimeUnit::S, BYTE, BYTE),
         };
         Units { time, address, size }
     }
 
     /// Whether the format does not define its units, so that options may set them.
     pub(super) const fn has_open_units(self) -> bool {
-        !matches!(self, Self::Blktrace | Self::Vscsi | Self::Columns)
+        !matches!(self, Self::Blktrace | Self::Vscsi | Self::Biosnoop | Self::Columns)
     }
 
     /// Whether the format records several events per request, one of which gives the time of the request.
     pub(super) const fn has_events(self) -> bool {
-        matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
+        matches!(
+            self,
+            Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee | Self::Ftrace | Self::Biosnoop
+        )
     }
 }
 

@@ -27,8 +27,10 @@ pub(super) enum RecordedOp {
     /// `N`: the kernel had no letters for the operation. In ftrace, kernels before 6.17 write it for zone commands, and
     /// kernels before 6.19 for write zeroes (`blk_fill_rwbs` in kernel/trace/blktrace.c).
     Unnamed,
-    /// Letters that no kernel up to 6.19 writes.
+    /// Letters that no kernel up to 6.19 writes, or a field for the operation that is empty.
     Unknown,
+    /// Deallocations of NVMe, whose ranges are not in the event.
+    Deallocate,
     /// An event without a range, and without a flush.
     NoData,
     /// A request of an operation that the option `columns` leaves out.
@@ -37,7 +39,7 @@ pub(super) enum RecordedOp {
 
 impl RecordedOp {
     /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::ZoneAppend,
         Self::SecureErase,
         Self::ZoneReset,
@@ -48,6 +50,7 @@ impl RecordedOp {
         Self::Passthrough,
         Self::Unnamed,
         Self::Unknown,
+        Self::Deallocate,
         Self::NoData,
         Self::Unwanted,
     ];
@@ -72,9 +75,8 @@ impl RecordedOp {
                 "request of an operation without letters (N)",
                 "requests of an operation without letters (N)",
             ],
-            Self::Unknown => {
-                ["request with unknown operation letters", "requests with unknown operation letters"]
-            }
+            Self::Unknown => ["request of an unknown operation", "requests of an unknown operation"],
+            Self::Deallocate => ["deallocation without its ranges", "deallocations without their ranges"],
             Self::NoData => ["request without data", "requests without data"],
             Self::Unwanted => {
                 ["request that the option columns leaves out", "requests that the option columns leaves out"]

@@ -5,6 +5,7 @@ mod columns;
 mod formats;
 mod malformed;
 mod recorded;
+mod recorders;
 mod statistics;
 mod twins;
 mod units;

@@ -68,8 +68,8 @@ fn letters_of_every_operation_are_read_or_counted_by_the_event_that_gives_the_ti
         ]
     );
     let left_out = "not simulated, left out: 2 zone resets, 1 reset of all zones, 1 zone finish, 1 zone open, 1 zone \
-                    close, 1 passthrough command, 1 request of an operation without letters (N), 1 request with unknown \
-                    operation letters, 1 request without data";
+                    close, 1 passthrough command, 1 request of an operation without letters (N), 1 request of an unknown \
+                    operation, 1 request without data";
     for note in ["1 secure erase simulated as discards", left_out] {
         assert!(trace.notes.iter().any(|found| found == note), "{:?}", trace.notes);
     }

@@ -1,7 +1,9 @@
 //! Trace formats, one file each: how a line or record is parsed into a row. `detect.rs` finds the format of a
 //! file.
 
+mod alibaba;
 mod ascii;
+mod biosnoop;
 mod biotracer;
 mod blkparse;
 mod blktrace;
@@ -10,6 +12,7 @@ mod csv;
 mod detect;
 mod fio;
 mod fiu;
+mod ftrace;
 mod hfplayer;
 mod most;
 mod msr;
@@ -17,6 +20,8 @@ mod names;
 mod proposal;
 mod rwbs;
 mod spc;
+mod systor;
+mod tencent;
 mod vscsi;
 mod wiscsee;
 
@@ -26,9 +31,9 @@ pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 
 use super::formats::{Format, Units};
-use super::input::Input;
+use super::input::{Input, ParseError};
 use super::options::Options;
-use super::row::{LineReader, Reader, RequestPerLine, TextReader};
+use super::row::{LineReader, Reader, RequestPerLine, Row, TextReader};
 use super::units::AssumedUnits;
 use crate::{Error, error::Result};
 
@@ -45,6 +50,7 @@ pub(super) fn reader<'a>(
     if format == Format::Vscsi {
         return Ok((Box::new(vscsi::reader(input)?), AssumedUnits::none()));
     }
+    let ftrace = (format == Format::Ftrace).then(|| ftrace::Ftrace::new(&input.prefix, units));
     let mut lines = input.lines();
     let mut assumed = AssumedUnits::of(format, units, options);
     let reader: Box<dyn LineReader> = match format {
@@ -62,6 +68,11 @@ pub(super) fn reader<'a>(
         Format::Biotracer => Box::new(RequestPerLine(move |line: &str| biotracer::row(line, units))),
         Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
         Format::Wiscsee => Box::new(wiscsee::Wiscsee::new(units)),
+        Format::Ftrace => Box::new(ftrace.expect("the format is ftrace")),
+        Format::Biosnoop => Box::new(biosnoop::reader(&mut lines, units)?),
+        Format::Systor => cloud(systor::HEADER, None, move |line| systor::row(line, units)),
+        Format::Tencent => cloud(tencent::HEADER, Some(tencent::NOTE), move |line| tencent::row(line, units)),
+        Format::Alibaba => cloud(alibaba::HEADER, None, move |line| alibaba::row(line, units)),
         Format::Columns => {
             let map = options.columns.clone().ok_or_else(no_columns)?;
             Box::new(columns::Mapped::new(map))
@@ -69,6 +80,32 @@ pub(super) fn reader<'a>(
         Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
     };
     Ok((Box::new(TextReader::new(lines, reader)), assumed))
+}
+
+/// Returns a reader of one request per line, below a header that some files have.
+fn cloud(
+    header: &'static str,
+    note: Option<&'static str>,
+    row: impl Fn(&str) -> std::result::Result<Row, ParseError> + Send + 'static,
+) -> Box<dyn LineReader> {
+    Box::new(BelowHeader { header, note, row })
+}
+
+/// Lines below a header that some files have.
+struct BelowHeader<F> {
+    header: &'static str,
+    note: Option<&'static str>,
+    row: F,
+}
+
+impl<F: Fn(&str) -> std::result::Result<Row, ParseError> + Send> LineReader for BelowHeader<F> {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, ParseError> {
+        if line.eq_ignore_ascii_case(self.header) { Ok(None) } else { (self.row)(line).map(Some) }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.note.map(str::to_string).into_iter().collect()
+    }
 }
 
 /// Error for the format `columns` without the option of this name.

@@ -81,10 +81,12 @@ impl Rwbs {
             let recorded = self.recorded.unwrap_or(RecordedOp::Unknown);
             return Ok(Row::left_out(time, recorded, device, Some(kind)));
         };
-        let (offset, size) = match op {
-            Op::Flush => (0, 0),
-            _ => (parse_bytes(sector, units.address, "sector")?, parse_bytes(count, units.size, "size")?),
+        let (sector, size) = match op {
+            Op::Flush => ("0", 0),
+            _ => (sector, parse_bytes(count, units.size, "size")?),
         };
+        // The address of an event without data has no meaning, and sometimes has all bits set.
+        let offset = if size == 0 { 0 } else { parse_bytes(sector, units.address, "sector")? };
         let row = Row::new(time, op, device, offset, size)?;
         let fua = self.fua && matches!(op, Op::Write | Op::WriteZeroes);
         Ok(Row { event: Some(kind), preflush: self.preflush, fua, recorded: self.recorded, ..row })
