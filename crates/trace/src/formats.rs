@@ -48,13 +48,17 @@ pub enum Format {
     Tencent,
     /// Alibaba's block storage: device, R or W, offset, length, microseconds.
     Alibaba,
+    /// Binary records of libCacheSim: seconds, object, size, next request of the object.
+    OracleGeneral,
+    /// JSON lines of Mooncake: requests of inference with the blocks of their KV cache.
+    Mooncake,
     /// Any other text with one request per line: the option `columns` says what its columns hold.
     Columns,
 }
 
 impl Format {
     /// Every format, in the order in which their names are listed.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Csv,
         Self::Msr,
         Self::Spc,
@@ -75,6 +79,8 @@ impl Format {
         Self::Systor,
         Self::Tencent,
         Self::Alibaba,
+        Self::OracleGeneral,
+        Self::Mooncake,
         Self::Columns,
     ];
 
@@ -101,6 +107,8 @@ impl Format {
             Self::Systor => "systor",
             Self::Tencent => "tencent",
             Self::Alibaba => "alibaba",
+            Self::OracleGeneral => "oracle-general",
+            Self::Mooncake => "mooncake",
             Self::Columns => "columns",
         }
     }
@@ -127,14 +135,20 @@ impl Format {
             Self::FioIolog | Self::Alibaba => (TimeUnit::Us, BYTE, BYTE),
             Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
             Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
-            Self::Wiscsee | Self::Systor => (TimeUnit::S, BYTE, BYTE),
+            Self::Wiscsee | Self::Systor | Self::OracleGeneral => (TimeUnit::S, BYTE, BYTE),
+            Self::Mooncake => (TimeUnit::Ms, BYTE, BYTE),
         };
         Units { time, address, size }
     }
 
-    /// Whether the format does not define its units, so that options may set them.
+    /// Whether the format does not define its units, so that options may set the unit of times.
     pub(super) const fn has_open_units(self) -> bool {
-        !matches!(self, Self::Blktrace | Self::Vscsi | Self::Biosnoop | Self::Columns)
+        !matches!(self, Self::Blktrace | Self::Vscsi | Self::Biosnoop | Self::OracleGeneral | Self::Columns)
+    }
+
+    /// Whether options may set the units of addresses and sizes.
+    pub(super) const fn has_open_ranges(self) -> bool {
+        self.has_open_units() && !matches!(self, Self::Mooncake)
     }
 
     /// Whether the format records several events per request, one of which gives the time of the request.

@@ -84,7 +84,11 @@ pub struct Options {
     pub jump: Duration,
     /// Map of the columns of a text file that is in no other format: the fields in their order, each with its unit,
     /// such as `ts:s,off:512,len:512,op:0=R|1=W`.
-    pub columns: Option<Columns>,
+    pub columns: Option<Box<Columns>>,
+    /// Bytes of the keys and values of a token in a trace of a KV cache; 320KiB by default, as in LLaMA2-70B.
+    pub token_bytes: Option<Bytes>,
+    /// Tokens of a block in a trace of a KV cache, from 1 to 65,536; 512 by default, as in Mooncake's traces.
+    pub block_tokens: Option<u32>,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -105,6 +109,8 @@ impl Default for Options {
             // the clock from 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
             columns: None,
+            token_bytes: None,
+            block_tokens: None,
             window: None,
         }
     }
@@ -112,7 +118,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 13] = [
         "format",
         "time_unit",
         "address_unit",
@@ -123,6 +129,8 @@ impl Options {
         "action",
         "jump",
         "columns",
+        "token_bytes",
+        "block_tokens",
         "window",
     ];
 
@@ -143,11 +151,11 @@ impl Options {
     /// Sets one option by name.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         if key == "columns" {
-            self.columns = Some(Columns::parse(value)?);
+            self.columns = Some(Box::new(Columns::parse(value)?));
             return Ok(());
         }
         let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
-        let is_number = matches!(key, "device" | "window");
+        let is_number = matches!(key, "device" | "window" | "block_tokens");
         let number = is_number.then(|| value.parse::<u32>().ok()).flatten();
         fields[key] = number.map_or_else(|| value.into(), Into::into);
         *self = serde_json::from_value(fields).map_err(|_| Error::Argument {
@@ -166,10 +174,11 @@ impl Options {
         match key {
             "format" => one_of(value, &Format::ALL.map(Format::name)),
             "time_unit" => one_of(value, &TimeUnit::ALL.map(TimeUnit::name)),
-            "address_unit" | "size_unit" | "sector" => "a size such as \"512B\"".into(),
+            "address_unit" | "size_unit" | "sector" | "token_bytes" => "a size such as \"512B\"".into(),
             "device" => "the number of a device".into(),
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
+            "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),
             _ => one_of(key, &Self::KEYS),
@@ -197,18 +206,37 @@ impl Options {
             ("size_unit", self.size_unit.is_some()),
             ("sector", self.sector.is_some()),
         ];
-        if let Some((key, _)) = said.iter().find(|(_, said)| *said && !format.has_open_units()) {
+        let is_open = |key: &str| match key {
+            "time_unit" => format.has_open_units(),
+            _ => format.has_open_ranges(),
+        };
+        if let Some((key, _)) = said.iter().find(|(key, said)| *said && !is_open(key)) {
             return Err(refused(key, format, "which fixes its units"));
         }
         if self.action.is_some() && !format.has_events() {
             return Err(refused("action", format, "which records one event a request"));
         }
+        let of_tokens =
+            [("token_bytes", self.token_bytes.is_some()), ("block_tokens", self.block_tokens.is_some())];
+        if let Some((key, _)) = of_tokens.iter().find(|(_, said)| *said && format != Format::Mooncake) {
+            return Err(refused(key, format, "which has no tokens"));
+        }
+        if let Some(tokens) = self.block_tokens.filter(|tokens| !(1..=MAX_BLOCK_TOKENS).contains(tokens)) {
+            return Err(Error::Argument {
+                what: "trace option block_tokens".into(),
+                found: tokens.to_string(),
+                wanted: Self::wanted("block_tokens", ""),
+            });
+        }
         if self.columns.is_some() && format != Format::Columns {
             return Err(refused("columns", format, "which has columns of its own"));
         }
-        for (key, unit) in
-            [("address_unit", self.address_unit), ("size_unit", self.size_unit), ("sector", self.sector)]
-        {
+        for (key, unit) in [
+            ("address_unit", self.address_unit),
+            ("size_unit", self.size_unit),
+            ("sector", self.sector),
+            ("token_bytes", self.token_bytes),
+        ] {
             // Chosen: 1 GiB is far above any unit (sector, page or block) in which a trace counts.
             if unit.is_some_and(|unit| unit.0 == 0 || unit > Bytes::gib(1)) {
                 return Err(Error::Argument {
@@ -227,6 +255,9 @@ impl Options {
         })
     }
 }
+
+/// Maximum of tokens in a block. Chosen: far above the blocks of any cache.
+const MAX_BLOCK_TOKENS: u32 = 1 << 16;
 
 /// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
 /// few thousand rows. This window takes 7 MB and a few milliseconds.

@@ -1,6 +1,7 @@
 //! External tests of traces, as one program: each file is a module, and linked once.
 
 mod bursts;
+mod caches;
 mod columns;
 mod formats;
 mod malformed;

@@ -13,7 +13,7 @@ fn error(content: &[u8], pairs: &[&str]) -> String {
 }
 
 const FORMATS: &str = "csv, msr, spc, disksim, ssdsim, mqsim, blkparse, most, fiu, blktrace, fio-iolog, vscsi, \
-                       biotracer, hfplayer, wiscsee, ftrace, biosnoop, systor, tencent, alibaba, columns";
+                       biotracer, hfplayer, wiscsee, ftrace, biosnoop, systor, tencent, alibaba, oracle-general, mooncake, columns";
 
 /// Content, options, and the full message.
 type Malformed = (&'static str, &'static [&'static str], &'static str);

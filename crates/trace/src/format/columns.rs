@@ -35,14 +35,14 @@ impl Separator {
 
 /// Reads the lines.
 pub(super) struct Mapped {
-    columns: Columns,
+    columns: Box<Columns>,
     separator: Option<Separator>,
     names: Names,
     header: Option<String>,
 }
 
 impl Mapped {
-    pub(super) fn new(columns: Columns) -> Self {
+    pub(super) fn new(columns: Box<Columns>) -> Self {
         Self { columns, separator: None, names: Names::default(), header: None }
     }
 
@@ -72,7 +72,7 @@ impl Mapped {
 
     /// Whether a line names its columns.
     fn is_header(&self, fields: &[&str]) -> bool {
-        let Columns { time, offset, size, .. } = &self.columns;
+        let Columns { time, offset, size, .. } = &*self.columns;
         [time.0, offset.0, size.0]
             .iter()
             .all(|column| !fields[*column].bytes().any(|byte| byte.is_ascii_digit()))
@@ -94,7 +94,7 @@ impl LineReader for Mapped {
             self.header = Some(line.into());
             return Ok(None);
         }
-        let Columns { time, offset, size, device, response, cpu, .. } = self.columns;
+        let Columns { time, offset, size, device, response, cpu, .. } = *self.columns;
         let time = parse_decimal(fields[time.0], time.1.ps(), "ts")?;
         let op = self.op(&fields)?;
         let device = self.device(device.map(|column| fields[column]))?;

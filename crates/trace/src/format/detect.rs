@@ -5,8 +5,8 @@ use super::super::input::{Input, quoted};
 use super::super::row::Row;
 use super::super::units::DATES;
 use super::{
-    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, most, proposal,
-    spc, systor, tencent, vscsi,
+    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, mooncake, most,
+    oracle_general, proposal, spc, systor, tencent, vscsi,
 };
 use crate::{Error, error::Result};
 
@@ -31,6 +31,9 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     if vscsi::is_vscsi(prefix) {
         return Ok(Content::Trace(Format::Vscsi));
     }
+    if oracle_general::is_oracle_general(prefix) {
+        return Ok(Content::Trace(Format::OracleGeneral));
+    }
     let text = String::from_utf8_lossy(prefix);
     let lines = || text.lines().take(LINES).map(str::trim).filter(|line| !line.is_empty());
     let rows = || lines().filter(|line| !line.starts_with('#'));
@@ -38,6 +41,9 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     let is_fiu = |line: &str| fiu::row(line, Format::Fiu.units()).is_ok();
     if prefix.get(257..262) == Some(b"ustar") && !lines().any(is_fiu) {
         return Ok(Content::Archive);
+    }
+    if rows().next().is_some_and(mooncake::is_request) {
+        return Ok(Content::Trace(Format::Mooncake));
     }
     let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
     if let Some(format) = lines().next().and_then(header_format).or_else(is_csv) {

@@ -14,9 +14,12 @@ mod fio;
 mod fiu;
 mod ftrace;
 mod hfplayer;
+mod mooncake;
 mod most;
 mod msr;
 mod names;
+mod oracle_general;
+mod places;
 mod proposal;
 mod rwbs;
 mod spc;
@@ -50,6 +53,13 @@ pub(super) fn reader<'a>(
     if format == Format::Vscsi {
         return Ok((Box::new(vscsi::reader(input)?), AssumedUnits::none()));
     }
+    if format == Format::OracleGeneral {
+        return Ok((Box::new(oracle_general::OracleGeneral::from(input)), AssumedUnits::none()));
+    }
+    if format == Format::Mooncake {
+        let reader = mooncake::Mooncake::new(input.lines(), units.time, options);
+        return Ok((Box::new(reader), AssumedUnits::none()));
+    }
     let ftrace = (format == Format::Ftrace).then(|| ftrace::Ftrace::new(&input.prefix, units));
     let mut lines = input.lines();
     let mut assumed = AssumedUnits::of(format, units, options);
@@ -77,7 +87,9 @@ pub(super) fn reader<'a>(
             let map = options.columns.clone().ok_or_else(no_columns)?;
             Box::new(columns::Mapped::new(map))
         }
-        Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
+        Format::Blktrace | Format::Vscsi | Format::OracleGeneral | Format::Mooncake => {
+            unreachable!("these formats have readers of their own")
+        }
     };
     Ok((Box::new(TextReader::new(lines, reader)), assumed))
 }
