@@ -20,6 +20,7 @@ pub mod change;
 pub mod compiled;
 pub mod course;
 mod drift;
+mod effects;
 pub mod error;
 pub mod input;
 pub mod load;

@@ -13,6 +13,7 @@ use crate::buffered::BufferBalance;
 use crate::by_job::JobMeasurements;
 use crate::course::{Course, Readings};
 use crate::drift::{self, ByteCounts, Drift};
+use crate::effects::Effects;
 use crate::error::Result;
 use crate::load::Load;
 use crate::percentiles::latency;
@@ -31,9 +32,7 @@ pub struct Measurements<D: BlockDevice> {
     /// Latency histogram of each operation.
     latency: [Histogram; Operation::ALL.len()],
     failed: u64,
-    /// Sectors of a mapping unit, and the number of discards that cover no whole mapping unit.
-    per_unit: u64,
-    ineffective_discards: u64,
+    effects: Effects,
     jobs: JobMeasurements,
     windows: Series<Sums>,
     readings: Readings,
@@ -118,8 +117,7 @@ impl<D: BlockDevice> Measurements<D> {
         Self {
             latency: Default::default(),
             failed: 0,
-            per_unit: (device.shape().logical_page.0 / SECTOR.0).max(1),
-            ineffective_discards: 0,
+            effects: Effects::new(device.shape().logical_page),
             jobs: JobMeasurements::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),
             windows,
@@ -157,9 +155,8 @@ impl<D: BlockDevice> Measurements<D> {
         if data < 2 {
             sums.bytes[data] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
             sums.latency_ps[data] += u128::from(completion.latency.ps());
-        } else if completion.command.operation == Operation::Discard {
-            self.ineffective_discards += u64::from(self.is_ineffective(completion));
         }
+        self.effects.add(&completion.command);
         self.latency[kind].record(completion.latency);
         if let Some(job) = job {
             self.jobs.completed(job, completion, now);
@@ -168,12 +165,6 @@ impl<D: BlockDevice> Measurements<D> {
             Some(record) => record.add(completion, now),
             None => Ok(()),
         }
-    }
-
-    /// Whether a discard has no effect because it covers no whole mapping unit.
-    fn is_ineffective(&self, discard: &Completion) -> bool {
-        let (first, sectors) = (discard.command.sector, discard.command.sectors);
-        first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
     }
 
     /// Reads the device if a new window has begun.
@@ -241,7 +232,7 @@ impl<D: BlockDevice> Measurements<D> {
         let of_end = self.end_note(outcome, requests, (all.bytes[1], &detail.pools));
         let of_course =
             [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
-        let of_units = self.unit_notes(all.counts, &metrics, shape.logical_page);
+        let of_units = self.unit_notes(&metrics, shape.logical_page);
         let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
         let (jobs, fairness) = self.jobs.usage();
         let summary = Summary {
@@ -321,16 +312,9 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Notes on requests smaller than a mapping unit, whose size is `unit`.
-    fn unit_notes(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.ineffective_discards > 0 {
-            notes.push(format!(
-                "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
-                Quantity::Count(self.ineffective_discards),
-                counted(counts[Operation::Discard as usize], "discard"),
-            ));
-        }
+    /// Notes on the effect of requests, which depends on the mapping unit. Its size is `unit`.
+    fn unit_notes(&self, metrics: &Metrics, unit: Bytes) -> Vec<String> {
+        let mut notes = self.effects.notes();
         let filled = metrics.count("flash.rmw_reads");
         if filled > 0 {
             notes.push(format!(

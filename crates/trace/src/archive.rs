@@ -13,6 +13,7 @@ use super::Op;
 use super::format::{PartReader, processor};
 use super::input::{Input, PROGRESS_INTERVAL, Position, Progress, fill, stream_error};
 use super::options::Action;
+use super::recorded::RecordedOp;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
@@ -217,7 +218,7 @@ fn packed(row: &Row) -> [u8; PACKED] {
         row.op as u8,
         row.event.map_or(u8::MAX, |event| event as u8),
         u8::from(row.fua) | u8::from(row.preflush) << 1 | u8::from(row.cpu.is_some()) << 2,
-        0,
+        row.recorded.map_or(u8::MAX, |recorded| recorded as u8),
     ];
     let cpu = u32::from(row.cpu.unwrap_or(0)).to_le_bytes();
     let fields: [&[u8]; 7] = [
@@ -243,8 +244,7 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
     let flags = bytes[PACKED - 2];
     Row {
         time: i128::from_le_bytes(bytes[..16].try_into().expect("sixteen bytes")),
-        // blktrace events have no operations other than these.
-        op: [Op::Read, Op::Write, Op::Discard][usize::from(bytes[PACKED - 4])],
+        op: Op::ALL[usize::from(bytes[PACKED - 4])],
         fua: flags & 1 > 0,
         device: word(40),
         offset: long(16),
@@ -255,6 +255,7 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
         line: long(32),
         event: [Action::Queue, Action::Issue, Action::Complete].get(usize::from(bytes[PACKED - 3])).copied(),
         preflush: flags & 2 > 0,
+        recorded: RecordedOp::ALL.get(usize::from(bytes[PACKED - 1])).copied(),
     }
 }
 
@@ -319,7 +320,9 @@ mod tests {
             event: Some(Action::Complete),
             ..plain
         };
-        for row in [plain, full, Row { op: Op::Discard, event: Some(Action::Queue), ..plain }] {
+        let left_out = |recorded| Row::left_out(5, recorded, 7, Some(Action::Issue));
+        let ops = Op::ALL.map(|op| Row { op, event: Some(Action::Queue), ..plain });
+        for row in [plain, full].into_iter().chain(ops).chain(RecordedOp::ALL.map(left_out)) {
             assert_eq!(format!("{:?}", unpacked(&packed(&row))), format!("{row:?}"));
         }
     }

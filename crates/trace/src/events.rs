@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Op;
 use super::options::Action;
+use super::recorded::RecordedOp;
 use super::row::Row;
 use crate::{Error, error::Result};
 
@@ -66,16 +67,21 @@ impl EventMatcher {
         self.taken = self.taken.or_else(|| self.choice());
         if row.event == self.taken && row.is_request() {
             self.open_request(row);
-        } else if row.event == Some(Action::Complete) {
+        } else if row.event == Some(Action::Complete) && row.recorded != Some(RecordedOp::ZoneAppend) {
             self.open.answer(&row, &mut self.held, self.first);
         }
     }
 
     fn open_request(&mut self, row: Row) {
-        // If the completion event gives the time of the request, there is no later completion to wait for.
-        let is_done = self.taken == Some(Action::Complete);
+        // If the completion event gives the time of the request, there is no later completion to wait for. Zone
+        // appends complete at another address than they had before. Some formats have one event with the response time.
+        let is_done = self.taken == Some(Action::Complete)
+            || row.recorded == Some(RecordedOp::ZoneAppend)
+            || row.response.is_some();
         if row.preflush {
-            self.held.push_back((Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row }, true));
+            let flush = Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row };
+            let response = row.response.filter(|_| row.size == 0);
+            self.held.push_back((Row { response, ..flush }, true));
         }
         if row.size > 0 {
             self.held.push_back((row, is_done));

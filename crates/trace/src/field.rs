@@ -76,6 +76,15 @@ pub(super) fn parse_integer(text: &str, what: &str) -> Parsed<u64> {
     })
 }
 
+/// Parses a number of one or two bytes. `what` describes it in the error message.
+pub(super) fn parse_small<N: std::str::FromStr>(text: &str, what: &str) -> Parsed<N> {
+    let most = (1_u64 << (8 * size_of::<N>())) - 1;
+    text.parse().map_err(|_| ParseError {
+        found: format!("{what} {}", quoted(text)),
+        wanted: format!("a whole number from 0 to {most}"),
+    })
+}
+
 /// Parses the number of a device, disk or ASU.
 pub(super) fn device(text: &str) -> Parsed<u32> {
     text.parse().map_err(|_| ParseError {

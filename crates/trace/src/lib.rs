@@ -38,12 +38,14 @@
 //! ```
 
 mod archive;
+mod columns;
 mod embedded;
 mod error;
 mod events;
 mod field;
 mod fit;
 mod format;
+mod formats;
 mod generated;
 mod input;
 mod layout;
@@ -51,6 +53,7 @@ mod options;
 mod order;
 mod prepare;
 mod read;
+mod recorded;
 mod row;
 mod source;
 mod stream;
@@ -59,12 +62,14 @@ mod units;
 pub mod workload;
 mod write;
 
+pub use columns::Columns;
 pub use embedded::embedded;
 pub use error::{Error, Result};
 pub use fit::{Fit, FitReport, Fitter, fit, wrap};
+pub use formats::{Format, TimeUnit};
 pub use generated::Generated;
 pub use input::Progress;
-pub use options::{Action, Devices, Format, Options, TimeUnit};
+pub use options::{Action, Devices, Options};
 pub use prepare::{LateNotes, MAX_HELD_REQUESTS, Prepared, Requests, Survey, prepare, prepare_embedded};
 pub use read::{open, open_with_progress, read, read_bytes};
 pub use source::{Source, SourceKind};
@@ -111,8 +116,23 @@ pub enum Op {
 }
 
 impl Op {
+    /// Every operation, in the order of their numbers.
+    pub const ALL: [Self; 11] = [
+        Self::Read,
+        Self::Write,
+        Self::Discard,
+        Self::Flush,
+        Self::WriteZeroes,
+        Self::Compare,
+        Self::ZoneAppend,
+        Self::ZoneReset,
+        Self::ZoneFinish,
+        Self::ZoneOpen,
+        Self::ZoneClose,
+    ];
+
     /// Number of operations.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = Self::ALL.len();
 
     /// Whether the operation changes the state of a zone without data.
     pub fn is_zone_management(self) -> bool {

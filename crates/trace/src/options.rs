@@ -1,182 +1,12 @@
-//! Options for properties that a trace file does not state: format, units, devices, events.
+//! Options for properties that a trace file does not state: format, units, columns, devices, events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, one_of};
 
+use super::columns::Columns;
+use super::formats::{Format, TimeUnit, Units};
 use crate::{Error, error::Result};
-
-/// A trace format. Its name in options is lower case with hyphens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// Wordline's CSV: columns named by a header line.
-    Csv,
-    /// MSR Cambridge: file time, host, disk, Read or Write, offset, size, response.
-    Msr,
-    /// SPC-1 as of the UMass repository: ASU, LBA, size, op, seconds.
-    Spc,
-    /// DiskSim ASCII: milliseconds, device, LBA, size, flags.
-    Disksim,
-    /// SSDSim ASCII: nanoseconds, device, LBA, size, 1 for a read; further columns are ignored.
-    Ssdsim,
-    /// MQSim ASCII: like SSDSim, without further columns.
-    Mqsim,
-    /// The default text of blkparse.
-    Blkparse,
-    /// The text of the MOST tools: time, action, RWBS, sector, length, process, ... separated by tabs.
-    Most,
-    /// FIU: nanoseconds, process ID and name, LBA, size, R or W, major, minor, content hash.
-    Fiu,
-    /// Binary records of blktrace, one file per CPU, in a directory or an archive.
-    Blktrace,
-    /// fio's I/O log, version 2 or 3.
-    FioIolog,
-    /// Binary records of VMware's vscsiStats, version 1 or 2 (CloudPhysics).
-    Vscsi,
-    /// BIOtracer on Android: LBA, sectors, bytes, flags, four times in seconds.
-    Biotracer,
-    /// hfplayer's CSV with a header line.
-    Hfplayer,
-    /// Events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
-    Wiscsee,
-}
-
-impl Format {
-    /// Every format, in the order in which their names are listed.
-    pub const ALL: [Self; 15] = [
-        Self::Csv,
-        Self::Msr,
-        Self::Spc,
-        Self::Disksim,
-        Self::Ssdsim,
-        Self::Mqsim,
-        Self::Blkparse,
-        Self::Most,
-        Self::Fiu,
-        Self::Blktrace,
-        Self::FioIolog,
-        Self::Vscsi,
-        Self::Biotracer,
-        Self::Hfplayer,
-        Self::Wiscsee,
-    ];
-
-    /// Name in options and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Msr => "msr",
-            Self::Spc => "spc",
-            Self::Disksim => "disksim",
-            Self::Ssdsim => "ssdsim",
-            Self::Mqsim => "mqsim",
-            Self::Blkparse => "blkparse",
-            Self::Most => "most",
-            Self::Fiu => "fiu",
-            Self::Blktrace => "blktrace",
-            Self::FioIolog => "fio-iolog",
-            Self::Vscsi => "vscsi",
-            Self::Biotracer => "biotracer",
-            Self::Hfplayer => "hfplayer",
-            Self::Wiscsee => "wiscsee",
-        }
-    }
-
-    /// All names, for messages.
-    pub(super) fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
-
-    /// Units of time, address and size unless options set them.
-    pub(super) const fn units(self) -> Units {
-        const SECTOR: Bytes = Bytes(512);
-        const BYTE: Bytes = Bytes(1);
-        let (time, address, size) = match self {
-            Self::Csv => (TimeUnit::Ns, BYTE, BYTE),
-            Self::Msr => (TimeUnit::HundredNs, BYTE, BYTE),
-            Self::Spc => (TimeUnit::S, SECTOR, BYTE),
-            Self::Disksim => (TimeUnit::Ms, SECTOR, SECTOR),
-            Self::Ssdsim | Self::Mqsim | Self::Fiu | Self::Blktrace => (TimeUnit::Ns, SECTOR, SECTOR),
-            Self::Blkparse | Self::Most | Self::Biotracer => (TimeUnit::S, SECTOR, SECTOR),
-            Self::FioIolog => (TimeUnit::Us, BYTE, BYTE),
-            Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
-            Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
-            Self::Wiscsee => (TimeUnit::S, BYTE, BYTE),
-        };
-        Units { time, address, size }
-    }
-
-    /// Whether the format does not define its units, so that options may set them.
-    pub(super) const fn has_open_units(self) -> bool {
-        !matches!(self, Self::Blktrace | Self::Vscsi)
-    }
-
-    /// Whether the format records several events per request, one of which gives the time of the request.
-    pub(super) const fn has_events(self) -> bool {
-        matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
-    }
-}
-
-/// Unit of a time column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum TimeUnit {
-    /// Picoseconds.
-    #[serde(rename = "ps")]
-    Ps,
-    /// Nanoseconds.
-    #[serde(rename = "ns")]
-    Ns,
-    /// Ticks of 100 ns, as in a Windows file time.
-    #[serde(rename = "100ns")]
-    HundredNs,
-    /// Microseconds.
-    #[serde(rename = "us")]
-    Us,
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Ms,
-    /// Seconds.
-    #[serde(rename = "s")]
-    S,
-}
-
-impl TimeUnit {
-    /// Every unit, smallest first.
-    pub(super) const ALL: [Self; 6] = [Self::Ps, Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
-
-    /// The name in options and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ps => "ps",
-            Self::Ns => "ns",
-            Self::HundredNs => "100ns",
-            Self::Us => "us",
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
-    }
-
-    /// Picoseconds per unit.
-    pub(super) const fn ps(self) -> i128 {
-        match self {
-            Self::Ps => 1,
-            Self::Ns => 1_000,
-            Self::HundredNs => 100_000,
-            Self::Us => 1_000_000,
-            Self::Ms => 1_000_000_000,
-            Self::S => 1_000_000_000_000,
-        }
-    }
-}
-
-/// Units of the numbers in a trace.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
-    pub(super) time: TimeUnit,
-    pub(super) address: Bytes,
-    pub(super) size: Bytes,
-}
 
 /// Event that gives the time of a request, in formats that record several events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -252,6 +82,13 @@ pub struct Options {
     pub action: Option<Action>,
     /// Gap between two requests from which on it counts as a jump of the clock.
     pub jump: Duration,
+    /// Map of the columns of a text file that is in no other format: the fields in their order, each with its unit,
+    /// such as `ts:s,off:512,len:512,op:0=R|1=W`.
+    pub columns: Option<Box<Columns>>,
+    /// Bytes of the keys and values of a token in a trace of a KV cache; 320KiB by default, as in LLaMA2-70B.
+    pub token_bytes: Option<Bytes>,
+    /// Tokens of a block in a trace of a KV cache, from 1 to 65,536; 512 by default, as in Mooncake's traces.
+    pub block_tokens: Option<u32>,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -271,6 +108,9 @@ impl Default for Options {
             // Chosen: longer than a week, the length of the longest published traces; shorter than a step of
             // the clock from 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
+            columns: None,
+            token_bytes: None,
+            block_tokens: None,
             window: None,
         }
     }
@@ -278,7 +118,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 13] = [
         "format",
         "time_unit",
         "address_unit",
@@ -288,6 +128,9 @@ impl Options {
         "devices",
         "action",
         "jump",
+        "columns",
+        "token_bytes",
+        "block_tokens",
         "window",
     ];
 
@@ -307,8 +150,12 @@ impl Options {
 
     /// Sets one option by name.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        if key == "columns" {
+            self.columns = Some(Box::new(Columns::parse(value)?));
+            return Ok(());
+        }
         let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
-        let is_number = matches!(key, "device" | "window");
+        let is_number = matches!(key, "device" | "window" | "block_tokens");
         let number = is_number.then(|| value.parse::<u32>().ok()).flatten();
         fields[key] = number.map_or_else(|| value.into(), Into::into);
         *self = serde_json::from_value(fields).map_err(|_| Error::Argument {
@@ -327,10 +174,11 @@ impl Options {
         match key {
             "format" => one_of(value, &Format::ALL.map(Format::name)),
             "time_unit" => one_of(value, &TimeUnit::ALL.map(TimeUnit::name)),
-            "address_unit" | "size_unit" | "sector" => "a size such as \"512B\"".into(),
+            "address_unit" | "size_unit" | "sector" | "token_bytes" => "a size such as \"512B\"".into(),
             "device" => "the number of a device".into(),
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
+            "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),
             _ => one_of(key, &Self::KEYS),
@@ -358,15 +206,37 @@ impl Options {
             ("size_unit", self.size_unit.is_some()),
             ("sector", self.sector.is_some()),
         ];
-        if let Some((key, _)) = said.iter().find(|(_, said)| *said && !format.has_open_units()) {
+        let is_open = |key: &str| match key {
+            "time_unit" => format.has_open_units(),
+            _ => format.has_open_ranges(),
+        };
+        if let Some((key, _)) = said.iter().find(|(key, said)| *said && !is_open(key)) {
             return Err(refused(key, format, "which fixes its units"));
         }
         if self.action.is_some() && !format.has_events() {
             return Err(refused("action", format, "which records one event a request"));
         }
-        for (key, unit) in
-            [("address_unit", self.address_unit), ("size_unit", self.size_unit), ("sector", self.sector)]
-        {
+        let of_tokens =
+            [("token_bytes", self.token_bytes.is_some()), ("block_tokens", self.block_tokens.is_some())];
+        if let Some((key, _)) = of_tokens.iter().find(|(_, said)| *said && format != Format::Mooncake) {
+            return Err(refused(key, format, "which has no tokens"));
+        }
+        if let Some(tokens) = self.block_tokens.filter(|tokens| !(1..=MAX_BLOCK_TOKENS).contains(tokens)) {
+            return Err(Error::Argument {
+                what: "trace option block_tokens".into(),
+                found: tokens.to_string(),
+                wanted: Self::wanted("block_tokens", ""),
+            });
+        }
+        if self.columns.is_some() && format != Format::Columns {
+            return Err(refused("columns", format, "which has columns of its own"));
+        }
+        for (key, unit) in [
+            ("address_unit", self.address_unit),
+            ("size_unit", self.size_unit),
+            ("sector", self.sector),
+            ("token_bytes", self.token_bytes),
+        ] {
             // Chosen: 1 GiB is far above any unit (sector, page or block) in which a trace counts.
             if unit.is_some_and(|unit| unit.0 == 0 || unit > Bytes::gib(1)) {
                 return Err(Error::Argument {
@@ -385,6 +255,9 @@ impl Options {
         })
     }
 }
+
+/// Maximum of tokens in a block. Chosen: far above the blocks of any cache.
+const MAX_BLOCK_TOKENS: u32 = 1 << 16;
 
 /// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
 /// few thousand rows. This window takes 7 MB and a few milliseconds.

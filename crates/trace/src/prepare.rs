@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wordline_kernel::{Bytes, Instant};
 
 use super::embedded;
+use super::formats::Format;
 use super::generated::source;
 use super::input::{PROGRESS_INTERVAL, Progress};
-use super::options::{Format, Options};
+use super::options::Options;
 use super::read::TraceInput;
 use super::stream::{Stream, keep, relocate_all};
 use super::{Generated, Request};

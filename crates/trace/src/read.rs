@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::archive;
 use super::format::{Content, Merged, PartReader, detect, processor};
+use super::formats::Format;
 use super::input::{Input, Position, Progress, is_rereadable};
-use super::options::{Format, Options};
+use super::options::Options;
 use super::row::Reader;
 use super::stream::Stream;
 use super::units::AssumedUnits;
@@ -77,7 +78,8 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> 
 fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
     let path = input.path.clone();
     let files = vec![input.position.clone()];
-    let content = match options.format {
+    let mapped = options.columns.is_some().then_some(Format::Columns);
+    let content = match options.format.or(mapped) {
         // An archive of blktrace files has this format, too.
         Some(Format::Blktrace) => match detect(&input) {
             Ok(Content::Archive) => Content::Archive,

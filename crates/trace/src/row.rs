@@ -3,6 +3,7 @@
 use super::field;
 use super::input::{Lines, ParseError};
 use super::options::Action;
+use super::recorded::RecordedOp;
 use super::{Generated, Op};
 use crate::error::Result as Read;
 
@@ -26,6 +27,8 @@ pub(super) struct Row {
     pub(super) event: Option<Action>,
     /// Whether the device's cache is flushed before the request.
     pub(super) preflush: bool,
+    /// The operation as recorded, if no request equals it.
+    pub(super) recorded: Option<RecordedOp>,
 }
 
 const _: () = assert!(size_of::<Row>() <= 80, "a window of rows is kept in memory");
@@ -61,7 +64,32 @@ impl Row {
             line: 0,
             event: None,
             preflush: false,
+            recorded: None,
         })
+    }
+
+    /// Creates the row of an event that is counted, but not simulated.
+    pub(super) const fn left_out(
+        time: i128,
+        recorded: RecordedOp,
+        device: u32,
+        event: Option<Action>,
+    ) -> Self {
+        Self {
+            time,
+            op: Op::Flush,
+            fua: false,
+            device,
+            offset: 0,
+            size: 0,
+            response: None,
+            cpu: None,
+            stream: 0,
+            line: 0,
+            event,
+            preflush: false,
+            recorded: Some(recorded),
+        }
     }
 
     /// Sets the recorded response time, in picoseconds; ignores a value that does not fit.

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Bytes, Duration, Instant, counted};
 
 use super::events::EventMatcher;
+use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Format, Options};
+use super::options::{Action, Options};
 use super::order::{OrderError, Sorter};
+use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};
 use super::units::{AssumedUnits, UnitCheck};
 use super::{Generated, Op, Request, Trace};
@@ -28,6 +30,7 @@ pub struct Stream<'a> {
     window: usize,
     sorter: Sorter,
     events: Option<EventMatcher>,
+    recorded: RecordedCounts,
     check: UnitCheck,
     device: Option<u32>,
     jump: i128,
@@ -62,6 +65,7 @@ impl<'a> Stream<'a> {
             window,
             sorter: Sorter::new(window, options.jump),
             events: format.has_events().then(|| EventMatcher::new(options.action, window)),
+            recorded: RecordedCounts::default(),
             check: UnitCheck::new(assumed),
             device: options.device,
             jump: i128::from(options.jump.ps()),
@@ -129,6 +133,7 @@ impl<'a> Stream<'a> {
         let mut notes = self.reader.notes();
         notes.extend(self.check.notes());
         notes.extend(self.events.iter().flat_map(EventMatcher::notes));
+        notes.extend(self.recorded.notes(self.event_kind()));
         if let Some(device) = self.device {
             let Self { of_device, of_any_device, .. } = self;
             notes.push(format!("{of_device} of {of_any_device} requests are of device {device}"));
@@ -173,6 +178,9 @@ impl<'a> Stream<'a> {
                 break;
             };
             self.check.set_start(row.time);
+            if self.is_left_out(&row) {
+                continue;
+            }
             if let Some(events) = &mut self.events {
                 events.note(&row);
             } else if !self.is_selected(&row) {
@@ -181,6 +189,23 @@ impl<'a> Stream<'a> {
             self.sorter.push(row).map_err(|misplaced| self.order_error(&misplaced, row.line))?;
         }
         Ok(())
+    }
+
+    /// Kind of the events that give the times, in a format with events.
+    fn event_kind(&self) -> Option<Action> {
+        self.events.as_ref().and_then(EventMatcher::choice)
+    }
+
+    /// Counts a row whose operation no request equals, or an event without data. Returns whether no request takes
+    /// its place.
+    fn is_left_out(&mut self, row: &Row) -> bool {
+        let is_event = row.event.is_some_and(|kind| kind != Action::Complete);
+        let without_data = (is_event && !row.is_request()).then_some(RecordedOp::NoData);
+        let Some(recorded) = row.recorded.or(without_data) else { return false };
+        if self.device.is_none_or(|device| device == row.device) {
+            self.recorded.add(recorded, row.event);
+        }
+        !recorded.is_simulated()
     }
 
     /// Whether a request is selected by the options and has data.
@@ -224,7 +249,7 @@ impl<'a> Stream<'a> {
                 }
             }
             self.fill()?;
-            let taken = self.events.as_ref().and_then(EventMatcher::choice);
+            let taken = self.event_kind();
             match (self.sorter.pop(taken), &mut self.events) {
                 (Some(row), Some(events)) => events.take(row),
                 // Perhaps the window held only a stray era, which was dropped.
@@ -240,20 +265,29 @@ impl<'a> Stream<'a> {
             if self.emitted > 0 {
                 return Ok(None);
             }
-            if let Some(events) = &self.events {
-                events.check_has_requests(&self.path)?;
-            }
-            return Err(Error::Content {
-                path: self.path.clone(),
-                found: "no requests".into(),
-                wanted: "at least one request of more than 0 bytes".into(),
-            });
+            return Err(self.no_requests());
         };
         row.time -= *self.origin.get_or_insert(row.time);
         self.emitted += 1;
         self.check.add(&row);
         self.ends.add(&self.path, row.device, row.offset + row.size)?;
         self.request(&row).map(Some)
+    }
+
+    /// Error for a trace of which no request is simulated.
+    #[cold]
+    fn no_requests(&self) -> Error {
+        let left_out = self.recorded.left_out(self.event_kind());
+        let has_requests =
+            self.events.as_ref().map_or(Ok(()), |events| events.check_has_requests(&self.path));
+        match (left_out, has_requests) {
+            (None, Err(error)) => error,
+            (left_out, _) => Error::Content {
+                path: self.path.clone(),
+                found: left_out.map_or("no requests".into(), |counts| format!("no requests but {counts}")),
+                wanted: "at least one request of more than 0 bytes".into(),
+            },
+        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! A whole trace in memory.
 
+use super::formats::Format;
 use super::generated::source;
-use super::options::Format;
 use super::{Generated, Request};
 use crate::Source;
 

@@ -7,7 +7,8 @@
 use wordline_kernel::{Bytes, Duration};
 
 use super::Op;
-use super::options::{Format, Options, TimeUnit, Units};
+use super::formats::{Format, TimeUnit, Units};
+use super::options::Options;
 use super::row::Row;
 
 /// Units that were assumed, for time, address and size.
@@ -107,7 +108,7 @@ const MAX_BYTES_PER_SECOND: f64 = 16e9;
 const MAX_REQUESTS_PER_SECOND: f64 = 10e6;
 
 /// Range of plausible dates for a clock counted from 1970: 1995 to 2035, in seconds.
-const DATES: std::ops::Range<i128> = 788_918_400..2_051_222_400;
+pub(super) const DATES: std::ops::Range<i128> = 788_918_400..2_051_222_400;
 
 /// Seconds from 1601, the Windows epoch, to 1970.
 const WINDOWS_EPOCH: i128 = 11_644_473_600;

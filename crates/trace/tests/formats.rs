@@ -50,7 +50,7 @@ Skips: 0 forward (0 -   0.0%)
 type Sample = (Format, &'static str, &'static [&'static str], Vec<(u64, Op, u32, u64, u64)>);
 
 fn samples() -> Vec<Sample> {
-    [simulators(), linux_tools(), other_tools()].concat()
+    [simulators(), linux_tools(), other_tools(), recorders(), clouds()].concat()
 }
 
 /// The two requests that most samples hold.
@@ -166,6 +166,58 @@ fn other_tools() -> Vec<Sample> {
             KEEP,
             two(),
         ),
+    ]
+}
+
+/// Samples of recorders of the Linux kernel.
+fn recorders() -> Vec<Sample> {
+    use Op::{Read, Write};
+    let disk = (259 << 20) + 1;
+    vec![
+        (
+            Format::Ftrace,
+            "# tracer: nop\n#\n  a b-7  [003] d..1.  10.000001: sched_switch: prev_comm=a\n\
+             \u{20}   a b-7  [003] .....  10.000002: block_rq_issue: 259,1 WS 4096 () 8 + 8 be,0,4 [a b]\n\
+             \u{20} <idle>-0  [003] d.h1.  10.000502: block_rq_complete: 259,1 WS () 8 + 8 be,0,4 [0]\n\
+             \u{20}   a b-7  [003] .....  10.001502: block_rq_issue: 259,1 RA 512 () 16 + 1 [a b]\n",
+            KEEP,
+            vec![(0, Write, disk, 4096, 4096), (1_500_000, Read, disk, 8192, 512)],
+        ),
+        (
+            Format::Biosnoop,
+            "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
+             0.000010    jbd2/md 2-8    394    nvme1n1 W 8          4096   0.01\n\
+             0.001600    app            394    nvme1n1 R 16         512    0.10\n",
+            KEEP,
+            two(),
+        ),
+    ]
+}
+
+/// Samples of published traces of virtual disks.
+fn clouds() -> Vec<Sample> {
+    use Op::{Read, Write};
+    vec![
+        (
+            Format::Systor,
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1455592200.000000000,0.000345000,W,0,4096,4096\n\
+             1455592200.001500000,,R,0,8192,512\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::Systor,
+            "1455592200.000000000,0.000345000,W,4,4096,4096\n",
+            KEEP,
+            vec![(0, Write, 4, 4096, 4096)],
+        ),
+        (
+            Format::Tencent,
+            "1538323200,8,8,1,1360\n1538323201,16,1,0,7\n",
+            KEEP,
+            vec![(0, Write, 1360, 4096, 4096), (1_000_000_000, Read, 7, 8192, 512)],
+        ),
+        (Format::Alibaba, "0,W,4096,4096,1577808000000046\n0,R,8192,512,1577808000001546\n", KEEP, two()),
     ]
 }
 

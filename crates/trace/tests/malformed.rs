@@ -13,7 +13,7 @@ fn error(content: &[u8], pairs: &[&str]) -> String {
 }
 
 const FORMATS: &str = "csv, msr, spc, disksim, ssdsim, mqsim, blkparse, most, fiu, blktrace, fio-iolog, vscsi, \
-                       biotracer, hfplayer, wiscsee";
+                       biotracer, hfplayer, wiscsee, ftrace, biosnoop, systor, tencent, alibaba, oracle-general, mooncake, columns";
 
 /// Content, options, and the full message.
 type Malformed = (&'static str, &'static [&'static str], &'static str);
@@ -170,6 +170,17 @@ const MALFORMED: &[Malformed] = &[
         &[],
         "t: found no request in it, wanted at least one queue (Q), issue (D) or complete (C) event",
     ),
+    (
+        "  8,16 1 1 0.0 9 Q\n",
+        &[],
+        "t:1: found \"8,16 1 1 0.0 9 Q\", wanted a line of major,minor cpu sequence seconds pid action RWBS sector + \
+         sectors",
+    ),
+    (
+        "  8,16 1 1 0.0 9 Q ZR [a]\n  8,16 1 2 0.1 9 D ZR [a]\n  8,16 1 3 0.1 9 D R 36 (12 00) [a]\n",
+        &[],
+        "t: found no requests but 1 zone reset, 1 passthrough command, wanted at least one request of more than 0 bytes",
+    ),
     // FIU, MOST, BIOtracer, hfplayer, wiscsee.
     (
         "1 7 app 8 8 W 8 1 00ff\n2 7 app 8 8 W 8\n",
@@ -224,7 +235,7 @@ const MALFORMED: &[Malformed] = &[
     (
         "0 0 8 8 0\n",
         &["format=blktrace"],
-        "t:1: found 10 bytes at the end of the file, wanted a whole record of 48 bytes: the file is cut off",
+        "t:1: found magic number 0x20302030, wanted 0x65617407 or 0x65617408 in either byte order",
     ),
     (
         "0 0 8 8 0\n",
@@ -250,7 +261,7 @@ fn every_malformed_trace_gives_its_message() {
 fn content_of_no_known_format_lists_the_formats() {
     let wanted = format!(
         "t: found a first line \"once upon a time\" of no format known, wanted a trace in one of the formats \
-         {FORMATS} (name it with --format)"
+         {FORMATS} (name it with --format), or a map of its columns (option columns)"
     );
     assert_eq!(error(b"once upon a time\n", &[]), wanted);
     assert!(
@@ -400,11 +411,24 @@ fn a_block_tracer_file_that_is_cut_or_damaged_names_the_record() {
         error(&content[..102], &[]),
         "t:2: found 2 bytes of payload at the end of the file, wanted 4 bytes: the file is cut off"
     );
+    for (cut, read, length) in [(52 + 3, "3", "48 or 64"), (52 + 20, "20", "48")] {
+        assert_eq!(
+            error(&content[..cut], &[]),
+            format!(
+                "t:2: found {read} bytes at the end of the file, wanted a whole record of {length} bytes: the file is cut off"
+            )
+        );
+    }
     let mut damaged = content;
     damaged[52] = 8;
     assert_eq!(
         error(&damaged, &[]),
-        "t:2: found magic number 0x65617408, wanted 0x65617407 in either byte order"
+        "t:2: found 52 bytes at the end of the file, wanted a whole record of 64 bytes: the file is cut off"
+    );
+    damaged[52] = 9;
+    assert_eq!(
+        error(&damaged, &[]),
+        "t:2: found magic number 0x65617409, wanted 0x65617407 or 0x65617408 in either byte order"
     );
 }
 

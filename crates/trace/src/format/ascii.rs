@@ -4,8 +4,8 @@
 
 use super::super::Op;
 use super::super::field::{device, exact_fields, leading_fields, parse_bytes, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::Row;
 
 const LAYOUT: &str = "time device address size read(1)/write(0)";

@@ -4,8 +4,8 @@
 
 use super::super::Op;
 use super::super::field::{exact_fields, parse_bytes, parse_decimal, parse_integer};
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::Units;
 use super::super::row::Row;
 
 const LAYOUT: &str = "address sectors bytes flags created processed submitted finished";

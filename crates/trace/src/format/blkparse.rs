@@ -3,11 +3,13 @@
 //!
 //! The reader takes the actions Q, D and C, and ignores the summary at the end, messages and headers.
 
-use super::super::Op;
-use super::super::field::{leading_fields, parse_bytes, parse_decimal, parse_integer};
+use super::super::field::{leading_fields, parse_decimal, parse_integer};
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::{Action, Units};
+use super::super::options::Action;
+use super::super::recorded::RecordedOp;
 use super::super::row::{LineReader, Row, linux_device};
+use super::rwbs::Rwbs;
 
 const LAYOUT: &str = "major,minor cpu sequence seconds pid action RWBS sector + sectors";
 
@@ -61,22 +63,27 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, ParseErro
     let time = parse_decimal(time, units.time.ps(), "time")?;
     let Some(kind) = kind(action) else { return Ok(None) };
     let mut rest = line.split_ascii_whitespace().skip(6);
-    let flags = Rwbs::parse(rest.next().unwrap_or_default());
-    let Some(op) = flags.op else { return Ok(None) };
+    let malformed = || ParseError::quoting(line, format!("a line of {LAYOUT}"));
+    let flags = Rwbs::parse(rest.next().ok_or_else(malformed)?);
     let sector = rest.next().unwrap_or_default();
-    match rest.next() {
-        Some("+") => {
-            let count = rest.next().unwrap_or_default();
-            flags.event(time, kind, device, op, (sector, count), units).map(|row| Some(Row { cpu, ..row }))
+    let range = match rest.next() {
+        Some("+") => (sector, rest.next().unwrap_or_default()),
+        // `bytes (the bytes of a command) [process]`: not a request of the block layer.
+        Some(text) if text.starts_with('(') => {
+            return Ok(Some(Row::left_out(time, RecordedOp::Passthrough, device, Some(kind))));
         }
-        // `sector (bytes of a command) [process]`: a passthrough command, not a request of the block layer.
-        Some(text) if text.starts_with('(') => Ok(None),
-        // A flush, or the completion of a request without data, has no size.
-        _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
-            flags.event(time, kind, device, op, ("0", "0"), units).map(|row| Some(Row { cpu, ..row }))
+        // The completion of a flush: its request had the letters.
+        _ if kind == Action::Complete && flags.left_out() == Some(RecordedOp::Unnamed) => return Ok(None),
+        // A flush, a zone command, or the completion of a request without data has no size.
+        _ if flags.preflush
+            || flags.left_out().is_some()
+            || kind == Action::Complete && sector.parse::<u64>().is_ok() =>
+        {
+            ("0", "0")
         }
-        _ => Err(ParseError::quoting(line, format!("a line of {LAYOUT}"))),
-    }
+        _ => return Err(malformed()),
+    };
+    flags.event(time, kind, device, range, units).map(|row| Some(Row { cpu, ..row }))
 }
 
 /// Returns the kind of an event from its letter; `None` for events that are ignored.
@@ -86,47 +93,5 @@ pub(super) fn kind(letter: &str) -> Option<Action> {
         "D" => Some(Action::Issue),
         "C" => Some(Action::Complete),
         _ => None,
-    }
-}
-
-/// The RWBS letters of blkparse: operation and flags of a request.
-pub(super) struct Rwbs {
-    /// Read, write, discard or flush; `None` if the letters name no data request (`N`).
-    pub(super) op: Option<Op>,
-    /// An F before the operation, or a B (barrier, kernels before 2.6.37).
-    pub(super) preflush: bool,
-    fua: bool,
-}
-
-impl Rwbs {
-    /// Parses letters such as `WS`, `FWFS` or `RA`. F before the operation is a flush; F after the operation
-    /// is forced unit access.
-    pub(super) fn parse(text: &str) -> Self {
-        let before = text.strip_prefix('F');
-        let rest = before.unwrap_or(text);
-        let op = match rest.chars().next() {
-            Some('R') => Some(Op::Read),
-            Some('W') => Some(Op::Write),
-            Some('D' | 'E') => Some(Op::Discard),
-            _ => None,
-        };
-        let barrier = rest.contains('B');
-        Self { op, preflush: before.is_some() || barrier, fua: rest.contains('F') || barrier }
-    }
-
-    /// Builds the event of a request with these letters, from (sector, count) as text.
-    pub(super) fn event(
-        &self,
-        time: i128,
-        kind: Action,
-        device: u32,
-        op: Op,
-        (sector, count): (&str, &str),
-        units: Units,
-    ) -> std::result::Result<Row, ParseError> {
-        let offset = parse_bytes(sector, units.address, "sector")?;
-        let size = parse_bytes(count, units.size, "size")?;
-        let row = Row::new(time, op, device, offset, size)?;
-        Ok(Row { event: Some(kind), preflush: self.preflush, fua: self.fua && op == Op::Write, ..row })
     }
 }

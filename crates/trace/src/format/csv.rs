@@ -5,9 +5,10 @@
 
 use wordline_kernel::Bytes;
 
-use super::super::field::{device, parse_bytes, parse_decimal, split_commas, unquoted};
+use super::super::field::{device, parse_bytes, parse_decimal, parse_small, split_commas, unquoted};
+use super::super::formats::{TimeUnit, Units};
 use super::super::input::{Lines, ParseError, quoted};
-use super::super::options::{Options, TimeUnit, Units};
+use super::super::options::Options;
 use super::super::row::{LineReader, Row, op};
 use super::super::units::AssumedUnits;
 use super::super::{Generated, Op};
@@ -234,8 +235,8 @@ impl LineReader for Csv {
                 return Err(ParseError { found: format!("fua {}", quoted(text)), wanted: "0 or 1".into() });
             }
         };
-        row.cpu = if cpu.is_empty() { None } else { Some(small(cpu, "cpu")?) };
-        row.stream = if stream.is_empty() { 0 } else { small(stream, "stream")? };
+        row.cpu = if cpu.is_empty() { None } else { Some(parse_small(cpu, "cpu")?) };
+        row.stream = if stream.is_empty() { 0 } else { parse_small(stream, "stream")? };
         Ok(Some(row))
     }
 
@@ -247,13 +248,4 @@ impl LineReader for Csv {
     fn generated(&self) -> Option<&Generated> {
         self.generated.as_ref()
     }
-}
-
-/// Parses a small number in its own column.
-fn small<N: std::str::FromStr>(text: &str, what: &str) -> std::result::Result<N, ParseError> {
-    let most = (1_u64 << (8 * size_of::<N>())) - 1;
-    text.parse().map_err(|_| ParseError {
-        found: format!("{what} {}", quoted(text)),
-        wanted: format!("a whole number from 0 to {most}"),
-    })
 }

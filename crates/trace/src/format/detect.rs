@@ -1,8 +1,13 @@
 //! Detects the format of a trace from its content.
 
+use super::super::formats::{Format, TimeUnit};
 use super::super::input::{Input, quoted};
-use super::super::options::Format;
-use super::{ascii, biotracer, blkparse, blktrace, csv, fio, fiu, hfplayer, most, spc, vscsi};
+use super::super::row::Row;
+use super::super::units::DATES;
+use super::{
+    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, mooncake, most,
+    oracle_general, proposal, spc, systor, tencent, vscsi,
+};
 use crate::{Error, error::Result};
 
 /// The kind of a file.
@@ -26,6 +31,9 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     if vscsi::is_vscsi(prefix) {
         return Ok(Content::Trace(Format::Vscsi));
     }
+    if oracle_general::is_oracle_general(prefix) {
+        return Ok(Content::Trace(Format::OracleGeneral));
+    }
     let text = String::from_utf8_lossy(prefix);
     let lines = || text.lines().take(LINES).map(str::trim).filter(|line| !line.is_empty());
     let rows = || lines().filter(|line| !line.starts_with('#'));
@@ -34,13 +42,16 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     if prefix.get(257..262) == Some(b"ustar") && !lines().any(is_fiu) {
         return Ok(Content::Archive);
     }
-    if let Some(format) = rows()
-        .next()
-        .filter(|line| csv::is_header(line))
-        .map(|_| Format::Csv)
-        .or_else(|| lines().next().and_then(header_format))
-    {
+    if rows().next().is_some_and(mooncake::is_request) {
+        return Ok(Content::Trace(Format::Mooncake));
+    }
+    let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
+    if let Some(format) = lines().next().and_then(header_format).or_else(is_csv) {
         return Ok(Content::Trace(format));
+    }
+    // The first events may be of other kinds, such as the switches of processes.
+    if text.lines().any(ftrace::is_event) {
+        return Ok(Content::Trace(Format::Ftrace));
     }
     if let Some(format) = rows().find_map(line_format) {
         // One time with a decimal point suffices: integer milliseconds may come first.
@@ -53,18 +64,28 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     Err(Error::Content {
         path: input.path.clone(),
         found: format!("a first line {} of no format known", quoted(first)),
-        wanted: format!("a trace in one of the formats {} (name it with --format)", Format::names()),
+        wanted: format!(
+            "a trace in one of the formats {} (name it with --format), or a map of its columns{}",
+            Format::names(),
+            proposal::propose(rows()).map_or(" (option columns)".into(), |map| {
+                format!(", which may be --trace-option 'columns={map}'")
+            })
+        ),
     })
 }
 
 fn header_format(line: &str) -> Option<Format> {
-    if line.starts_with(fio::HEADER) {
-        Some(Format::FioIolog)
-    } else if line.starts_with(hfplayer::HEADER) {
-        Some(Format::Hfplayer)
-    } else {
-        None
-    }
+    const HEADERS: [(&str, Format); 6] = [
+        (fio::HEADER, Format::FioIolog),
+        (hfplayer::HEADER, Format::Hfplayer),
+        (biosnoop::HEADER, Format::Biosnoop),
+        (systor::HEADER, Format::Systor),
+        (tencent::HEADER, Format::Tencent),
+        (alibaba::HEADER, Format::Alibaba),
+    ];
+    let begins =
+        |header: &str| line.get(..header.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(header));
+    HEADERS.into_iter().find(|(header, _)| begins(header)).map(|(_, format)| format)
 }
 
 /// Returns the format to which a line belongs. More distinctive formats are tried first.
@@ -92,12 +113,27 @@ fn line_format(line: &str) -> Option<Format> {
     if spc::row(line, Format::Spc.units()).is_ok() {
         return Some(Format::Spc);
     }
+    if systor::row(line, Format::Systor.units()).is_ok() {
+        return Some(Format::Systor);
+    }
+    if alibaba::row(line, Format::Alibaba.units()).is_ok_and(|row| is_date(&row)) {
+        return Some(Format::Alibaba);
+    }
+    if tencent::row(line, Format::Tencent.units()).is_ok_and(|row| is_date(&row)) {
+        return Some(Format::Tencent);
+    }
     ascii::row(line, Format::Ssdsim.units(), true).ok()?;
     Some(match (words().next().is_some_and(|time| time.contains('.')), words().count()) {
         (true, _) => Format::Disksim,
         (false, 5) => Format::Mqsim,
         (false, _) => Format::Ssdsim,
     })
+}
+
+/// Whether the time of a request is a date from 1995 to 2035. Formats whose columns may be those of other files are
+/// detected only with such times.
+fn is_date(row: &Row) -> bool {
+    DATES.contains(&(row.time / TimeUnit::S.ps()))
 }
 
 fn is_read_or_write(text: &str) -> bool {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::super::Op;
 use super::super::field::{leading_fields, parse_bytes, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{Lines, ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::{LineReader, Row};
 use super::MAX_NAMES;
 use crate::error::Result;

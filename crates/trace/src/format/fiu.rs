@@ -3,8 +3,8 @@
 //! Published samples were cut from tar archives, so that lines of tar headers occur between the requests.
 
 use super::super::field::{exact_fields, parse_bytes, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::Units;
 use super::super::row::{LineReader, Row, linux_device, read_or_write};
 
 const LAYOUT: &str = "time pid process address sectors R/W major minor hash";

@@ -2,8 +2,8 @@
 
 use super::super::Op;
 use super::super::field::{device, parse_bytes, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{Lines, ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::{LineReader, Row};
 use crate::error::Result;
 

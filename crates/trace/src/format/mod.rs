@@ -1,18 +1,30 @@
 //! Trace formats, one file each: how a line or record is parsed into a row. `detect.rs` finds the format of a
 //! file.
 
+mod alibaba;
 mod ascii;
+mod biosnoop;
 mod biotracer;
 mod blkparse;
 mod blktrace;
+mod columns;
 mod csv;
 mod detect;
 mod fio;
 mod fiu;
+mod ftrace;
 mod hfplayer;
+mod mooncake;
 mod most;
 mod msr;
+mod names;
+mod oracle_general;
+mod places;
+mod proposal;
+mod rwbs;
 mod spc;
+mod systor;
+mod tencent;
 mod vscsi;
 mod wiscsee;
 
@@ -21,11 +33,12 @@ pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 
-use super::input::Input;
-use super::options::{Format, Options, Units};
-use super::row::{LineReader, Reader, RequestPerLine, TextReader};
+use super::formats::{Format, Units};
+use super::input::{Input, ParseError};
+use super::options::Options;
+use super::row::{LineReader, Reader, RequestPerLine, Row, TextReader};
 use super::units::AssumedUnits;
-use crate::error::Result;
+use crate::{Error, error::Result};
 
 /// Upper bound on host or file names in a trace. The names are kept to number the devices.
 const MAX_NAMES: usize = 1 << 16;
@@ -40,6 +53,14 @@ pub(super) fn reader<'a>(
     if format == Format::Vscsi {
         return Ok((Box::new(vscsi::reader(input)?), AssumedUnits::none()));
     }
+    if format == Format::OracleGeneral {
+        return Ok((Box::new(oracle_general::OracleGeneral::from(input)), AssumedUnits::none()));
+    }
+    if format == Format::Mooncake {
+        let reader = mooncake::Mooncake::new(input.lines(), units.time, options);
+        return Ok((Box::new(reader), AssumedUnits::none()));
+    }
+    let ftrace = (format == Format::Ftrace).then(|| ftrace::Ftrace::new(&input.prefix, units));
     let mut lines = input.lines();
     let mut assumed = AssumedUnits::of(format, units, options);
     let reader: Box<dyn LineReader> = match format {
@@ -57,7 +78,53 @@ pub(super) fn reader<'a>(
         Format::Biotracer => Box::new(RequestPerLine(move |line: &str| biotracer::row(line, units))),
         Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
         Format::Wiscsee => Box::new(wiscsee::Wiscsee::new(units)),
-        Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
+        Format::Ftrace => Box::new(ftrace.expect("the format is ftrace")),
+        Format::Biosnoop => Box::new(biosnoop::reader(&mut lines, units)?),
+        Format::Systor => cloud(systor::HEADER, None, move |line| systor::row(line, units)),
+        Format::Tencent => cloud(tencent::HEADER, Some(tencent::NOTE), move |line| tencent::row(line, units)),
+        Format::Alibaba => cloud(alibaba::HEADER, None, move |line| alibaba::row(line, units)),
+        Format::Columns => {
+            let map = options.columns.clone().ok_or_else(no_columns)?;
+            Box::new(columns::Mapped::new(map))
+        }
+        Format::Blktrace | Format::Vscsi | Format::OracleGeneral | Format::Mooncake => {
+            unreachable!("these formats have readers of their own")
+        }
     };
     Ok((Box::new(TextReader::new(lines, reader)), assumed))
+}
+
+/// Returns a reader of one request per line, below a header that some files have.
+fn cloud(
+    header: &'static str,
+    note: Option<&'static str>,
+    row: impl Fn(&str) -> std::result::Result<Row, ParseError> + Send + 'static,
+) -> Box<dyn LineReader> {
+    Box::new(BelowHeader { header, note, row })
+}
+
+/// Lines below a header that some files have.
+struct BelowHeader<F> {
+    header: &'static str,
+    note: Option<&'static str>,
+    row: F,
+}
+
+impl<F: Fn(&str) -> std::result::Result<Row, ParseError> + Send> LineReader for BelowHeader<F> {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, ParseError> {
+        if line.eq_ignore_ascii_case(self.header) { Ok(None) } else { (self.row)(line).map(Some) }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.note.map(str::to_string).into_iter().collect()
+    }
+}
+
+/// Error for the format `columns` without the option of this name.
+fn no_columns() -> Error {
+    Error::Argument {
+        what: "trace option columns".into(),
+        found: "none".into(),
+        wanted: "the columns of the file, such as columns=ts:s,off:512,len:512,op:0=R|1=W".into(),
+    }
 }

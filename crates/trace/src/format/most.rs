@@ -2,10 +2,11 @@
 //! process, class and optionally a file, separated by tabs.
 
 use super::super::field::{leading_fields, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::{LineReader, Row};
-use super::blkparse::{Rwbs, kind};
+use super::blkparse::kind;
+use super::rwbs::Rwbs;
 
 const LAYOUT: &str = "seconds, action, RWBS, sector, sectors, pid, process, class, separated by tabs";
 
@@ -29,7 +30,5 @@ pub(super) fn event(line: &str, units: Units) -> Result<Option<Row>, ParseError>
         });
     }
     let Some(kind) = kind(action) else { return Ok(None) };
-    let flags = Rwbs::parse(rwbs);
-    let Some(op) = flags.op else { return Ok(None) };
-    flags.event(time, kind, 0, op, (sector, count), units).map(Some)
+    Rwbs::parse(rwbs).event(time, kind, 0, (sector, count), units).map(Some)
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::super::field::{device, exact_fields, parse_bytes, parse_decimal, split_commas};
+use super::super::formats::Units;
 use super::super::input::{ParseError, quoted};
-use super::super::options::Units;
 use super::super::row::{LineReader, Row, read_or_write};
 use super::MAX_NAMES;
 

@@ -2,8 +2,8 @@
 //! fields are ignored.
 
 use super::super::field::{device, leading_fields, parse_bytes, parse_decimal, split_commas};
+use super::super::formats::Units;
 use super::super::input::ParseError;
-use super::super::options::Units;
 use super::super::row::{Row, read_or_write};
 
 const LAYOUT: &str = "ASU,address,size,R or W,seconds";

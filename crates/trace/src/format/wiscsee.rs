@@ -2,8 +2,9 @@
 //! seconds since the previous event, and whether the request is synchronous.
 
 use super::super::field::{leading_fields, parse_bytes, parse_decimal};
+use super::super::formats::Units;
 use super::super::input::{ParseError, quoted};
-use super::super::options::{Action, Units};
+use super::super::options::Action;
 use super::super::row::{LineReader, Row, op};
 
 const LAYOUT: &str = "pid D/C op offset size seconds wait sync";

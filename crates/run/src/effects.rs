@@ -1,0 +1,133 @@
+//! Effect of discards, write zeroes and FUA: a device works in mapping units, and the rest of a range has another
+//! effect, or none.
+
+use wordline_device::{Command, Operation, SECTOR};
+use wordline_kernel::{Bytes, counted};
+
+use crate::quantity::Quantity;
+
+/// Counts of completed commands whose effect the counts of the host do not show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effects {
+    /// Sectors of a mapping unit.
+    per_unit: u64,
+    discards: Ranges,
+    zeroes: Ranges,
+    /// Writes with forced unit access.
+    fua: u64,
+    writes: u64,
+}
+
+/// Ranges of one operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ranges {
+    commands: u64,
+    /// Commands that cover no mapping unit as a whole.
+    without_unit: u64,
+    sectors: u64,
+    /// Sectors in mapping units that are covered as a whole.
+    in_units: u64,
+}
+
+impl Ranges {
+    fn add(&mut self, command: &Command, per_unit: u64) {
+        let (first, end) = (command.sector, command.sector + command.sectors);
+        let units = (end / per_unit).saturating_sub(first.div_ceil(per_unit));
+        self.commands += 1;
+        self.without_unit += u64::from(units == 0);
+        self.sectors += command.sectors;
+        self.in_units += units * per_unit;
+    }
+}
+
+impl Effects {
+    /// Effects on a device with mapping units of this size.
+    pub(crate) fn new(unit: Bytes) -> Self {
+        let per_unit = (unit.0 / SECTOR.0).max(1);
+        Self { per_unit, discards: Ranges::default(), zeroes: Ranges::default(), fua: 0, writes: 0 }
+    }
+
+    /// Counts a completed command.
+    pub(crate) fn add(&mut self, command: &Command) {
+        match command.operation {
+            Operation::Discard => self.discards.add(command, self.per_unit),
+            Operation::WriteZeroes => self.zeroes.add(command, self.per_unit),
+            Operation::Write => self.writes += 1,
+            _ => {}
+        }
+        let writes = matches!(command.operation, Operation::Write | Operation::WriteZeroes);
+        self.fua += u64::from(writes && command.fua);
+    }
+
+    /// Notes for the user. A trace without these commands has none.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let Self { discards, zeroes, fua, .. } = *self;
+        let unit = Bytes(self.per_unit * SECTOR.0);
+        let bytes = |sectors: u64| Bytes(sectors * SECTOR.0);
+        let mut notes = Vec::new();
+        if discards.without_unit > 0 {
+            notes.push(format!(
+                "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
+                Quantity::Count(discards.without_unit),
+                counted(discards.commands, "discard"),
+            ));
+        }
+        if discards.in_units < discards.sectors {
+            notes.push(format!(
+                "discards cover {}; {} of it, the mapping units of {unit} that they cover as a whole, was discarded",
+                bytes(discards.sectors),
+                bytes(discards.in_units),
+            ));
+        }
+        if zeroes.commands > 0 {
+            notes.push(format!(
+                "{} of write zeroes: {} was discarded, the mapping units of {unit} that they cover as a whole, and {} written",
+                counted(zeroes.commands, "command"),
+                bytes(zeroes.in_units),
+                bytes(zeroes.sectors - zeroes.in_units),
+            ));
+        }
+        if fua > 0 {
+            notes.push(format!(
+                "{} with forced unit access (FUA), of {}: each completed when its data were non-volatile",
+                counted(fua, "command"),
+                counted(self.writes + zeroes.commands, "write"),
+            ));
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_mapping_units_and_fua_are_named() {
+        let mut effects = Effects::new(Bytes::kib(4));
+        assert!(effects.notes().is_empty());
+        let command =
+            |operation, sector, sectors| Command { operation, sector, sectors, ..Command::default() };
+        for command in [
+            command(Operation::Discard, 0, 8),
+            command(Operation::Discard, 1, 8),
+            command(Operation::Discard, 4, 16),
+            command(Operation::WriteZeroes, 7, 17),
+            Command { fua: true, ..command(Operation::Write, 0, 8) },
+            command(Operation::Write, 0, 8),
+            command(Operation::Read, 0, 8),
+        ] {
+            effects.add(&command);
+        }
+        assert_eq!(
+            effects.notes(),
+            [
+                "1 of 3 discards had no effect: they cover no mapping unit of 4KiB as a whole",
+                "discards cover 16KiB; 8KiB of it, the mapping units of 4KiB that they cover as a whole, was discarded",
+                "1 command of write zeroes: 8KiB was discarded, the mapping units of 4KiB that they cover as a whole, and 512B \
+                 written",
+                "1 command with forced unit access (FUA), of 3 writes: each completed when its data were non-volatile",
+            ]
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Text in no other format, with one request per line: a column map says what its columns hold.
+//!
+//! Columns are separated by commas, semicolons or tabs, else by spaces, whichever the first line has. The first line
+//! is a header if its columns of numbers have no digits.
+
+use super::super::Op;
+use super::super::columns::{Columns, OpColumn};
+use super::super::field::{parse_bytes, parse_decimal, parse_small, unquoted};
+use super::super::input::{ParseError, quoted};
+use super::super::recorded::RecordedOp;
+use super::super::row::{LineReader, Row, op};
+use super::names::Names;
+
+/// Separator of columns.
+#[derive(Clone, Copy)]
+pub(super) enum Separator {
+    Character(char),
+    Spaces,
+}
+
+impl Separator {
+    /// Returns the separator of a line.
+    pub(super) fn of(line: &str) -> Self {
+        [',', ';', '\t'].into_iter().find(|mark| line.contains(*mark)).map_or(Self::Spaces, Self::Character)
+    }
+
+    /// Splits a line into fields, without quotes.
+    pub(super) fn split(self, line: &str) -> Vec<&str> {
+        match self {
+            Self::Character(mark) => line.split(mark).map(|field| unquoted(field, '"')).collect(),
+            Self::Spaces => line.split_ascii_whitespace().map(|field| unquoted(field, '"')).collect(),
+        }
+    }
+}
+
+/// Reads the lines.
+pub(super) struct Mapped {
+    columns: Box<Columns>,
+    separator: Option<Separator>,
+    names: Names,
+    header: Option<String>,
+}
+
+impl Mapped {
+    pub(super) fn new(columns: Box<Columns>) -> Self {
+        Self { columns, separator: None, names: Names::default(), header: None }
+    }
+
+    /// Returns the operation of a line; `None` if it is left out.
+    fn op(&self, fields: &[&str]) -> Result<Option<Op>, ParseError> {
+        match &self.columns.op {
+            OpColumn::Always(op) => Ok(Some(*op)),
+            OpColumn::At(column, texts) if texts.is_empty() => op(fields[*column]).map(Some),
+            OpColumn::At(column, texts) => {
+                let text = fields[*column];
+                let known = || texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(", ");
+                texts.iter().find(|(known, _)| known == text).map(|(_, op)| *op).ok_or_else(|| ParseError {
+                    found: format!("op {}", quoted(text)),
+                    wanted: format!("one of {}, as in the option columns", known()),
+                })
+            }
+        }
+    }
+
+    /// Returns the number of the device: the text itself, or its place among the names.
+    fn device(&mut self, text: Option<&str>) -> Result<u32, ParseError> {
+        match text {
+            None => Ok(0),
+            Some(text) => text.parse().or_else(|_| self.names.number(text)),
+        }
+    }
+
+    /// Whether a line names its columns.
+    fn is_header(&self, fields: &[&str]) -> bool {
+        let Columns { time, offset, size, .. } = &*self.columns;
+        [time.0, offset.0, size.0]
+            .iter()
+            .all(|column| !fields[*column].bytes().any(|byte| byte.is_ascii_digit()))
+    }
+}
+
+impl LineReader for Mapped {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError> {
+        let is_first = self.separator.is_none();
+        let separator = *self.separator.get_or_insert_with(|| Separator::of(line));
+        let fields = separator.split(line);
+        if fields.len() < self.columns.count {
+            return Err(ParseError {
+                found: format!("{} columns in {}", fields.len(), quoted(line)),
+                wanted: format!("{} columns or more, as the option columns has", self.columns.count),
+            });
+        }
+        if is_first && self.is_header(&fields) {
+            self.header = Some(line.into());
+            return Ok(None);
+        }
+        let Columns { time, offset, size, device, response, cpu, .. } = *self.columns;
+        let time = parse_decimal(fields[time.0], time.1.ps(), "ts")?;
+        let op = self.op(&fields)?;
+        let device = self.device(device.map(|column| fields[column]))?;
+        let Some(op) = op else { return Ok(Some(Row::left_out(time, RecordedOp::Unwanted, device, None))) };
+        let count = |(column, unit): (usize, _), what| match (op, fields[column]) {
+            (Op::Flush, "" | "-") => Ok(0),
+            (_, text) => parse_bytes(text, unit, what),
+        };
+        let mut row = Row::new(time, op, device, count(offset, "off")?, count(size, "len")?)?;
+        let response = response.map(|(column, unit)| (fields[column], unit));
+        if let Some((text, unit)) = response.filter(|(text, _)| !text.is_empty()) {
+            row.set_response(parse_decimal(text, unit.ps(), "resp")?);
+        }
+        row.cpu = match cpu.map(|column| fields[column]) {
+            None | Some("") => None,
+            Some(text) => Some(parse_small(text, "cpu")?),
+        };
+        Ok(Some(row))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let header =
+            self.header.as_ref().map(|line| format!("the first line names the columns: {}", quoted(line)));
+        header.into_iter().chain(self.names.note()).collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! Devices that a trace names with text: they are numbered in order of appearance.
+
+use std::collections::BTreeMap;
+
+use super::super::input::{ParseError, quoted};
+use super::MAX_NAMES;
+
+/// Upper bound on the length of a name, in bytes. Chosen: the length of a file name in Linux (NAME_MAX, limits.h).
+const MAX_NAME_BYTES: usize = 255;
+
+/// Numbers of the names so far.
+#[derive(Default)]
+pub(super) struct Names {
+    numbers: BTreeMap<String, u32>,
+    /// The previous name. Most traces have only one.
+    last: (String, u32),
+}
+
+impl Names {
+    /// Returns the number of a name.
+    pub(super) fn number(&mut self, name: &str) -> Result<u32, ParseError> {
+        if !self.numbers.is_empty() && self.last.0 == name {
+            return Ok(self.last.1);
+        }
+        let next = self.numbers.len();
+        let known = self.numbers.get(name).copied();
+        if known.is_none() && (next >= MAX_NAMES || name.len() > MAX_NAME_BYTES) {
+            return Err(ParseError {
+                found: format!("device {} after {next} others", quoted(name)),
+                wanted: format!("at most {MAX_NAMES} devices, with names of at most {MAX_NAME_BYTES} bytes"),
+            });
+        }
+        let number = known.unwrap_or(next as u32);
+        self.numbers.entry(name.into()).or_insert(number);
+        self.last = (name.into(), number);
+        Ok(number)
+    }
+
+    /// Note that lists the first names with their numbers; `None` without names.
+    pub(super) fn note(&self) -> Option<String> {
+        // Chosen: as many as fit in a line.
+        const SHOWN: u32 = 8;
+        let mut names: Vec<_> = self.numbers.iter().map(|(name, number)| (*number, name.as_str())).collect();
+        names.sort_unstable();
+        let shown = names.iter().filter(|(number, _)| *number < SHOWN);
+        let list: Vec<String> = shown.map(|(number, name)| format!("{number} {}", quoted(name))).collect();
+        let more = if names.len() > SHOWN as usize { ", ..." } else { "" };
+        (!names.is_empty())
+            .then(|| format!("devices are numbered in order of appearance: {}{more}", list.join(", ")))
+    }
+}

@@ -1,0 +1,168 @@
+//! Proposes a column map for a text file in no known format, from its first lines. The user checks it: texts, digits
+//! and ranges suggest a field, they do not prove it.
+
+use super::super::row::op;
+use super::columns::Separator;
+
+/// Lines that are examined. Chosen: enough to tell a flag of two values from a number.
+const LINES: usize = 50;
+
+/// Names in headers of public traces, in lower case, and their fields. The first field whose names contain a word of a
+/// column's name is proposed for it.
+const NAMES: [(&str, &[&str]); 6] = [
+    ("resp", &["resp", "lat", "elapsed", "duration"]),
+    ("ts", &["ts", "t", "time", "timestamp", "arrival", "start"]),
+    ("op", &["op", "opcode", "type", "iotype", "rw", "io", "cmd", "command", "operation"]),
+    ("off", &["off", "offset", "lba", "lbn", "sector", "addr", "address", "block", "blkno", "slba"]),
+    ("len", &["len", "length", "size", "bytes", "nblks", "blocks", "sectors", "count", "nlb"]),
+    ("dev", &["dev", "device", "disk", "lun", "volume", "vol", "asu", "dsk"]),
+];
+
+/// Returns a column map for these lines; `None` if time, address or size cannot be found.
+pub(super) fn propose<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let lines: Vec<&str> = lines.take(LINES).collect();
+    let separator = Separator::of(lines.first()?);
+    let mut rows: Vec<Vec<&str>> = lines.iter().map(|line| separator.split(line)).collect();
+    let width = rows[0].len();
+    // The last line may be cut by the end of the part that is examined.
+    rows.retain(|row| row.len() == width);
+    let has_header = !rows[0].iter().any(|field| number(field).is_some());
+    let header = has_header.then(|| rows.remove(0));
+    let columns: Vec<Vec<&str>> = (0..width).map(|at| rows.iter().map(|row| row[at]).collect()).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut fields: Vec<Option<String>> = match header {
+        Some(names) => names.iter().zip(&columns).map(|(name, column)| by_name(name, column)).collect(),
+        None => vec![None; width],
+    };
+    complete(&mut fields, &columns);
+    let has = |name: &str| fields.iter().flatten().any(|field| field.split(':').next() == Some(name));
+    let is_whole = has("ts") && has("off") && has("len");
+    let last = fields.iter().rposition(Option::is_some)?;
+    let mut items: Vec<String> =
+        fields[..=last].iter().map(|field| field.clone().unwrap_or("_".into())).collect();
+    if !has("op") {
+        items.push("op=R".into());
+    }
+    is_whole.then(|| items.join(","))
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.bytes().any(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn are_numbers(column: &[&str]) -> bool {
+    column.iter().all(|text| number(text).is_some())
+}
+
+/// Returns the field that the name of a column suggests.
+fn by_name(name: &str, column: &[&str]) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let words: Vec<&str> = name.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
+    let (field, _) = NAMES.iter().find(|(_, known)| words.iter().any(|word| known.contains(word)))?;
+    let unit = ["ps", "ns", "us", "ms", "s"].into_iter().find(|unit| words.contains(unit));
+    match *field {
+        "ts" | "resp" => {
+            let unit = unit.unwrap_or_else(|| if *field == "ts" { time_unit(column) } else { "us" });
+            are_numbers(column).then(|| format!("{field}:{unit}"))
+        }
+        "op" => Some(operations(column).unwrap_or("op".into())),
+        "dev" => Some("dev".into()),
+        _ if words.contains(&"bytes") => Some((*field).into()),
+        _ => are_numbers(column).then(|| with_unit(field, column)),
+    }
+}
+
+/// Adds the fields that are missing, by the content of columns without a field.
+fn complete(fields: &mut [Option<String>], columns: &[Vec<&str>]) {
+    let has = |fields: &[Option<String>], name: &str| {
+        fields.iter().flatten().any(|field| field.split(':').next() == Some(name))
+    };
+    let free = |fields: &[Option<String>], fits: &dyn Fn(&[&str]) -> bool| {
+        (0..fields.len()).find(|at| fields[*at].is_none() && fits(&columns[*at]))
+    };
+    let is_operation = |column: &[&str]| operations(column).is_some();
+    if let Some(at) = free(fields, &is_operation).filter(|_| !has(fields, "op")) {
+        fields[at] = operations(&columns[at]);
+    }
+    if !has(fields, "ts") {
+        let is_clock = |column: &[&str]| {
+            are_numbers(column) && (column.iter().all(|text| text.contains('.')) || is_date(column))
+        };
+        let rises = |column: &[&str]| {
+            are_numbers(column) && column.is_sorted_by_key(|text| number(text).unwrap_or(0.0))
+        };
+        if let Some(at) = free(fields, &is_clock).or_else(|| free(fields, &rises)) {
+            fields[at] = Some(format!("ts:{}", time_unit(&columns[at])));
+        }
+    }
+    let largest = |at: usize| columns[at].iter().filter_map(|text| number(text)).fold(0.0, f64::max);
+    for name in ["off", "len"] {
+        let is_missing = !has(fields, name);
+        let candidates = (0..fields.len())
+            .filter(|at| fields[*at].is_none() && are_numbers(&columns[*at]) && largest(*at) > 0.0);
+        // Addresses are larger than sizes, and both than numbers of devices.
+        if let Some(at) = candidates
+            .reduce(|one, other| if largest(other) > largest(one) { other } else { one })
+            .filter(|_| is_missing)
+        {
+            fields[at] = Some(with_unit(name, &columns[at]));
+        }
+    }
+}
+
+/// Whether a column has numbers with as many digits as dates have.
+fn is_date(column: &[&str]) -> bool {
+    column.iter().all(|text| text.len() >= 10 && number(text).is_some())
+}
+
+/// Unit of a time, by the digits of a date from 2001 on: ten count seconds, thirteen milliseconds, and so on.
+fn time_unit(column: &[&str]) -> &'static str {
+    let Some(first) = column.first() else { return "s" };
+    match first.split('.').next().unwrap_or_default().len() {
+        _ if first.contains('.') => "s",
+        10 => "s",
+        13 => "ms",
+        16 => "us",
+        18 => "100ns",
+        19 => "ns",
+        _ => "us",
+    }
+}
+
+/// Adds a unit of sectors if the numbers are no whole sectors in bytes.
+fn with_unit(name: &str, column: &[&str]) -> String {
+    let in_bytes = column.iter().all(|text| text.parse::<u64>().is_ok_and(|value| value.is_multiple_of(512)));
+    if in_bytes { name.into() } else { format!("{name}:512") }
+}
+
+/// Returns the field of a column of operations: texts that our CSV has, or two digits.
+fn operations(column: &[&str]) -> Option<String> {
+    if column.iter().all(|text| op(text).is_ok()) {
+        return Some("op".into());
+    }
+    let is = |digit: &str| column.contains(&digit);
+    let binary = column.iter().all(|text| matches!(*text, "0" | "1"));
+    (binary && is("0") && is("1")).then(|| "op:0=R|1=W".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_proposed_from_names_and_content() {
+        for (text, map) in [
+            ("1.5;vm1;8;R;8\n2.5;vm1;4096;W;16\n", "ts:s,_,off:512,op,len:512"),
+            ("op lat_us t_ms lba bytes\nread 5 1 99 512\nwrite 7 2 8 4096\n", "op,resp:us,ts:ms,off:512,len"),
+            ("1538323200\t42\t1\t512\t1048576\n1538323201\t42\t0\t4096\t0\n", "ts:s,_,op:0=R|1=W,len,off"),
+            ("Time,Volume,Address,Length\n7,a,8,8\n9,b,16,8\n", "ts:us,dev,off:512,len:512,op=R"),
+        ] {
+            assert_eq!(propose(text.lines()).as_deref(), Some(map), "{text}");
+        }
+        for text in ["once upon a time\n", "a,b\n", "1,2\n"] {
+            assert_eq!(propose(text.lines()), None, "{text}");
+        }
+    }
+}
