@@ -83,7 +83,7 @@ impl EventMatcher {
             let response = row.response.filter(|_| row.size == 0);
             self.held.push_back((Row { response, ..flush }, true));
         }
-        if row.size > 0 {
+        if row.size > 0 || row.op.is_zone_management() {
             self.held.push_back((row, is_done));
             if !is_done {
                 let number = self.first + self.held.len() as u64 - 1;
@@ -158,7 +158,7 @@ impl OutstandingRequests {
         let place = |number: &u64| (*number - first) as usize;
         let inside: Vec<_> = self
             .requests
-            .range(key(done.offset)..key(end))
+            .range(key(done.offset)..key(end.max(done.offset + 1)))
             .filter(|(_, number)| {
                 let row = &held[place(number)].0;
                 row.offset + row.size <= end

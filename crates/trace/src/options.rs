@@ -59,6 +59,29 @@ impl Devices {
     }
 }
 
+/// What becomes of recorded zone operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Zones {
+    /// They stay what they are, for a zoned namespace.
+    Keep,
+    /// Appends become writes, and zone management is left out, for a conventional device. Notes count both.
+    Map,
+}
+
+impl Zones {
+    /// Both ways.
+    const ALL: [Self; 2] = [Self::Keep, Self::Map];
+
+    /// The name in options.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Map => "map",
+        }
+    }
+}
+
 /// Options for reading a trace. An option that is `None` follows from the format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -89,6 +112,8 @@ pub struct Options {
     pub token_bytes: Option<Bytes>,
     /// Tokens of a block in a trace of a KV cache, from 1 to 65,536; 512 by default, as in Mooncake's traces.
     pub block_tokens: Option<u32>,
+    /// What becomes of recorded zone operations. Default: `keep` for a run on a zoned namespace, `map` for all else.
+    pub zones: Option<Zones>,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -111,6 +136,7 @@ impl Default for Options {
             columns: None,
             token_bytes: None,
             block_tokens: None,
+            zones: None,
             window: None,
         }
     }
@@ -118,7 +144,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 13] = [
+    const KEYS: [&str; 14] = [
         "format",
         "time_unit",
         "address_unit",
@@ -131,6 +157,7 @@ impl Options {
         "columns",
         "token_bytes",
         "block_tokens",
+        "zones",
         "window",
     ];
 
@@ -178,6 +205,7 @@ impl Options {
             "device" => "the number of a device".into(),
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
+            "zones" => one_of(value, &Zones::ALL.map(Zones::name)),
             "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),

@@ -3,9 +3,10 @@
 
 use wordline_kernel::grouped;
 
+use super::Op;
 use super::options::Action;
 
-/// A recorded operation without an equal among [`Op`](super::Op).
+/// A recorded operation without an equal among [`Op`], or one of zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordedOp {
     /// `ZA`: a write to the write pointer of a zone; becomes a write.
@@ -54,6 +55,18 @@ impl RecordedOp {
         Self::NoData,
         Self::Unwanted,
     ];
+
+    /// The operation of zones, in a trace whose [zone operations](super::Zones) are kept.
+    pub(super) const fn of_zones(self) -> Option<Op> {
+        match self {
+            Self::ZoneAppend => Some(Op::ZoneAppend),
+            Self::ZoneReset => Some(Op::ZoneReset),
+            Self::ZoneFinish => Some(Op::ZoneFinish),
+            Self::ZoneOpen => Some(Op::ZoneOpen),
+            Self::ZoneClose => Some(Op::ZoneClose),
+            _ => None,
+        }
+    }
 
     /// Whether a request takes its place.
     pub(super) const fn is_simulated(self) -> bool {

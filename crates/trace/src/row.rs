@@ -92,6 +92,11 @@ impl Row {
         }
     }
 
+    /// The row with its recorded operation, if that is one of zones.
+    pub(super) fn of_zones(self) -> Self {
+        self.recorded.and_then(RecordedOp::of_zones).map_or(self, |op| Self { op, ..self })
+    }
+
     /// Sets the recorded response time, in picoseconds; ignores a value that does not fit.
     pub(super) fn set_response(&mut self, ps: i128) {
         self.response = i64::try_from(ps).ok();

@@ -9,7 +9,7 @@ use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Action, Options};
+use super::options::{Action, Options, Zones};
 use super::order::{OrderError, Sorter};
 use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};
@@ -33,6 +33,8 @@ pub struct Stream<'a> {
     recorded: RecordedCounts,
     check: UnitCheck,
     device: Option<u32>,
+    /// Whether zone operations stay what they are.
+    keeps_zones: bool,
     jump: i128,
     /// Arrival of the first request, in the time of the sorter.
     origin: Option<i128>,
@@ -68,6 +70,7 @@ impl<'a> Stream<'a> {
             recorded: RecordedCounts::default(),
             check: UnitCheck::new(assumed),
             device: options.device,
+            keeps_zones: options.zones == Some(Zones::Keep),
             jump: i128::from(options.jump.ps()),
             origin: None,
             of_any_device: 0,
@@ -178,6 +181,7 @@ impl<'a> Stream<'a> {
                 break;
             };
             self.check.set_start(row.time);
+            let row = if self.keeps_zones { row.of_zones() } else { row };
             if self.is_left_out(&row) {
                 continue;
             }
@@ -201,7 +205,8 @@ impl<'a> Stream<'a> {
     fn is_left_out(&mut self, row: &Row) -> bool {
         let is_event = row.event.is_some_and(|kind| kind != Action::Complete);
         let without_data = (is_event && !row.is_request()).then_some(RecordedOp::NoData);
-        let Some(recorded) = row.recorded.or(without_data) else { return false };
+        let recorded = row.recorded.filter(|recorded| recorded.of_zones() != Some(row.op));
+        let Some(recorded) = recorded.or(without_data) else { return false };
         if self.device.is_none_or(|device| device == row.device) {
             self.recorded.add(recorded, row.event);
         }

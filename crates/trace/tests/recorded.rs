@@ -76,6 +76,47 @@ fn letters_of_every_operation_are_read_or_counted_by_the_event_that_gives_the_ti
 }
 
 #[test]
+fn zone_operations_that_are_kept_are_requests_to_their_zones() {
+    let events = [
+        "Q ZA 524288 + 16",
+        "C ZA 524296 + 16",
+        "Q ZR 1048576",
+        "C ZR 1048576",
+        "Q ZF 8",
+        "Q ZO 16",
+        "Q ZC 24",
+        "Q ZRA",
+    ];
+    let trace = read(blkparse(&events).as_bytes(), &["zones=keep"]);
+    let wanted = [
+        (Op::ZoneAppend, 524_288 * 512, 8192, false),
+        (Op::ZoneReset, 1_048_576 * 512, 0, false),
+        (Op::ZoneFinish, 8 * 512, 0, false),
+        (Op::ZoneOpen, 16 * 512, 0, false),
+        (Op::ZoneClose, 24 * 512, 0, false),
+    ];
+    assert_eq!(shorts(&trace), wanted);
+    assert!(trace.requests[1].response.is_some(), "the completion of a reset gives its response time");
+    assert!(
+        trace.notes.iter().any(|note| note == "not simulated, left out: 1 reset of all zones"),
+        "{:?}",
+        trace.notes
+    );
+    let record = [
+        record(false, 10, 2048, 4096, action(1, &[WRITE, 16]), 0),
+        record(false, 20, 4096, 0, action(1, &[WRITE, 17]), 0),
+    ]
+    .concat();
+    let wanted = [(Op::ZoneAppend, 2048 * 512, 4096, false), (Op::ZoneReset, 4096 * 512, 0, false)];
+    assert_eq!(shorts(&read(&record, &["zones=keep"])), wanted);
+    assert_eq!(shorts(&read(&record, &[])), [(Op::Write, 2048 * 512, 4096, false)]);
+    let nvme = "a-1 [000] .... 1.000000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmdid=2, nsid=1, flags=0x0, \
+                meta=0x0, cmd=(nvme_cmd_zone_mgmt_send slba=4096, zsa=4, all=0)\n";
+    let options = ["zones=keep", "address_unit=4KiB", "size_unit=4KiB"];
+    assert_eq!(shorts(&read(nvme.as_bytes(), &options)), [(Op::ZoneReset, 4096 * 4096, 0, false)]);
+}
+
+#[test]
 fn what_is_left_out_of_another_device_is_not_counted() {
     let text = "8,0 1 1 0.1 7 Q ZR [a]\n8,16 1 2 0.2 7 Q ZR [a]\n8,16 1 3 0.3 7 Q R 8 + 8 [a]\n";
     let notes = read(text.as_bytes(), &["device=8388624"]).notes.join("; ");

@@ -19,7 +19,7 @@ use crate::summary::{Source, SourceKind};
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
-use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests};
+use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests, Zones};
 
 /// Properties that the requests must have.
 pub(super) struct RequestDemand {
@@ -30,6 +30,8 @@ pub(super) struct RequestDemand {
     pub drawn: u64,
     /// Number of requests that a generator draws in addition to its own number.
     pub beside: u64,
+    /// Whether the device is a zoned namespace.
+    pub is_zoned: bool,
 }
 
 /// Requests that are ready to run, with their settings.
@@ -87,7 +89,11 @@ impl Workload {
                 let replayed = self.replayed(trace::prepare_embedded(self.requests)?, capacity)?;
                 Ok(PreparedRequests { precondition: IN_USE, ..replayed.recorded() })
             }
-            Origin::Trace(path, options) => self.read(path, options, capacity, observer),
+            Origin::Trace(path, options) => {
+                let usual = if wanted.is_zoned { Zones::Keep } else { Zones::Map };
+                let options = Options { zones: options.zones.or(Some(usual)), ..options.clone() };
+                self.read(path, &options, capacity, observer)
+            }
             Origin::Named(name) => self.of_name(name, wanted, observer),
             Origin::Generated(name, generated) => self.drawn(name, generated.clone(), wanted),
             Origin::Given(name, requests) => self.of_list(name, Arc::clone(requests), capacity),

@@ -79,7 +79,8 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, ParseErro
             || flags.left_out().is_some()
             || kind == Action::Complete && sector.parse::<u64>().is_ok() =>
         {
-            ("0", "0")
+            // Zone commands are about the zone at the sector.
+            (if sector.parse::<u64>().is_ok() { sector } else { "0" }, "0")
         }
         _ => return Err(malformed()),
     };

@@ -301,7 +301,13 @@ impl Record {
         }
         let operation = OPERATIONS.iter().find(|(category, ..)| is(*category));
         let (op, recorded) = operation.map_or((Some(Op::Read), None), |(_, op, recorded)| (*op, *recorded));
-        let Some(op) = op else { return left_out(recorded.unwrap_or(RecordedOp::Unknown)) };
+        let Some(op) = op else {
+            let recorded = recorded.unwrap_or(RecordedOp::Unknown);
+            let is_of_zone = recorded.of_zones().is_some();
+            let offset =
+                if is_of_zone { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? } else { 0 };
+            return Ok(Some(Row { offset, ..Row::left_out(time, recorded, self.device, Some(kind)) }));
+        };
         let size = u64::from(self.bytes);
         // The address of an event without data has no meaning, and sometimes has all bits set.
         let offset = if size == 0 { 0 } else { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? };

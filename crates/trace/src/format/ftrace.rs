@@ -143,7 +143,15 @@ impl Ftrace {
                 wanted: format!("an event of {NVME_LAYOUT}"),
             })?;
         let row = match command(name, arguments) {
-            Err(recorded) => return Ok(Some(Row::left_out(time, recorded, device, Some(Action::Issue)))),
+            Err(recorded) => {
+                let slba = value(arguments, "slba").filter(|_| recorded.of_zones().is_some());
+                let first = slba.map_or(Ok(0), |slba| parse_integer(slba, "slba"))?;
+                let offset = bytes(first, self.units.address, "slba")?;
+                return Ok(Some(Row {
+                    offset,
+                    ..Row::left_out(time, recorded, device, Some(Action::Issue))
+                }));
+            }
             Ok(Op::Flush) => Row::new(time, Op::Flush, device, 0, 0)?,
             Ok(op) => {
                 let number = |key: &'static str| {

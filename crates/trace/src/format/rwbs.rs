@@ -79,7 +79,9 @@ impl Rwbs {
     ) -> Result<Row, ParseError> {
         let Some(op) = self.op else {
             let recorded = self.recorded.unwrap_or(RecordedOp::Unknown);
-            return Ok(Row::left_out(time, recorded, device, Some(kind)));
+            let is_of_zone = recorded.of_zones().is_some();
+            let offset = if is_of_zone { parse_bytes(sector, units.address, "sector")? } else { 0 };
+            return Ok(Row { offset, ..Row::left_out(time, recorded, device, Some(kind)) });
         };
         let (sector, size) = match op {
             Op::Flush => ("0", 0),
