@@ -6,3 +6,4 @@ mod golden;
 mod real_traces;
 mod session;
 mod steady;
+mod zone_commands;

@@ -171,17 +171,19 @@ impl Zones {
         if body.writes + body.reads > 0 {
             return false;
         }
-        if self.config.finish_pads && matches!(body.jobs.front(), Some(Job::Close(Some(_)))) {
-            let end = body.runs.position(self.config.layout.capacity).min(self.config.layout.positions());
-            self.pad_to(zone, end, context);
-            if self.bodies[zone].writes > 0 {
-                return false;
-            }
-        }
         let chunks = self.chunks_in(zone, &[ChunkState::Open], context.below);
         if chunks.is_empty() {
             self.finish_close(zone, context.host, context.calendar.now());
             return true;
+        }
+        // A zone without data has no open chunk, and needs no padding.
+        if self.config.finish_pads && matches!(self.bodies[zone].jobs.front(), Some(Job::Close(Some(_)))) {
+            let runs = &self.bodies[zone].runs;
+            let end = runs.position(self.config.layout.capacity).min(self.config.layout.positions());
+            self.pad_to(zone, end, context);
+            if self.bodies[zone].writes > 0 {
+                return false;
+            }
         }
         self.bodies[zone].is_at_work = true;
         let close = |tag| physical::Command::close(tag, &chunks);
