@@ -5,8 +5,8 @@
 //! | engine | has |
 //! |---|---|
 //! | [`Map`] | where each page is, its newest version, and which sectors are [lost] |
-//! | [`MapCache`] | which entries are in memory; the [translation pages](translation) of the others |
-//! | [`MapTables`] | the [table of discards](discards) and [checkpoints](checkpoint) in flash |
+//! | `MapCache` | which entries are in memory; the [translation pages](translation) of the others |
+//! | `MapTables` | the [table of discards](discards) and [checkpoints](checkpoint) in flash |
 //! | [`BlockMap`](block_map::BlockMap) | the blocks of logical blocks, with block-level mapping |
 
 pub mod block_map;
