@@ -1,5 +1,6 @@
 //! The engines of the controller: their dependencies. No engine may access the fields of another.
 
+use crate::source::words;
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The folder of the engines.
@@ -100,6 +101,30 @@ fn an_engine_knows_nothing_of_those_to_its_right_and_keeps_its_fields_to_itself(
         });
         assert_none(&offences.collect::<Vec<_>>());
     }
+}
+
+/// Files of engines that are handed the parts of `Base` that they use, not `Base`. More may be added.
+const WITHOUT_BASE: [&str; 2] = ["blocks/", "map/mod.rs"];
+
+/// Lines of a file that take `Base`.
+fn uses_of_base(file: &File) -> Vec<Offence> {
+    let code = file.text.lines().enumerate().take_while(|(_, line)| *line != "mod tests {");
+    let used =
+        code.filter(|(_, line)| words(line).any(|word| word == "Base") && !line.trim().starts_with("//"));
+    used.map(|(n, _)| Offence::new(format!("{}:{}", file.path, n + 1), "takes `Base`: name what it uses"))
+        .collect()
+}
+
+#[test]
+fn engines_without_base_are_handed_what_they_use() {
+    let files = files();
+    for place in WITHOUT_BASE {
+        let path = format!("{ENGINES}{place}");
+        let of_engine = subjects(&files, 1, |file| file.path.starts_with(&path) && file.is_rust());
+        assert_none(&of_engine.iter().flat_map(|file| uses_of_base(file)).collect::<Vec<_>>());
+    }
+    let text = "fn audit(&self, base: &Base) {}\n";
+    assert_eq!(uses_of_base(&File { path: "crates/ssd/src/map/mod.rs".into(), text: text.into() }).len(), 1);
 }
 
 /// Fields of a struct.

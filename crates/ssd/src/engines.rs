@@ -51,7 +51,7 @@ impl Core {
     /// Checks the map against the flash, and the cache against the map; panics if they differ.
     pub fn audit_map(&self) {
         let Self { base, map, map_cache, block_map, cache, .. } = self;
-        map.audit(base);
+        map.audit(&base.blocks);
         map_cache.audit(map, base);
         if let Some(map) = block_map {
             map.audit(&base.blocks, base.flash.chips());

@@ -145,7 +145,7 @@ impl Cache {
         }
         let entry = self.buffer.get(first);
         if entry.sectors != base.page_size.full() {
-            map.prefetch_read(entry.logical, base);
+            map.prefetch_read(entry.logical, &base.blocks, &base.flash);
         }
     }
 
@@ -248,7 +248,7 @@ impl Cache {
     pub(crate) fn check_versions(&self, base: &Base, map: &Map) -> Result<(), String> {
         for page in (0..base.config.logical_pages).map(LogicalPage) {
             let (written, entry) = (map.last_written(page), self.buffer.find(page));
-            let Some(found) = map.version_in_flash(page, base) else {
+            let Some(found) = map.version_in_flash(page, &base.flash) else {
                 let is_missed = written.is_some() && entry.is_none() && !map.is_lost(page);
                 ensure(!is_missed, || format!("page {} was written and is nowhere", page.0))?;
                 continue;
@@ -279,7 +279,7 @@ impl Cache {
             && command.operation == Operation::Read
         {
             let (first, _) = base.page_size.pages_of(command);
-            map.prefetch_read(LogicalPage(first), base);
+            map.prefetch_read(LogicalPage(first), &base.blocks, &base.flash);
         }
     }
 

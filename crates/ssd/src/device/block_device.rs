@@ -240,7 +240,7 @@ impl BlockDevice for Device {
         let in_use = self.front.check_loaded(agenda.now, &base.config.file.front)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
         block_map.as_ref().map_or(Ok(()), |map| map.check_loaded())?;
-        map.check_loaded(base)?;
+        map.check_loaded(&base.blocks, &base.flash)?;
         map_cache.check_loaded(known)?;
         tables.check_loaded(map, map_cache, base)?;
         base.check_loaded(agenda)?;

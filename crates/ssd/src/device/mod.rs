@@ -131,7 +131,7 @@ impl Device {
 
     /// Version of a logical page in flash; `None` if it has none there.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
-        self.core.map.version_in_flash(page, &self.core.base)
+        self.core.map.version_in_flash(page, &self.core.base.flash)
     }
 
     /// Contents of a page that a read would find, one for each sector, unless one is lost.

@@ -191,7 +191,7 @@ fn discard_page(page: LogicalPage, core: &mut Core) {
     if let Some(contents) = &mut core.base.contents {
         contents.discarded(page);
     }
-    core.tables.discard(page, &mut core.map, &mut core.map_cache, &mut core.base);
+    core.tables.discard(page, &mut core.map, &mut core.map_cache, &mut core.base.blocks);
     core.cache.discard_page(page);
     core.base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
 }

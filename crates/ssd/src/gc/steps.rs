@@ -70,7 +70,8 @@ impl Gc {
                 base.totals.padding += u64::from(unit) - programmed;
                 let first = base.take(row, stream, unit);
                 base.set_mode(row, base.config.pools.page_of(first));
-                map.note_copy(row, self.collector.rows[row].unit[0].from, first, base);
+                let from = self.collector.rows[row].unit[0].from;
+                map.note_copy(row, from, first, (&base.blocks, &base.flash));
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
@@ -104,7 +105,7 @@ impl Gc {
         base.totals.gc_programs += u64::from(unit);
         base.totals.gc_copied += u64::from(unit);
         let to = base.take(row, base.blocks.streams().gc(stream), unit);
-        map.note_copy(row, from, to, base);
+        map.note_copy(row, from, to, (&base.blocks, &base.flash));
         base.flash.copyback(now, self.ticket(row), from, to)
     }
 
@@ -181,7 +182,7 @@ impl Gc {
             let mut places = 0..pools.per_block(*block);
             !places.any(|place| {
                 let at = pools.at(*block, place);
-                base.blocks.table().is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
+                base.blocks.table().is_valid(at) && base.config.is_table(base.flash.stamp(at).logical)
             })
         };
         if let Some(block) = base.blocks.table().fewest_valid_of(row, is_of_host) {
@@ -219,7 +220,7 @@ impl Gc {
                     self.collector.vacating.add(row, Relocation { stamp, from });
                     continue;
                 }
-                if leaves && !Map::is_table(stamp.logical, base) {
+                if leaves && !base.config.is_table(stamp.logical) {
                     self.leaving.push(stamp);
                     continue;
                 }
@@ -332,7 +333,7 @@ impl Victim {
 fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, relocated_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
-    if Map::is_table(stamp.logical, base) {
+    if base.config.is_table(stamp.logical) {
         return base.blocks.streams().gc - 1;
     }
     let Base { blocks, flash, policies, .. } = base;

@@ -12,7 +12,7 @@
 //! * If an operation failed in a replacement block and the block cannot take the rest, it is merged with the
 //!   data block into a third block.
 //!
-//! This module determines the steps. [`commands`] executes them as die commands; preconditioning executes them in
+//! This module determines the steps. `commands` executes them as die commands; preconditioning executes them in
 //! no simulated time.
 
 mod commands;

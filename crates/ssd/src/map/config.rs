@@ -169,6 +169,12 @@ impl RecoveryFile {
 }
 
 impl Config {
+    /// Whether this is the logical page number of a translation page or of a page of the discard table.
+    #[inline]
+    pub(crate) fn is_table(&self, logical: u32) -> bool {
+        logical >= self.logical_pages
+    }
+
     /// Number of pages of the discard table, and of the directory of translation pages.
     pub fn discard_pages(&self) -> u32 {
         let Self { file, pools, unit, logical_pages, .. } = self;

@@ -5,7 +5,7 @@
 
 mod guessed;
 
-use wordline_flash::{Class, RequestId, Ticket};
+use wordline_flash::{Class, Flash, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Duration, Instant, Schedule, state};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
@@ -203,15 +203,27 @@ impl MapCache {
 impl MapCache {
     /// Records that a host page moved from `from` to `to`. Its entry was looked up before.
     #[inline]
-    pub fn note_update(&mut self, page: LogicalPage, from: Option<Location>, to: Location, base: &Base) {
+    pub fn note_update(
+        &mut self,
+        page: LogicalPage,
+        from: Option<Location>,
+        to: Location,
+        blocks: &BlockManager,
+    ) {
         if self.translation.is_some() {
-            self.update_tables(page, from, to, base);
+            self.update_tables(page, from, to, blocks);
         }
     }
 
     #[inline(never)]
-    fn update_tables(&mut self, page: LogicalPage, from: Option<Location>, to: Location, base: &Base) {
-        let is_told = |location: Location| base.blocks.is_mapped_by_page(location);
+    fn update_tables(
+        &mut self,
+        page: LogicalPage,
+        from: Option<Location>,
+        to: Location,
+        blocks: &BlockManager,
+    ) {
+        let is_told = |location: Location| blocks.is_mapped_by_page(location);
         if (is_told(to) || from.is_some_and(is_told))
             && let Some(translation) = &mut self.translation
         {
@@ -224,9 +236,9 @@ impl MapCache {
 
     /// Records that a page is not at `from` any more. Its entry was not looked up.
     #[inline]
-    pub fn note_change(&mut self, page: LogicalPage, from: Location, base: &Base) {
+    pub fn note_change(&mut self, page: LogicalPage, from: Location, blocks: &BlockManager) {
         if let Some(translation) = &mut self.translation
-            && base.blocks.is_mapped_by_page(from)
+            && blocks.is_mapped_by_page(from)
         {
             translation.amend(page);
         }
@@ -247,25 +259,25 @@ impl MapCache {
     /// Maps a page that was read to complete a program of its mapping unit. Its location is `location` now.
     /// Does nothing if the host has overwritten or discarded the page meanwhile.
     pub fn install_carried(&mut self, stamp: DataTag, location: Location, map: &mut Map, base: &mut Base) {
-        if map.holds(stamp, base) {
+        if map.holds(stamp, &base.flash) {
             let page = LogicalPage(stamp.logical);
             let old = map.install(page, location, &mut base.blocks);
-            self.note_update(page, old, location, base);
+            self.note_update(page, old, location, &base.blocks);
         }
     }
 
     /// Maps a page that migrated to another pool. Its location is `location` now. Does nothing if the host
     /// has overwritten or discarded the page meanwhile.
     pub fn install_migrated(&mut self, stamp: DataTag, location: Location, map: &mut Map, base: &mut Base) {
-        if let Some(from) = map.get(LogicalPage(stamp.logical)).filter(|_| map.holds(stamp, base)) {
+        if let Some(from) = map.get(LogicalPage(stamp.logical)).filter(|_| map.holds(stamp, &base.flash)) {
             self.relocate(Relocation { stamp, from }, location, map, &mut base.blocks);
         }
     }
 
     /// Reports to a mapper that guesses that preconditioning placed a page.
-    pub fn note_placed(&mut self, page: LogicalPage, at: Location, base: &Base) {
+    pub fn note_placed(&mut self, page: LogicalPage, at: Location, blocks: &BlockManager) {
         if let Some(translation) = &mut self.translation
-            && base.blocks.is_mapped_by_page(at)
+            && blocks.is_mapped_by_page(at)
         {
             translation.mapper.train(page, at);
         }
@@ -287,11 +299,12 @@ impl MapCache {
 
     /// Marks translation pages as changed if one of their pages was at another location `before` the power
     /// cut.
-    pub fn note_moves_since(&mut self, before: &[Option<Location>], map: &Map, base: &Base) {
-        for (page, before) in (0..base.config.logical_pages).map(LogicalPage).zip(before) {
+    pub fn note_moves_since(&mut self, before: &[Option<Location>], map: &Map, blocks: &BlockManager) {
+        let Some(translation) = &self.translation else { return };
+        for (page, before) in translation.mapped_pages().zip(before) {
             let now = map.get(page);
             if now != *before {
-                before.iter().chain(&now).for_each(|at| self.note_change(page, *at, base));
+                before.iter().chain(&now).for_each(|at| self.note_change(page, *at, blocks));
             }
         }
     }
@@ -478,10 +491,10 @@ impl MapCache {
     }
 
     /// Checks that a read of each translation page will find the recorded version.
-    pub fn check_versions(&self, map: &Map, base: &Base) -> Result<(), String> {
+    pub fn check_versions(&self, map: &Map, flash: &Flash) -> Result<(), String> {
         let Some(translation) = &self.translation else { return Ok(()) };
         for table in translation.tables() {
-            let found = map.version_in_flash(translation.logical(table), base).unwrap_or(0);
+            let found = map.version_in_flash(translation.logical(table), flash).unwrap_or(0);
             ensure(found == translation.version(table), || {
                 format!("version {found} of translation page {} is in flash", table.0)
             })?;

@@ -5,8 +5,8 @@
 //! | engine | has |
 //! |---|---|
 //! | [`Map`] | where each page is, its newest version, and which sectors are [lost] |
-//! | [`MapCache`] | which entries are in memory; the [translation pages](translation) of the others |
-//! | [`MapTables`] | the [table of discards](discards) and [checkpoints](checkpoint) in flash |
+//! | `MapCache` | which entries are in memory; the [translation pages](translation) of the others |
+//! | `MapTables` | the [table of discards](discards) and [checkpoints](checkpoint) in flash |
 //! | [`BlockMap`](block_map::BlockMap) | the blocks of logical blocks, with block-level mapping |
 
 pub mod block_map;
@@ -22,13 +22,13 @@ pub mod translation;
 pub mod unit_writes;
 
 use serde::{Deserialize, Serialize};
-use wordline_flash::Task;
+use wordline_flash::{Flash, Task};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, state};
 use wordline_nand::{DataTag, DieId, Location, PageId, PlaneGroupId};
 
 use crate::Sectors;
-use crate::base::{Base, Piece};
+use crate::base::Piece;
 use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::map::lost::LostSectors;
@@ -166,8 +166,8 @@ impl Map {
     }
 
     /// Version of a logical page in flash.
-    pub(crate) fn version_in_flash(&self, page: LogicalPage, base: &Base) -> Option<u32> {
-        self.pages.get(page).map(|at| base.flash.stamp(at).version)
+    pub(crate) fn version_in_flash(&self, page: LogicalPage, flash: &Flash) -> Option<u32> {
+        self.pages.get(page).map(|at| flash.stamp(at).version)
     }
 
     /// Lost sectors of a page. Reads of them fail until they are written again.
@@ -198,60 +198,63 @@ impl Map {
 
     /// Prefetches what a read of a page will access, if the page exists and its entry was prefetched.
     #[inline]
-    pub(crate) fn prefetch_read(&self, page: LogicalPage, base: &Base) {
+    pub(crate) fn prefetch_read(&self, page: LogicalPage, blocks: &BlockManager, flash: &Flash) {
         if page.0 < self.pages.len()
             && let Some(at) = self.pages.get(page)
         {
-            base.blocks.table().prefetch_block(at);
-            base.flash.prefetch(at);
+            blocks.table().prefetch_block(at);
+            flash.prefetch(at);
         }
     }
 
     /// Version of a page that was lost to a fault before the power cut, if nothing newer is in flash. In this
-    /// case an older copy found in flash is unmapped, because it is no substitute.
+    /// case an older copy found in flash is unmapped, because it is no substitute. `is_protected` says whether
+    /// the buffer survived.
     pub(crate) fn lost_before_cut(
         &mut self,
         page: LogicalPage,
         found: Option<u32>,
         void: u32,
-        base: &mut Base,
+        is_protected: bool,
+        blocks: &mut BlockManager,
     ) -> Option<u32> {
         if self.lost.is_empty() {
             return None;
         }
-        let known = match base.config.file.buffer.is_protected() {
+        let known = match is_protected {
             true => self.lost.whole(page, found),
             false => self.lost.recover(page, found, void),
         };
         if known.is_some() {
-            self.unmap(page, base);
+            self.unmap(page, blocks);
         }
         known
     }
 
     /// Unmaps a page.
-    pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
+    pub(crate) fn unmap(&mut self, page: LogicalPage, blocks: &mut BlockManager) {
         if let Some(location) = self.pages.clear(page) {
-            base.blocks.invalidate(location);
+            blocks.invalidate(location);
         }
     }
 
     /// Repeats a read of a page that could not be read, if the page was relocated or written again meanwhile.
     /// The new read is at the new location. Returns the die of that location.
-    pub(crate) fn read_elsewhere(&self, task: &Task, base: &mut Base, now: Instant) -> Option<DieId> {
+    pub(crate) fn read_elsewhere(
+        &self,
+        task: &Task,
+        blocks: &mut BlockManager,
+        flash: &mut Flash,
+        now: Instant,
+    ) -> Option<DieId> {
         let Task { wanted, location, page, .. } = *task;
         let at = self.get(LogicalPage(wanted.logical)).filter(|at| *at != location)?;
-        let pools = &base.config.pools;
+        let pools = blocks.pools();
         // A location with several pages has the same number of pages in each pool.
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
-        base.blocks.read_queued(pools.block_of(at));
-        Some(base.flash.read_elsewhere(task, at, moved, now))
-    }
-
-    /// Whether this is the logical page number of a translation page or of a page of the discard table.
-    #[inline]
-    pub(crate) fn is_table(logical: u32, base: &Base) -> bool {
-        logical >= base.config.logical_pages
+        let block = pools.block_of(at);
+        blocks.read_queued(block);
+        Some(flash.read_elsewhere(task, at, moved, now))
     }
 
     /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.
@@ -278,17 +281,23 @@ impl Map {
     }
 
     /// Whether this version of a page is still in flash.
-    pub(crate) fn holds(&self, stamp: DataTag, base: &Base) -> bool {
-        self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)
+    pub(crate) fn holds(&self, stamp: DataTag, flash: &Flash) -> bool {
+        self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| flash.stamp(location) == stamp)
     }
 
     /// Records that GC copies the program unit that contains `from` to `to`.
     #[inline]
-    pub(crate) fn note_copy(&mut self, row: PlaneGroupId, from: Location, to: Location, base: &Base) {
+    pub(crate) fn note_copy(
+        &mut self,
+        row: PlaneGroupId,
+        from: Location,
+        to: Location,
+        (blocks, flash): (&BlockManager, &Flash),
+    ) {
         if let Some(writes) = &mut self.unit_writes
-            && base.blocks.pool_of(row).is_coarsely_mapped()
+            && blocks.pool_of(row).is_coarsely_mapped()
         {
-            writes.copy(LogicalPage(base.flash.stamp(from).logical), from, to);
+            writes.copy(LogicalPage(flash.stamp(from).logical), from, to);
         }
     }
 
@@ -312,28 +321,28 @@ impl Map {
     }
 
     /// Checks the map against the block table; panics if they are inconsistent.
-    pub(crate) fn audit(&self, base: &Base) {
-        let (valid, mapped) = (base.blocks.by_pool().total_valid(), u64::from(self.mapped()));
+    pub(crate) fn audit(&self, blocks: &BlockManager) {
+        let (valid, mapped) = (blocks.by_pool().total_valid(), u64::from(self.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
     }
 
     /// Checks the loaded state. Each mapped page must be valid at its location and have the right data tag,
     /// and no other location may be valid.
-    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
-        let pools = &base.config.pools;
-        base.flash.chips().check_data_tags(self.len())?;
+    pub(crate) fn check_loaded(&self, blocks: &BlockManager, flash: &Flash) -> Result<(), String> {
+        let pools = blocks.pools();
+        flash.chips().check_data_tags(self.len())?;
         let (mut mapped, all) = (0u64, pools.locations());
         for page in (0..self.len()).map(LogicalPage) {
             let Some(location) = self.get(page) else { continue };
             mapped += 1;
-            let is_there = location.0 < all && base.blocks.table().is_valid(location);
+            let is_there = location.0 < all && blocks.table().is_valid(location);
             ensure(is_there, || format!("page {} is nowhere", page.0))?;
-            let stamp = base.flash.stamp(location);
+            let stamp = flash.stamp(location);
             ensure(stamp.logical == page.0 && stamp.version <= self.versions(page), || {
                 format!("page {} is in location {}, which holds {stamp:?}", page.0, location.0)
             })?;
         }
-        let valid: u64 = pools.all_blocks().map(|block| base.blocks.table().count_valid(block)).sum();
+        let valid: u64 = pools.all_blocks().map(|block| blocks.table().count_valid(block)).sum();
         ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
             format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
         })

@@ -12,6 +12,7 @@ use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
 
 use crate::base::Base;
+use crate::blocks::BlockManager;
 use crate::config::{Config, Protection};
 use crate::contents::InjectedFault;
 use crate::map::checkpoint::{Checkpoints, DiscardsAtCut, Known};
@@ -83,12 +84,12 @@ impl MapTables {
         location: Location,
         map: &mut Map,
         cache: &mut MapCache,
-        base: &mut Base,
+        blocks: &mut BlockManager,
     ) {
-        let group_of = |location| base.blocks.table().group_of(base.config.pools.block_of(location));
+        let group_of = |location| blocks.table().group_of(blocks.pools().block_of(location));
         let from = map.get(logical).map(group_of);
         let to = group_of(location);
-        map.install(logical, location, &mut base.blocks);
+        map.install(logical, location, blocks);
         match &mut self.discards {
             Some(discards) if discards.table(logical.0).is_some() => discards.note_place(from, to),
             _ => cache.note_place(from, to),
@@ -197,9 +198,9 @@ impl MapTables {
         location: Location,
         map: &mut Map,
         cache: &mut MapCache,
-        base: &mut Base,
+        blocks: &mut BlockManager,
     ) {
-        self.install_table(LogicalPage(stamp.logical), location, map, cache, base);
+        self.install_table(LogicalPage(stamp.logical), location, map, cache, blocks);
         if let Some(told) = &mut self.told {
             told.programmed(stamp);
         }
@@ -275,14 +276,20 @@ impl MapTables {
 /// Discards, and the flushes that wait for them.
 impl MapTables {
     /// Executes a host discard of a page: unmaps it, and forgets its losses.
-    pub fn discard(&mut self, page: LogicalPage, map: &mut Map, cache: &mut MapCache, base: &mut Base) {
+    pub fn discard(
+        &mut self,
+        page: LogicalPage,
+        map: &mut Map,
+        cache: &mut MapCache,
+        blocks: &mut BlockManager,
+    ) {
         let old = map.discard(page);
         if let Some(discards) = &mut self.discards {
             discards.discard(page, map.versions(page));
         }
         if let Some(old) = old {
-            base.blocks.invalidate(old);
-            cache.note_change(page, old, base);
+            blocks.invalidate(old);
+            cache.note_change(page, old, blocks);
         }
     }
 
@@ -396,11 +403,11 @@ impl MapTables {
         page: LogicalPage,
         found: Option<u32>,
         map: &mut Map,
-        base: &mut Base,
+        blocks: &mut BlockManager,
     ) -> u32 {
         let void = self.discards.as_ref().map_or(0, |discards| discards.last_discarded(page));
         if found.is_some_and(|found| found <= void) {
-            map.unmap(page, base);
+            map.unmap(page, blocks);
         }
         void
     }

@@ -239,6 +239,11 @@ impl Translation {
         logical.checked_sub(self.first).map(TranslationPage)
     }
 
+    /// All logical pages that translation pages cover.
+    pub fn mapped_pages(&self) -> impl Iterator<Item = LogicalPage> + use<> {
+        (0..self.first).map(LogicalPage)
+    }
+
     /// All translation pages.
     pub fn tables(&self) -> impl Iterator<Item = TranslationPage> + use<> {
         (0..self.size.tables).map(TranslationPage)

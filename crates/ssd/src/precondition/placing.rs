@@ -7,7 +7,7 @@ use super::ProgressReporter;
 use crate::blocks::StreamId;
 use crate::engines::Core;
 use crate::map::block_map::Step;
-use crate::map::{LogicalPage, Map, Tables};
+use crate::map::{LogicalPage, Tables};
 use crate::policy::mapper::TranslationPage;
 use crate::pools::FALLBACK_POOL;
 use crate::writer::Writer;
@@ -56,11 +56,11 @@ impl<'a> Layer<'a> {
     fn fill(&mut self, at: Location, logical: LogicalPage) {
         let Core { base, map, map_cache, tables, .. } = &mut *self.core;
         base.flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
-        if Map::is_table(logical.0, base) {
-            tables.install_table(logical, at, map, map_cache, base);
+        if base.config.is_table(logical.0) {
+            tables.install_table(logical, at, map, map_cache, &mut base.blocks);
         } else {
             map.install(logical, at, &mut base.blocks);
-            map_cache.note_placed(logical, at, base);
+            map_cache.note_placed(logical, at, &base.blocks);
         }
     }
 

@@ -18,7 +18,7 @@ use crate::base::Base;
 use crate::contents::InjectedFault;
 use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
-use crate::map::{LogicalPage, Map};
+use crate::map::LogicalPage;
 use crate::writer::{PageCounts, Writer};
 
 pub(crate) use scan::Scan;
@@ -96,7 +96,7 @@ impl Recovery {
         core.tables.recover(&core.map, &mut core.map_cache, &core.base);
         let lost_and_returned = accept_versions(&stale, core);
         core.tables.keep_discarded(&stale, &tellers, &core.map, &mut core.base);
-        core.map_cache.note_moves_since(&before, &core.map, &core.base);
+        core.map_cache.note_moves_since(&before, &core.map, &core.base.blocks);
         core.tables.note_found(&core.map, &core.map_cache, &core.base);
         core.base.blocks.close_full();
         core.base.life.read_only = false;
@@ -122,7 +122,7 @@ impl Recovery {
         if self.scan.as_ref().is_some_and(|scan| !scan.has_begun()) {
             return Ok(());
         }
-        core.map_cache.check_versions(&core.map, &core.base)?;
+        core.map_cache.check_versions(&core.map, &core.base.flash)?;
         core.cache.check_versions(&core.base, &core.map)
     }
 
@@ -257,9 +257,9 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
 /// pages are removed from `stale`.
 fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.retain(|page, version| {
-        core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)
+        core.map.version_in_flash(*page, &core.base.flash).is_none_or(|found| found < *version)
     });
-    stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
+    stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base.blocks));
 }
 
 /// Accepts the versions found in flash as the last versions that the host wrote. The next write of a page
@@ -267,14 +267,18 @@ fn forget_stale(stale: &mut Versions, core: &mut Core) {
 /// number of pages that lost a write, and the number of discarded pages that returned.
 fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
+    let is_protected = core.base.config.file.buffer.is_protected();
     for page in (0..core.map.len()).map(LogicalPage) {
         let written = core.map.last_written(page);
-        let found = core.map.version_in_flash(page, &core.base);
-        let is_host = !Map::is_table(page.0, &core.base);
-        let void =
-            if is_host { core.tables.last_discarded(page, found, &mut core.map, &mut core.base) } else { 0 };
+        let found = core.map.version_in_flash(page, &core.base.flash);
+        let is_host = !core.base.config.is_table(page.0);
+        let void = if is_host {
+            core.tables.last_discarded(page, found, &mut core.map, &mut core.base.blocks)
+        } else {
+            0
+        };
         let stale = stale.get(&page).copied().unwrap_or(0);
-        let known = core.map.lost_before_cut(page, found, void, &mut core.base);
+        let known = core.map.lost_before_cut(page, found, void, is_protected, &mut core.base.blocks);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
         returned += u64::from(written.is_none() && core.map.get(page).is_some());
         // A later version must differ from every version that flash still has.

@@ -138,10 +138,12 @@ impl Writer {
         let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
         let stream = core.base.blocks.streams().host(stream as u8);
         let unit = core.base.blocks.unit(row, stream);
-        let waiting = self.queue.lists()[list].pages.len() as u32;
         let beside = match beside {
             0 => 0,
-            may => reclaimed_pages(row, waiting, unit, may, &core.base),
+            may => {
+                let waiting = self.queue.lists()[list].pages.len() as u32;
+                reclaimed_pages(row, waiting, unit, may, &core.base)
+            }
         };
         let over =
             self.queue.fill(list, (unit - beside) as usize, self.rows.program_unit_mut(row), &mut core.cache);

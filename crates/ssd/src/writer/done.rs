@@ -5,6 +5,7 @@ use wordline_flash::{Task, Ticket};
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, DieId, Location, PlaneGroupId};
 
+use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
@@ -67,7 +68,7 @@ impl Writer {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             let Core { base, map, map_cache, tables, .. } = &mut *core;
-            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, base);
+            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, &mut base.blocks);
         }
         if let Some(map) = &mut core.block_map {
             map.page_written(row);
@@ -174,7 +175,8 @@ impl Writer {
         if task.is_gc() || matches!(task.ticket, Ticket::Guess(_)) {
             return false;
         }
-        let elsewhere = core.map.read_elsewhere(task, &mut core.base, calendar.now());
+        let Base { blocks, flash, .. } = &mut core.base;
+        let elsewhere = core.map.read_elsewhere(task, blocks, flash, calendar.now());
         if let Some(die) = elsewhere {
             core.base.start_die(die, calendar);
             self.finish_read(task.page, core, calendar);

@@ -7,7 +7,7 @@ use wordline_nand::{DataTag, Location, PageId};
 use crate::Sectors;
 use crate::contents::InjectedFault;
 use crate::engines::Core;
-use crate::map::{LogicalPage, Map};
+use crate::map::LogicalPage;
 
 /// Records the loss of pages of a read that no retry could read: one bit for each page in `unread`.
 pub(super) fn lose_unread(task: &Task, unread: u32, core: &mut Core) {
@@ -53,11 +53,11 @@ fn lose_stamped(location: Location, stamp: DataTag, core: &mut Core) {
     let page = LogicalPage(logical);
     let was = map.clear(page);
     assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
-    if Map::is_table(page.0, base) {
+    if base.config.is_table(page.0) {
         let row = base.blocks.table().group_of(base.config.pools.block_of(location));
         return tables.lose_table(page, row, map_cache);
     }
-    map_cache.note_change(page, location, base);
+    map_cache.note_change(page, location, &base.blocks);
     let kept = cache.lose(page);
     let gone = base.page_size.full().without(kept.unwrap_or(Sectors::NONE));
     // The next version of the page in flash will have all sectors of it that are in the buffer now.

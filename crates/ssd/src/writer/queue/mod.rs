@@ -103,7 +103,7 @@ impl WriteQueue {
         let page = LogicalPage(logical);
         if core.cache.mark_programmed(id, version) {
             let old = core.map.install(page, location, &mut core.base.blocks);
-            core.map_cache.note_update(page, old, location, &core.base);
+            core.map_cache.note_update(page, old, location, &core.base.blocks);
             core.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {

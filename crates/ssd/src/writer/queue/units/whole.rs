@@ -20,7 +20,7 @@ impl SubRequests {
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
         if !*whole {
             let mut moved =
-                carried.iter().filter(|stamp| stamp.is_data() && core.map.holds(**stamp, &core.base));
+                carried.iter().filter(|stamp| stamp.is_data() && core.map.holds(**stamp, &core.base.flash));
             moved.by_ref().take(places as usize).for_each(|stamp| group.carry(*stamp));
             *migrates |= moved.next().is_some();
             return;
@@ -28,7 +28,7 @@ impl SubRequests {
         for (place, stamp) in entries.iter_mut().zip(carried) {
             let id = *place;
             if id == NONE {
-                let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base);
+                let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base.flash);
                 group.carry(if is_there { *stamp } else { DataTag::PADDING });
                 continue;
             }
@@ -47,8 +47,10 @@ impl SubRequests {
     pub fn note_source_groups(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &Core) {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
-            let is_wanted =
-                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.buffer().get(id).void);
+            let is_wanted = id.map_or_else(
+                || core.map.holds(stamp, &core.base.flash),
+                |id| !core.cache.buffer().get(id).void,
+            );
             if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
                 left.push(core.base.config.pools.group_of(old));
             }
