@@ -312,6 +312,7 @@ fn written(to: &Path, format: &str, report: &WriteReport) -> String {
     for (count, what) in [
         (report.left_out, "dropped, as the format cannot express them"),
         (report.widened, "widened to whole sectors"),
+        (report.fua_lost, "written without their FUA"),
     ] {
         if count > 0 {
             text.push_str(&format!(", {} {what}", counted(count, "request")));

@@ -155,6 +155,13 @@ impl<'a> Input<'a> {
             [0xfd, b'7', b'z', b'X', ..] => return Err(foreign(path, "an xz file")),
             [b'B', b'Z', b'h', ..] => return Err(foreign(path, "a bzip2 file")),
             [b'P', b'K', 3, 4, ..] => return Err(foreign(path, "a zip archive")),
+            [b'P', b'A', b'R', b'1', ..] => {
+                return Err(Error::Content {
+                    path: path.into(),
+                    found: "a Parquet file".into(),
+                    wanted: "text: write its columns as CSV, and name them with the option columns".into(),
+                });
+            }
             _ => Box::new(raw),
         };
         let mut prefix = Vec::new();

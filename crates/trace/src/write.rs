@@ -17,7 +17,8 @@ use crate::{Error, error::Result};
 pub enum TargetFormat {
     /// Wordline's CSV, which can express everything.
     Csv,
-    /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`.
+    /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`. A disk has 16 bits: for device
+    /// numbers beyond, their upper bits follow the name of the host.
     Msr,
     /// SPC: reads and writes, microseconds, 512 B addresses.
     Spc,
@@ -79,6 +80,8 @@ pub struct WriteReport {
     pub left_out: u64,
     /// Requests widened to whole sectors of 512 B.
     pub widened: u64,
+    /// Writes with forced unit access that are written without it.
+    pub fua_lost: u64,
     /// Whether the requests are generated and the format cannot record this.
     pub mark_lost: bool,
 }
@@ -200,6 +203,7 @@ fn lines(
         let (offset, size) = (request.offset.0, request.size.0);
         let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
         report.widened += u64::from(format.counts_sectors() && !aligned);
+        report.fua_lost += u64::from(request.fua && format != TargetFormat::Csv);
         line(out, &request, format, has_more)?;
         report.written += 1;
         last = request.arrival;
@@ -268,7 +272,9 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: boo
             let op = if is_read == 1 { "Read" } else { "Write" };
             let response = request.response.unwrap_or(Duration::ZERO).ps() / MSR_TICK_PS;
             let ticks = ps / MSR_TICK_PS;
-            writeln!(out, "{ticks},wordline,{device},{op},{offset},{size},{response}")
+            let (host, disk) = (device >> 16, device & 0xffff);
+            let host = if host == 0 { String::new() } else { host.to_string() };
+            writeln!(out, "{ticks},wordline{host},{disk},{op},{offset},{size},{response}")
         }
         TargetFormat::Spc => {
             let op = if is_read == 1 { "r" } else { "w" };

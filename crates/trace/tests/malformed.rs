@@ -268,6 +268,10 @@ fn content_of_no_known_format_lists_the_formats() {
         error(&[0, 159, 146, 150, 7], &[])
             .contains("\"\\0\u{fffd}\u{fffd}\u{fffd}\\u{7}\" of no format known")
     );
+    assert_eq!(
+        error(b"PAR1\x15\x04rest", &[]),
+        "t: found a Parquet file, wanted text: write its columns as CSV, and name them with the option columns"
+    );
     assert!(
         error(b"\xfd7zXZ\0rest", &[]).starts_with("t: found an xz file, wanted a trace, plain or compressed")
     );

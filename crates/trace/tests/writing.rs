@@ -51,6 +51,22 @@ fn through(
 }
 
 #[test]
+fn devices_of_linux_and_forced_unit_access_are_kept_or_counted() {
+    let disk = |minor: u32, fua| {
+        let device = (259 << 20) + minor;
+        Request { fua, ..request(u64::from(minor), Op::Write, device, 4096, 4096) }
+    };
+    let requests = [disk(0, false), disk(1, true), disk(70_000, true)];
+    for format in TargetFormat::ALL {
+        let (back, report) = through(PLAIN, format, &requests);
+        let devices: std::collections::BTreeSet<u32> = back.iter().map(|request| request.device).collect();
+        assert_eq!((back.len(), devices.len()), (3, 3), "{format:?}");
+        let kept = back.iter().filter(|request| request.fua).count() as u64;
+        assert_eq!((kept, report.fua_lost), if format == TargetFormat::Csv { (2, 0) } else { (0, 2) });
+    }
+}
+
+#[test]
 fn a_converted_trace_reads_as_it_was() {
     for format in TargetFormat::ALL {
         for compression in [PLAIN, Compression::Gzip, Compression::Zstd] {

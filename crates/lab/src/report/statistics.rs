@@ -27,16 +27,25 @@ fn bytes(count: u64) -> Quantity {
 }
 
 fn requests(trace: &Statistics) -> Rows {
-    vec![
+    let counts = vec![
         row("Requests", Quantity::Count(trace.requests)),
         row("Reads", Quantity::Count(trace.reads)),
         row("Writes", Quantity::Count(trace.writes)),
         row("Discards", Quantity::Count(trace.discards)),
         row("Flushes", Quantity::Count(trace.flushes)),
+    ];
+    // Rare operations have a row only if the trace has them.
+    let rare = [("Write zeroes", trace.write_zeroes), ("Compares", trace.compares)];
+    let rare = rare
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| row(name, Quantity::Count(count)));
+    let shares = [
         row("Read share", Quantity::Fraction(trace.read_share)),
         row("Write share", Quantity::Fraction(trace.write_share)),
         row("Sequential share", Quantity::Fraction(trace.sequential_share)),
-    ]
+    ];
+    counts.into_iter().chain(rare).chain(shares).collect()
 }
 
 fn volumes(trace: &Statistics) -> Rows {

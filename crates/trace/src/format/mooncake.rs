@@ -19,8 +19,9 @@ use super::places::Places;
 use crate::error::Result;
 
 /// Bytes of the keys and values of a token: LLaMA2-70B has 80 layers with 8 heads of 128 values each for keys and for
-/// values (grouped-query attention; Touvron et al. 2023, section 2.2), here with 2 bytes per value. Mooncake's paper
-/// uses a model of this shape (section 5).
+/// values (config.json of the published model: num_hidden_layers, num_key_value_heads, hidden_size divided by
+/// num_attention_heads), here with 2 bytes per value. Mooncake's paper uses a model of this architecture (arXiv
+/// 2407.00079, section 1).
 const TOKEN: Bytes = Bytes(2 * 80 * 8 * 128 * 2);
 
 /// Tokens of a block in Mooncake's traces (their README).
