@@ -108,7 +108,8 @@ impl Cursor {
         let blocks = span.length.div_ceil(rules.block);
         let generators = [0, 1, 2].map(|kind| {
             let slots = slots(rules, span.length, kind);
-            let spread: &Spread = &settings.place.spread[kind];
+            let is_used = settings.kinds().contains(&kind);
+            let spread = if is_used { &settings.place.spread[kind] } else { &Spread::Uniform };
             AddressGenerator::new(spread, rules.is_shared, slots, rules.align[kind], number)
         });
         let keeps_map = settings.has_map() && !rules.is_shared && blocks <= MAX_MAP;
@@ -156,7 +157,8 @@ impl Cursor {
 
     /// Start and size of the last request of a kind, for a write of the same place.
     pub fn last(&self, kind: usize) -> Option<(u64, u64)> {
-        self.start[kind].map(|start| (start - self.offset, self.end[kind] - start))
+        let start = self.start[kind]?;
+        Some((start.checked_sub(self.offset)?, self.end[kind] - start))
     }
 
     /// Start of the last request of a kind.
@@ -177,7 +179,7 @@ impl Cursor {
             self.enter_zone(stride, kind);
         }
         let position = if !draws && rules.repeats {
-            Some((self.start[kind].map_or(0, |start| start - self.offset), false))
+            Some((self.start[kind].map_or(0, |start| start.saturating_sub(self.offset)), false))
         } else if rules.is_random && draws && self.is_random(rules, kind, random) {
             self.draw(rules, kind, random).map(|at| (at, true))
         } else {
@@ -191,15 +193,16 @@ impl Cursor {
         is_inside.then_some(Position { at, is_random })
     }
 
-    /// Notes a request. Returns its size: in a job with a map, it ends before a block that was accessed.
-    pub fn accept(&mut self, rules: &Rules, kind: usize, position: Position, size: u64) -> u64 {
+    /// Notes a request at byte `at` of the part, where a zone may have moved it to. Returns its size: in a job
+    /// with a map, it ends before a block that was accessed.
+    pub fn accept(&mut self, rules: &Rules, kind: usize, position: Position, at: u64, size: u64) -> u64 {
         let mut size = size;
         if let (Some(map), true) = (&mut self.map, position.is_random) {
             let blocks = size.div_ceil(rules.block);
             let taken = map.take(position.at / rules.block, blocks);
             size = size.min(taken * rules.block);
         }
-        let start = self.offset + position.at;
+        let start = self.offset + at;
         (self.start[kind], self.end[kind]) = (Some(start), start + size);
         self.zone_bytes += size;
         size

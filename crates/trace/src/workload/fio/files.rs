@@ -12,6 +12,9 @@ use super::values::Amount;
 /// Alignment of files. Chosen: a block of most file systems.
 const FILE_ALIGN: u64 = 4096;
 
+/// Zones of a device. Chosen: 128 MiB of write pointers.
+const MAX_ZONES: u64 = 1 << 24;
+
 /// Key, what was found, and what is wanted.
 pub type Refusal = (&'static str, String, String);
 
@@ -63,7 +66,8 @@ impl Layout {
         for name in order {
             let Some((begin, length)) = self.files.get_mut(name) else { continue };
             *begin = self.end;
-            self.end = self.end.saturating_add(*length).next_multiple_of(FILE_ALIGN);
+            let end = self.end.saturating_add(*length);
+            self.end = end.checked_next_multiple_of(FILE_ALIGN).unwrap_or(u64::MAX);
         }
         if self.end > self.device {
             let found = format!("files of {} in all", Bytes(self.end));
@@ -129,6 +133,11 @@ impl Layout {
             return Err(("size", Bytes(span.length).to_string(), wanted));
         }
         if settings.zones.kind() == ZoneMode::Zbd {
+            if self.device / self.zone > MAX_ZONES {
+                let wanted =
+                    format!("at least {}, for at most {MAX_ZONES} zones", Bytes(self.device / MAX_ZONES));
+                return Err(("zonesize", Bytes(self.zone).to_string(), wanted));
+            }
             let end = (span.begin + span.offset + span.length) / self.zone * self.zone;
             let begin = (span.begin + span.offset).next_multiple_of(self.zone);
             if begin >= end {

@@ -212,7 +212,7 @@ impl Generator {
         let (address, size, waits) =
             fitted.map_or((wanted.0, size, false), |fitted| (fitted.address, fitted.size, fitted.resets));
         let at = address.saturating_sub(cursor.address(0));
-        let size = cursor.accept(&self.rules, kind, Position { at, ..position }, size);
+        let size = cursor.accept(&self.rules, kind, position, at, size);
         Some(Draft { kind, address, size, stream: self.stream(kind), waits })
     }
 
@@ -256,7 +256,7 @@ impl Generator {
         }
         let (at, size) = self.files[file].last(2)?;
         let position = Position { at, is_random: false };
-        self.files[file].accept(&self.rules, 1, position, size);
+        self.files[file].accept(&self.rules, 1, position, at, size);
         let address = self.files[file].address(at);
         Some(Draft { kind, address, size, stream: self.stream(1), waits: false })
     }

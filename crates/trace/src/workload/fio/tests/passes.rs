@@ -138,6 +138,8 @@ fn zones_are_written_in_order_from_their_start() {
         assert_eq!(request.offset.0, (zone << 20) + *written % (1 << 20), "{request:?}");
         *written += request.size.0;
     }
+    let split = job("rw=randwrite\nbssplit=64k/50:128k/50\nzonemode=zbd\nzonesize=1m\nsize=64m");
+    assert!(split.iter().all(|request| request.size.0.is_multiple_of(65_536) && request.size.0 > 0));
     let open = |n: usize| {
         let partial = |zone: u64| {
             let of = all[..n].iter().filter(|request| request.offset.0 >> 20 == zone);
