@@ -42,11 +42,11 @@ fn what_a_job_file_cannot_say_is_refused_with_file_line_and_key() {
     };
     with(
         "a.fio",
-        "[a]\nfilename=x\nverify=crc32c\n",
+        "[a]\nfilename=x\nlatency_target=500\n",
         &[],
-        "a.fio:3: verify: found a key that is not simulated",
+        "a.fio:3: latency_target: found `500`, which is not simulated, wanted 0: the depth is that of `iodepth`",
     );
-    with("b.fio", "[a]\nfilename=x\nrwmixraed=70\n", &[], "rwmixread, or another of");
+    with("b.fio", "[a]\nfilename=x\nrwmixraed=70\n", &[], "rwmixread, or another key of fio");
     with("c.fio", "[a]\nfilename=x\nsize=1t\n", &[], "c.fio:3: [a] size: found 1TiB, wanted at most");
     with("d.fio", JOB, &["--queue-depth", "4"], "--queue-depth: found 4, wanted none beside a job file");
     with("e.fio", JOB, &["--time-scale", "2"], "--time-scale: found 2, wanted none beside a job file");
@@ -63,6 +63,23 @@ fn notes_say_what_of_a_job_file_counts_for_nothing() {
     for wanted in ["iodepth counts as 1", "as with direct=1", "do not affect the requests: group_reporting"] {
         assert!(notes.contains(wanted), "{notes}");
     }
+}
+
+#[test]
+fn a_job_file_has_what_stands_beside_it_and_in_the_environment() {
+    let folder = Folder::new();
+    folder.with("common.inc", "direct=1 # no page cache\nbs=8k\n");
+    let job =
+        folder.with("a.fio", "[a]\nfilename=x\ninclude common.inc\nnumber_ios=5 ; few\nrw=write\nfsync=2\n");
+    let run = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
+    assert_eq!((&run["host"]["writes"], &run["host"]["written_bytes"]), (&5.into(), &40_960.into()), "{run}");
+    assert_eq!(run["host"]["requests"], 7, "two flushes: {run}");
+    let unset = folder.with("b.fio", "[a]\nfilename=x\nbs=${WORDLINE_NO_SUCH_SIZE}\n");
+    let refusal = wordline(&["run", "--preset", "tiny", "--workload", &unset]).refusal();
+    assert!(
+        refusal.contains("b.fio:3: bs: found `${WORDLINE_NO_SUCH_SIZE}`, wanted the environment variable"),
+        "{refusal}"
+    );
 }
 
 #[test]

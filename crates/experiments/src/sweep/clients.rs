@@ -48,7 +48,8 @@ pub struct Clients {
 
 impl Clients {
     fn file(&self) -> std::result::Result<JobFile, Complaints> {
-        JobFile::parse("clients.jobs", &self.text())
+        // Clients send requests at their rates, whatever is outstanding.
+        JobFile::parse("clients.jobs", &self.text()).map(JobFile::offloaded)
     }
 
     /// The text with the values of its variables.

@@ -76,7 +76,7 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         lines.push(format!("rwmixread={reads}"));
     }
     if is_random {
-        lines.push("norandommap=1".into());
+        lines.extend(["norandommap=1".into(), "randrepeat=0".into()]);
     }
     if distribution.contains("HOTCOLD") && (1..100).contains(&hot) {
         // MQSim's hot region is `hot` per cent of the addresses. It gets all but `hot` per cent of the
@@ -105,6 +105,7 @@ fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
         lines.extend([
             format!("rate={}", rate.unwrap_or(1)),
             "rate_process=poisson".into(),
+            "io_submit_mode=offload".into(),
             "iodepth=65535".into(),
         ]);
     }

@@ -1,6 +1,7 @@
 //! The description of a workload: its requests and their pace.
 
 mod generated;
+mod job_file;
 mod requests;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
 use super::generated::Generated;
+use super::job_file::job_file;
 use super::{Origin, Workload, refuse};
 use crate::arrivals::{RequestSource, Submitted};
 use crate::error::{Error, Result};
@@ -17,7 +18,6 @@ use crate::output::is_standard;
 use crate::provenance::Fingerprint;
 use crate::summary::{Source, SourceKind};
 use crate::trace::workload::arrival::Bursts;
-use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
 use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests, Zones};
 
@@ -252,8 +252,7 @@ impl Workload {
     /// The jobs of a fio job file. The device is filled, so that reads find data.
     fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
-        let text = input::text(path, "a job file of fio")?;
-        let file = JobFile::parse(&name, &text).map_err(Error::Config)?;
+        let file = job_file(path)?;
         let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, self.requests).map_err(Error::Config)?;
         Ok(PreparedRequests {
             requests: RequestSource::Jobs(Box::new(jobs)),

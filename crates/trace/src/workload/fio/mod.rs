@@ -1,29 +1,47 @@
 //! fio job files: the requests of their jobs, and their times.
 //!
-//! [`JobFile::parse`] parses a job file; an unknown key is an error. [`JobFile::jobs`] returns the requests
-//! on a device. Every job is cloned `numjobs` times, and each clone is a lane that keeps up to `iodepth`
-//! requests outstanding. [`Jobs`] serves the lanes concurrently. Sizes, times and rates are interpreted as
-//! fio does (its HOWTO, version 3).
+//! [`JobFile::parse`] parses a job file; a key that is not simulated is an error. [`JobFile::jobs`] returns the
+//! requests on a device. Every job is cloned `numjobs` times, and each clone is a lane that keeps up to
+//! `iodepth` requests outstanding. [`Jobs`] serves the lanes concurrently. Sizes, times, rates and addresses
+//! are those of fio (its HOWTO and source, version 3.42).
 
 mod addresses;
+mod check;
+mod clock;
+mod cursor;
+mod engines;
+mod files;
+mod generator;
 mod jobs;
 mod keys;
 mod lane;
+mod lines;
+mod map;
 mod parse;
+mod settings;
+mod shared;
+mod simulated;
+mod table;
 mod values;
+mod written;
+mod zones;
 
 #[cfg(test)]
 mod tests;
 
 pub use jobs::Jobs;
+pub use lines::Surroundings;
 
 use std::collections::BTreeMap;
 
 use wordline_kernel::{Bytes, Complaints, Seed};
 
-use keys::Settings;
-use lane::{Lane, Region};
-use values::Amount;
+use files::{Layout, Refusal};
+use jobs::Start;
+use lane::Lane;
+use settings::{Settings, ZoneMode};
+use shared::Shared;
+use zones::Zones;
 
 /// Upper bound on clones of all jobs together. Chosen: the maximum number of queues of a device.
 const MAX_LANES: u64 = 65_535;
@@ -42,20 +60,39 @@ pub struct JobFile {
 #[derive(Clone, Debug, PartialEq)]
 struct Job {
     name: String,
-    /// Line of its header.
-    line: usize,
-    /// Line of each key, in this section or in a global one.
-    lines: BTreeMap<String, usize>,
+    /// Name of the section.
+    section: String,
+    /// File and line of its header.
+    place: String,
+    /// File and line of each key, in this section or in a global one.
+    places: BTreeMap<String, String>,
     settings: Settings,
 }
 
 impl JobFile {
-    /// Parses the text of the job file called `name`.
+    /// Parses the text of the job file called `name`, which refers to no other file and to no variable of the
+    /// environment.
     ///
     /// # Errors
     /// All errors, each with file, line and key, what was found and what was expected.
     pub fn parse(name: &str, text: &str) -> Result<Self, Complaints> {
-        parse::parse(name, text)
+        let include = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        Self::parse_within(name, text, Surroundings { include: &include, variable: &|_| None })
+    }
+
+    /// Parses the text of the job file called `name` in its surroundings.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_within(name: &str, text: &str, around: Surroundings<'_>) -> Result<Self, Complaints> {
+        parse::parse(name, text, around)
+    }
+
+    /// Lets its jobs submit requests by their rates, whatever is outstanding: as `io_submit_mode=offload`.
+    #[must_use]
+    pub fn offloaded(mut self) -> Self {
+        self.jobs.iter_mut().for_each(|job| job.settings.queue.is_offloaded = true);
+        self
     }
 
     /// Whether all of its jobs have a rate or think time, so that a fast enough device is idle at times.
@@ -70,7 +107,7 @@ impl JobFile {
     /// Jobs that extend beyond the device, or too many jobs.
     pub fn jobs(&self, seed: Seed, capacity: Bytes, limit: Option<u64>) -> Result<Jobs, Complaints> {
         let mut complaints = Complaints::default();
-        let count: u64 = self.jobs.iter().map(|job| u64::from(job.settings.queue.clones)).sum();
+        let count: u64 = self.jobs.iter().map(|job| job.settings.queue.clones).sum();
         complaints.require(
             count <= MAX_LANES,
             &format!("{}: numjobs", self.name),
@@ -78,93 +115,90 @@ impl JobFile {
             format!("at most {MAX_LANES} jobs in all"),
         );
         complaints.into_result(())?;
-        let (mut complaints, mut files) = (Complaints::default(), 0);
-        let (mut lanes, mut groups, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for job in &self.jobs {
-            if job.settings.stonewall || groups.is_empty() {
-                groups.push(0..0);
-            }
-            let before = lanes.len();
+        let layout = self.layout(capacity)?;
+        let mut complaints = Complaints::default();
+        let (mut lanes, mut starts) = (Vec::new(), Vec::new());
+        for (job, first) in self.jobs.iter().zip(self.starts()) {
             for clone in 0..job.settings.queue.clones {
-                match job.region(clone, capacity, &mut files) {
-                    Ok(region) => lanes.push(Lane::new(&job.settings, region, seed, lanes.len() as u64)),
-                    Err((key, found, wanted)) => {
-                        complaints.add(job.place(&self.name, key), found, wanted);
+                match layout.spans(job, clone) {
+                    Ok(spans) => lanes.push(Lane::new(&job.settings, spans, seed, lanes.len() as u64)),
+                    Err(refusal) => {
+                        job.complain(&mut complaints, refusal);
                         break;
                     }
                 }
+                // The clones of a job start with its first one.
+                starts.push(Start { stonewall: first.stonewall && clone == 0, ..first.clone() });
             }
-            names.push((job.name.clone(), lanes.len() - before));
-            let begin = groups.len().checked_sub(2).map_or(0, |before: usize| groups[before].end);
-            *groups.last_mut().expect("one was pushed") = begin..lanes.len();
         }
         complaints.into_result(())?;
-        Ok(Jobs::new(lanes, groups, names, limit))
+        let shared = Shared::new(self.zones(capacity));
+        let names = self.jobs.iter().map(|job| job.name.clone()).collect();
+        let ends = self.jobs.iter().any(|job| job.settings.order.ends);
+        Ok(Jobs::new(lanes, starts, names, shared, limit, ends))
+    }
+
+    /// Places the files of all jobs.
+    fn layout(&self, capacity: Bytes) -> Result<Layout, Complaints> {
+        let mut complaints = Complaints::default();
+        let mut layout = Layout::new(&self.jobs, capacity.0);
+        let mut order = Vec::new();
+        for job in &self.jobs {
+            for clone in 0..job.settings.queue.clones {
+                if let Err(refusal) = layout.place(job, clone) {
+                    job.complain(&mut complaints, refusal);
+                    break;
+                }
+                order.extend(job.files(clone));
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        order.retain(|name| seen.insert(name.clone()));
+        if let (Err(refusal), Some(job)) = (layout.finish(&order), self.jobs.last()) {
+            job.complain(&mut complaints, refusal);
+        }
+        complaints.into_result(layout)
+    }
+
+    /// Returns the start of each job.
+    fn starts(&self) -> Vec<Start> {
+        let (mut group, mut section) = (0, 0);
+        let start = |(number, job): (usize, &Job)| {
+            let order = &job.settings.order;
+            let is_later = number > 0;
+            group += u32::from(is_later && (order.stonewall || order.new_group));
+            section += u32::from(is_later && order.stonewall);
+            let named =
+                |name: &String| self.jobs.iter().position(|job| job.name == *name || job.section == *name);
+            let wait_for = order.wait_for.as_ref().and_then(named).map(|job| job as u16);
+            Start {
+                job: number as u16,
+                delay: job.settings.times.delay,
+                stonewall: order.stonewall,
+                wait_for,
+                group,
+                section,
+                scope: order.scope,
+            }
+        };
+        self.jobs.iter().enumerate().map(start).collect()
+    }
+
+    /// Zones that jobs write in order; `None` if no job does.
+    fn zones(&self, capacity: Bytes) -> Option<Zones> {
+        let zoned =
+            self.jobs.iter().map(|job| job.settings.zones).find(|zones| zones.kind() == ZoneMode::Zbd)?;
+        Some(Zones::new(capacity.0, zoned.size, zoned.capacity, zoned.max_open))
     }
 }
 
 impl Job {
-    /// Position of a key in the file `file` for messages. A key that is not given is reported at the section
-    /// header.
-    fn place(&self, file: &str, key: &str) -> String {
-        let line = self.lines.get(key).unwrap_or(&self.line);
-        format!("{file}:{line}: [{}] {key}", self.name)
+    /// Position of a key for messages. A key that is not given is reported at the section header.
+    fn place(&self, key: &str) -> String {
+        format!("{}: [{}] {key}", self.places.get(key).unwrap_or(&self.place), self.name)
     }
 
-    /// Returns the byte range of a clone. Without a file name each clone has its own file, one after another,
-    /// and `files` is the start of the next file. On failure returns the key, what was found and what was
-    /// expected.
-    fn region(
-        &self,
-        clone: u32,
-        capacity: Bytes,
-        files: &mut u64,
-    ) -> Result<Region, (&'static str, String, String)> {
-        let place = &self.settings.place;
-        let align = self.settings.alignment();
-        let largest = self.settings.largest();
-        let offset = place.offset.of(capacity.0, align);
-        let offset =
-            offset.saturating_add(place.increment.of(capacity.0, align).saturating_mul(clone.into()));
-        let region = if place.file.is_some() {
-            let behind = capacity.0.saturating_sub(offset);
-            let length = place.size.map_or(behind, |size| size.of(capacity.0, 1));
-            if offset >= capacity.0 {
-                return Err(("offset", offset.to_string(), format!("less than the device's {capacity}")));
-            }
-            if length > behind {
-                let wanted = format!("at most the {} of the device after the offset", Bytes(behind));
-                return Err(("size", shown(place.size), wanted));
-            }
-            Region { begin: offset, length }
-        } else {
-            let Some(Amount::Bytes(length)) = place.size else {
-                let wanted = "bytes: without `filename` each job has a file of its own".into();
-                return Err(("size", shown(place.size), wanted));
-            };
-            let begin = *files;
-            *files = files.saturating_add(offset).saturating_add(length).next_multiple_of(FILE_ALIGN);
-            if *files > capacity.0 {
-                let found = format!("files of {} in all", Bytes(*files));
-                return Err(("size", found, format!("files within the device's {capacity}")));
-            }
-            Region { begin: begin + offset, length }
-        };
-        if region.length < largest {
-            let wanted = format!("at least the size of a request, {}", Bytes(largest));
-            return Err(("size", Bytes(region.length).to_string(), wanted));
-        }
-        Ok(region)
-    }
-}
-
-/// Alignment of the files of jobs. Chosen: a block of most file systems.
-const FILE_ALIGN: u64 = 4096;
-
-fn shown(size: Option<Amount>) -> String {
-    match size {
-        None => "none".into(),
-        Some(Amount::Bytes(bytes)) => Bytes(bytes).to_string(),
-        Some(Amount::Percent(percent)) => format!("{percent}%"),
+    fn complain(&self, complaints: &mut Complaints, (key, found, wanted): Refusal) {
+        complaints.add(self.place(key), found, wanted);
     }
 }

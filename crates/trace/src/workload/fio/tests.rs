@@ -1,5 +1,10 @@
 //! Job files: their errors, and the times of their requests.
 
+mod measured;
+mod order;
+mod page;
+mod passes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed};
@@ -33,7 +38,7 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
     for (line, wanted) in [
         ("rw=sideways", "job.fio:3: rw: found `sideways`, wanted one of read, write"),
         ("bs=1000", "job.fio:3: bs: found `1000`, wanted sizes from 512"),
-        ("bs=4KiB", "job.fio:3: bs: found `4KiB`"), // fio: a thousand bytes each
+        ("bs=4KiB", "job.fio:3: bs: found `4KiB`, wanted sizes from 512"), // fio: a thousand bytes each
         (
             "bssplit=4k/60:8k/30",
             "job.fio:3: bssplit: found `4k/60:8k/30`, wanted values with their percentages",
@@ -42,32 +47,67 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
         ("iodepth=0", "job.fio:3: iodepth: found `0`, wanted a number from 1"),
         ("iodepth", "job.fio:3: iodepth: found no value"),
         ("rwmixread=101", "job.fio:3: rwmixread"),
-        ("random_distribution=normal:10", "job.fio:3: random_distribution"),
+        ("random_distribution=normal:100", "job.fio:3: random_distribution"),
+        ("random_distribution=zipf:1", "job.fio:3: random_distribution"),
         ("random_distribution=zoned:60/10:30/90", "job.fio:3: random_distribution"),
-        ("ioengine=rados", "job.fio:3: ioengine: found `rados`, wanted one of libaio"),
+        (
+            "ioengine=cpuio",
+            "job.fio:3: ioengine: found `cpuio`, wanted an engine of a drive: this one has no I/O",
+        ),
+        ("ioengine=libiao", "job.fio:3: ioengine: found `libiao`, wanted libaio, or another engine of fio"),
         ("runtime=5 minutes", "job.fio:3: runtime"),
         ("runtime=200d", "job.fio:3: runtime: found `200d`, wanted a time of at most 106 days"),
         ("rate=0", "job.fio:3: rate"),
         ("rate=1m,2m,3m,4m", "job.fio:3: rate"),
-        ("filename=/dev/sda:/dev/sdb", "job.fio:3: filename: found `/dev/sda:/dev/sdb`, wanted one file"),
+        (
+            "filename=/dev/sda:/dev/sdb",
+            "job.fio:3: [job] filename: found `/dev/sdb`, wanted `/dev/sda` in all jobs: a run has one device",
+        ),
         ("offset=100", "job.fio:3: [job] offset"),
-        ("time_based", "job.fio:3: [job] time_based: found no runtime"),
-        ("bsrange=4k-8k", "job.fio:3: bsrange: found a key that is not simulated, wanted bssplit"),
-        ("iodpeth=4", "job.fio:3: iodpeth: found a key that is not simulated, wanted iodepth, or another of"),
-        ("fsync=1", "job.fio:3: fsync: found a key that is not simulated"),
+        (
+            "bsrange=4k",
+            "job.fio:3: bsrange: found `4k`, wanted sizes from 512 to 1g in multiples of 512, such as 4k-64k",
+        ),
+        ("verify=crc33", "job.fio:3: verify: found `crc33`, wanted crc32, or another of"),
+        (
+            "num_range=8",
+            "job.fio:3: num_range: found `8`, which is not simulated, wanted a trim of one range",
+        ),
+        (
+            "profile=x",
+            "job.fio:3: profile: found a key that is not simulated, wanted the keys of the profile",
+        ),
+        ("zonemode=zbd", "job.fio:3: [job] zonemode: found no zonesize"),
+        ("size=8z", "job.fio:3: [job] size: found 8z"),
+        ("wait_for=b", "job.fio:3: [job] wait_for: found `b`, wanted the name of a job before this one"),
+        ("fdp=1", "job.fio:3: [job] fdp: found no plids"),
+        ("kb_base=8", "job.fio:3: kb_base: found `8`, wanted 1024 or 1000"),
+        ("rw=read:100", "job.fio:3: rw: found `read:100`, wanted bytes to add to each address"),
+        (
+            "iodpeth=4",
+            "job.fio:3: iodpeth: found a key that fio does not have, wanted iodepth, or another key of fio",
+        ),
         ("[]", "job.fio:3: found []"),
     ] {
         let text = format!("[job]\nfilename=/dev/sda\n{line}\n");
-        let wrong = JobFile::parse("job.fio", &text).expect_err(line).to_string();
+        let place = |file: JobFile| file.jobs(Seed(1), DEVICE, None).map(|_| ());
+        let wrong = JobFile::parse("job.fio", &text).and_then(place).expect_err(line).to_string();
         assert!(wrong.starts_with(wanted), "{line}: {wrong}");
     }
+}
+
+#[test]
+fn wrong_sections_and_files_are_named() {
     let wrong = JobFile::parse("job.fio", "rw=read\n").expect_err("no section").to_string();
     assert!(wrong.starts_with("job.fio:1: found `rw=read`, wanted a section before it"), "{wrong}");
     let wrong = JobFile::parse("job.fio", "[global]\nrw=read\n").expect_err("no job").to_string();
     assert!(wrong.starts_with("job.fio: found no job"), "{wrong}");
     let two = "[a]\nfilename=/dev/sda\n[b]\nfilename=/dev/sdb\n";
     let wrong = JobFile::parse("job.fio", two).expect_err("two devices").to_string();
-    assert!(wrong.starts_with("job.fio:4: [b] filename: found `/dev/sdb`, wanted `/dev/sda`"), "{wrong}");
+    assert!(
+        wrong.starts_with("job.fio:4: [b] filename: found `/dev/sdb`, wanted `/dev/sda` in all jobs"),
+        "{wrong}"
+    );
     let both = JobFile::parse("job.fio", "[a]\nbs=1\nrw=x\n").expect_err("both").to_string();
     assert_eq!(both.lines().count(), 2, "all at once: {both}");
 }
@@ -122,12 +162,14 @@ fn a_sequential_job_covers_its_region_once_and_in_order() {
 }
 
 #[test]
-fn a_share_of_the_device_is_rounded_down_to_whole_requests() {
-    // 33 % of 1 GiB are 354,334,801 bytes and 1 % are 10,737,418: 5,406 and 163 requests of 64 KiB.
+fn an_offset_in_percent_is_rounded_up_to_whole_requests() {
+    // 33 % of 1 GiB are 354,334,801 bytes and 1 % are 10,737,418: their sum is rounded, as in fio.
     let clones = job("rw=read\nbs=64k\noffset=33%\noffset_increment=1%\nsize=64k\nnumjobs=2");
     let offsets: Vec<u64> = clones.iter().map(|request| request.offset.0).collect();
-    let [first, apart] = [33, 1].map(|percent| DEVICE.0 * percent / 100 / 65_536 * 65_536);
-    assert_eq!(offsets, [first, first + apart]);
+    let [first, apart] = [33, 1].map(|percent| DEVICE.0 * percent / 100);
+    assert_eq!(offsets, [first, first + apart].map(|offset| offset.next_multiple_of(65_536)));
+    let size = job("rw=read\nbs=64k\nsize=33%");
+    assert_eq!(size.len() as u64, first / 65_536, "a size is rounded down");
 }
 
 #[test]
@@ -149,8 +191,9 @@ fn a_random_job_asks_for_each_block_once_unless_it_has_no_map() {
 fn distributions_send_requests_where_they_say() {
     let size = 1000 * 4096;
     let share_below = |distribution: &str, part: u64| {
-        let keys =
-            format!("rw=randread\nsize={size}\nio_size=80m\nrandom_distribution={distribution}\niodepth=8");
+        let keys = format!(
+            "rw=randread\nsize={size}\nio_size=80m\nrandom_distribution={distribution}\nrandrepeat=0\niodepth=8"
+        );
         let all = job(&keys);
         all.iter().filter(|request| request.offset.0 < size * part / 100).count() as f64 / all.len() as f64
     };
@@ -169,7 +212,7 @@ fn distributions_send_requests_where_they_say() {
 
 #[test]
 fn reads_and_writes_are_mixed_and_sized_as_the_keys_say() {
-    let all = job("rw=randrw\nrwmixread=70\nbssplit=4k/60:16k/,8k\nio_size=200m\niodepth=4");
+    let all = job("rw=randrw\nrwmixread=70\nbssplit=4k/60:16k/,8k\nio_size=200m\niodepth=4\nnorandommap");
     let reads: Vec<&Request> = all.iter().filter(|request| request.op == Op::Read).collect();
     let share = reads.len() as f64 / all.len() as f64;
     assert!((share - 0.7).abs() < 0.01, "{share}");
@@ -208,7 +251,7 @@ fn each_clone_keeps_its_own_depth_and_an_engine_that_waits_has_one() {
 
 #[test]
 fn a_rate_spaces_requests_evenly_and_lets_the_other_kind_go_on() {
-    let all = job("rw=randread\nrate_iops=1000\nnumber_ios=50\niodepth=4");
+    let all = job("rw=randread\nrate_iops=1000\nnumber_ios=50\niodepth=4\nio_submit_mode=offload");
     assert!(all.iter().enumerate().all(|(n, request)| us(request) == 1000 * n as u64));
     let all = job("rw=write\nbs=4k\nrate=4m\nnumber_ios=50");
     let due = |n: usize| n as u64 * 1_000_000_000_000 / 1024;
@@ -218,7 +261,9 @@ fn a_rate_spaces_requests_evenly_and_lets_the_other_kind_go_on() {
     let reads = all.iter().filter(|request| request.op == Op::Read).count();
     assert_eq!(reads, 100);
     assert!(all.len() > 9_000, "{}", all.len());
-    let random = job("rw=randread\nrate_iops=1000\nrate_process=poisson\nnumber_ios=20000\niodepth=64");
+    let random = job(
+        "rw=randread\nrate_iops=1000\nrate_process=poisson\nnumber_ios=20000\niodepth=64\nio_submit_mode=offload",
+    );
     let seconds = random.last().expect("some").arrival.seconds();
     assert!((seconds - 20.0).abs() < 0.5, "{seconds}");
     let gaps: Vec<u64> = random.windows(2).map(|two| us(&two[1]) - us(&two[0])).collect();
@@ -235,9 +280,10 @@ fn a_job_thinks_once_all_are_completed() {
     assert_eq!(times, [0, 100, 500, 600, 1000, 1100]);
     let times: Vec<u64> = job("rw=read\nthinktime=1ms\niodepth=2\nnumber_ios=4").iter().map(us).collect();
     assert_eq!(times, [0, 0, 1100, 1100]);
-    // A request issued 50 us later completes 50 us later, and the pause begins then.
+    // The second request is ahead of its rate: the job waits for the first one and then for 50 us, and pauses
+    // after the second.
     let apart = job("rw=read\nthinktime=300\niodepth=2\nnumber_ios=3\nrate_iops=20000");
-    assert_eq!(apart.iter().map(us).collect::<Vec<u64>>(), [0, 50, 450]);
+    assert_eq!(apart.iter().map(us).collect::<Vec<u64>>(), [0, 150, 550]);
 }
 
 #[test]

@@ -6,25 +6,49 @@ use wordline_kernel::Duration;
 /// Values for reads, writes and trims.
 pub type Each<T> = [T; 3];
 
-/// Number of bytes, or a share of the device.
+/// Factors of the units of sizes: `k`, and `ki`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    k: u64,
+    ki: u64,
+}
+
+impl Default for Units {
+    /// fio's `kb_base=1024`, where `ki` is the smaller unit.
+    fn default() -> Self {
+        Self { k: 1024, ki: 1000 }
+    }
+}
+
+impl Units {
+    /// Parses `kb_base`.
+    pub fn of_base(base: &str) -> Option<Self> {
+        match base {
+            "1024" => Some(Self::default()),
+            "1000" => Some(Self { k: 1000, ki: 1024 }),
+            _ => None,
+        }
+    }
+}
+
+/// Number of bytes, a share of the device, or a number of zones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// Bytes.
     Bytes(u64),
-    /// Percentage of the device.
+    /// Percentage.
     Percent(u64),
+    /// Zones of the device, as `8z`.
+    Zones(u64),
 }
 
 impl Amount {
-    /// Converts the amount to bytes on a device of `device` bytes. A share is rounded down to a multiple of
-    /// `align`.
-    pub fn of(self, device: u64, align: u64) -> u64 {
+    /// Converts the amount to bytes. A share is one of `whole` bytes, and a zone has `zone` bytes.
+    pub fn of(self, whole: u64, zone: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
-            Self::Percent(percent) => {
-                let bytes = (u128::from(device) * u128::from(percent) / 100) as u64;
-                bytes - bytes % align.max(1)
-            }
+            Self::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
+            Self::Zones(zones) => zones.saturating_mul(zone),
         }
     }
 }
@@ -32,10 +56,13 @@ impl Amount {
 /// Description of the syntax of [`number`].
 pub const NUMBER: &str = "a whole number, such as 64 or 4k (1024 times 4)";
 
-/// Parses a number with a unit: `k`, `m`, `g`, `t` and `p` are powers of 1024, and `ki`, `mi`, ... powers of
-/// 1000, as in fio (`kb_base=1024`).
-pub fn number(text: &str) -> Option<u64> {
+/// Parses a number with a unit: `k`, `m`, `g`, `t` and `p` are powers of `units.k`, and `ki`, `mi`, ... powers
+/// of `units.ki`. `0x` begins a hexadecimal number.
+pub fn number(text: &str, units: Units) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok();
+    }
     let (digits, unit) = split(&text);
     let number: u64 = digits.parse().ok()?;
     let mut letters = unit.chars();
@@ -44,21 +71,36 @@ pub fn number(text: &str) -> Option<u64> {
     };
     let power = "kmgtp".find(power)? as u32 + 1;
     let base = match letters.as_str() {
-        "" | "b" => 1024_u64,
-        "i" | "ib" => 1000,
+        "" | "b" => units.k,
+        "i" | "ib" => units.ki,
         _ => return None,
     };
-    number.checked_mul(base.pow(power))
+    number.checked_mul(base.checked_pow(power)?)
+}
+
+/// Parses a number with a unit and a sign.
+pub fn signed(text: &str, units: Units) -> Option<i64> {
+    let text = text.trim();
+    let (digits, is_negative) = match text.strip_prefix('-') {
+        Some(digits) => (digits, true),
+        None => (text.strip_prefix('+').unwrap_or(text), false),
+    };
+    let number = i64::try_from(number(digits, units)?).ok()?;
+    Some(if is_negative { -number } else { number })
 }
 
 /// Description of the syntax of [`amount`].
-pub const AMOUNT: &str = "a size, such as 16g, or a share of the device, such as 10%";
+pub const AMOUNT: &str = "a size, such as 16g, a share of the device, such as 10%, or zones, such as 8z";
 
-/// Parses a size, or a share of the device.
-pub fn amount(text: &str) -> Option<Amount> {
-    match text.trim().strip_suffix('%') {
-        Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Amount::Percent),
-        None => number(text).map(Amount::Bytes),
+/// Parses a size, a share of the device, or a number of zones.
+pub fn amount(text: &str, units: Units) -> Option<Amount> {
+    let text = text.trim();
+    if let Some(percent) = text.strip_suffix('%') {
+        return percent.parse().ok().filter(|percent| *percent <= 100).map(Amount::Percent);
+    }
+    match text.strip_suffix('z') {
+        Some(zones) => zones.parse().ok().map(Amount::Zones),
+        None => number(text, units).map(Amount::Bytes),
     }
 }
 

@@ -1,0 +1,154 @@
+//! Constraints across the keys of jobs, and notes on them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wordline_kernel::Complaints;
+
+use super::Job;
+use super::files::is_device;
+use super::settings::{Ops, Settings, ZoneMode};
+use super::values::Amount;
+
+/// Checks constraints across keys and jobs.
+pub fn check(jobs: &[Job], wrong: &mut Complaints) {
+    for job in jobs {
+        let mut inner = Complaints::default();
+        check_job(&job.settings, &mut inner);
+        for complaint in inner.0 {
+            wrong.add(job.place(&complaint.key), complaint.found, complaint.wanted);
+        }
+    }
+    check_files(jobs, wrong);
+    check_order(jobs, wrong);
+    check_zones(jobs, wrong);
+}
+
+fn check_job(settings: &Settings, wrong: &mut Complaints) {
+    let aligned = |amount: Amount| !matches!(amount, Amount::Bytes(bytes) if !bytes.is_multiple_of(512));
+    for (key, at) in [("offset", settings.place.offset), ("offset_increment", settings.place.increment)] {
+        wrong.require(aligned(at), key, format!("{at:?}"), "a multiple of 512");
+    }
+    let zones = &settings.zones;
+    let needs_size = zones.kind() != ZoneMode::None;
+    let wanted = "a zonesize: the zones of the device are not known to the jobs";
+    wrong.require(!needs_size || zones.size > 0, "zonemode", "no zonesize", wanted);
+    if zones.kind() == ZoneMode::Zbd && zones.size > 0 {
+        let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
+        let wanted = format!("requests of at most a zone, {most} bytes");
+        let largest = settings.largest();
+        wrong.require(largest <= most, "bs", largest, wanted);
+        let skips = zones.skip != Amount::Bytes(0) && zones.skip != Amount::Zones(0);
+        wrong.require(
+            !skips,
+            "zoneskip",
+            "a distance",
+            "0 with zonemode=zbd: skipped zones are not simulated",
+        );
+        let wanted = "a job of reads, writes or trims: zones do not have trims and writes of one place";
+        wrong.require(settings.mix.ops != Ops::TrimWrite, "rw", "trims and writes", wanted);
+    }
+    let streams = &settings.streams;
+    let wanted = "plids, which name the streams of the device, such as plids=0-3";
+    wrong.require(!streams.is_on || !streams.ids.is_empty(), "fdp", "no plids", wanted);
+}
+
+/// Checks that at most one device is named, because one device is simulated.
+fn check_files(jobs: &[Job], wrong: &mut Complaints) {
+    let mut named = jobs.iter().flat_map(|job| job.settings.place.names.iter().map(move |name| (job, name)));
+    let Some((_, first)) = named.clone().find(|(_, name)| is_device(name)) else { return };
+    for (job, file) in named.by_ref().filter(|(_, file)| *file != first) {
+        wrong.add(
+            job.place("filename"),
+            format!("`{file}`"),
+            format!("`{first}` in all jobs: a run has one device"),
+        );
+    }
+}
+
+/// Checks that a job waits for one that exists and does not wait for it.
+fn check_order(jobs: &[Job], wrong: &mut Complaints) {
+    for (number, job) in jobs.iter().enumerate() {
+        let Some(name) = &job.settings.order.wait_for else { continue };
+        let is_before = jobs[..number].iter().any(|job| job.name == *name || job.section == *name);
+        wrong.require(
+            is_before,
+            &job.place("wait_for"),
+            format!("`{name}`"),
+            "the name of a job before this one",
+        );
+    }
+}
+
+/// Checks that all jobs have the same zones, because one device is simulated.
+fn check_zones(jobs: &[Job], wrong: &mut Complaints) {
+    let mut zoned = jobs.iter().filter(|job| job.settings.zones.kind() == ZoneMode::Zbd);
+    let Some(first) = zoned.next() else { return };
+    let of = |job: &Job| (job.settings.zones.size, job.settings.zones.capacity, job.settings.zones.max_open);
+    for job in zoned.filter(|job| of(job) != of(first)) {
+        let wanted = format!("zones as those of [{}]: a run has one device", first.name);
+        wrong.add(job.place("zonesize"), "other zones", wanted);
+    }
+}
+
+/// Returns notes for the user on a parsed file.
+pub fn notes(
+    jobs: &[Job],
+    silent: &BTreeSet<&'static str>,
+    noted: &BTreeMap<&'static str, BTreeSet<&'static str>>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note_of = |is: &dyn Fn(&Settings) -> bool, text: &str| {
+        let found: Vec<&str> =
+            jobs.iter().filter(|job| is(&job.settings)).map(|job| job.name.as_str()).collect();
+        if !found.is_empty() {
+            notes.push(format!("{}: {text}", found.join(", ")));
+        }
+    };
+    note_of(
+        &|settings| settings.queue.depth > 1 && settings.depth() == 1,
+        "iodepth counts as 1, since this ioengine (psync where none is named) waits for each completion",
+    );
+    note_of(
+        &|settings| !settings.queue.is_direct,
+        "requests go to the device as with direct=1: the page cache of buffered I/O is not simulated",
+    );
+    note_of(
+        &|settings| settings.times.is_time_based && settings.times.runtime.is_none(),
+        "time_based has no effect without a runtime, as in fio",
+    );
+    note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
+    note_of(
+        &|settings| settings.zones.kind() == ZoneMode::Zbd,
+        "zones are written in order, and a full zone is written again from its start; no command resets it",
+    );
+    note_of(
+        &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,
+        "verify reads what was written; the contents are not compared",
+    );
+    note_of(
+        &|settings| settings.streams.is_on,
+        "writes name streams (plids), which a device with streams keeps apart and another ignores",
+    );
+    let mut instead: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for engine in jobs.iter().map(|job| job.settings.queue.engine) {
+        if let Some(what) = engine.instead {
+            instead.entry(what).or_default().insert(engine.name);
+        }
+    }
+    for (what, engines) in instead {
+        let engines: Vec<&str> = engines.into_iter().collect();
+        notes.push(format!(
+            "requests go to the simulated device; with ioengine={} fio has {what}",
+            engines.join(", ")
+        ));
+    }
+    for (text, keys) in noted {
+        let keys: Vec<&str> = keys.iter().copied().collect();
+        notes.push(format!("{}: {text}", keys.join(", ")));
+    }
+    if !silent.is_empty() {
+        let listed: Vec<&str> = silent.iter().copied().collect();
+        notes.push(format!("keys that do not affect the requests: {}", listed.join(", ")));
+    }
+    notes
+}
