@@ -17,6 +17,7 @@ pub struct Settings {
     pub total: IoAmount,
     pub pace: Pace,
     pub times: Times,
+    pub replay: Replay,
     /// Whether the job waits until the previous jobs have ended.
     pub stonewall: bool,
 }
@@ -65,6 +66,23 @@ pub struct AddressSettings {
     pub spread: Spread,
     /// Whether each block is accessed once before any block is accessed again.
     pub has_map: bool,
+    /// Alignment of random addresses. Default: the smallest size of a request.
+    pub align: Option<u64>,
+}
+
+/// Trace that a job replays in place of its own requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Path of the trace.
+    pub log: Option<String>,
+    /// Number of times that the trace is replayed.
+    pub loops: u32,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self { log: None, loops: 1 }
+    }
 }
 
 /// Distribution of random addresses.
@@ -143,7 +161,15 @@ impl Default for Queue {
 impl Default for AddressSettings {
     fn default() -> Self {
         let none = Amount::Bytes(0);
-        Self { file: None, offset: none, increment: none, size: None, spread: Spread::Uniform, has_map: true }
+        Self {
+            file: None,
+            offset: none,
+            increment: none,
+            size: None,
+            spread: Spread::Uniform,
+            has_map: true,
+            align: None,
+        }
     }
 }
 
@@ -173,7 +199,7 @@ pub enum InvalidKey {
 }
 
 /// Keys that affect the requests.
-pub const KEYS: [&str; 34] = [
+pub const KEYS: [&str; 38] = [
     "rw",
     "readwrite",
     "rwmixread",
@@ -181,6 +207,10 @@ pub const KEYS: [&str; 34] = [
     "bs",
     "blocksize",
     "bssplit",
+    "ba",
+    "blockalign",
+    "read_iolog",
+    "loops",
     "iodepth",
     "ioengine",
     "direct",
@@ -265,11 +295,10 @@ const IGNORED_KEYS: [&str; 49] = [
 ];
 
 /// Keys that are often used and not simulated, with an alternative for each.
-pub const REFUSED: [(&str, &str); 4] = [
+pub const REFUSED: [(&str, &str); 3] = [
     ("bsrange", "bssplit, which gives the share of each size"),
     ("blocksize_range", "bssplit, which gives the share of each size"),
     ("verify", "none: contents are not simulated, and reads of lost data are counted separately"),
-    ("loops", "io_size, the bytes of all loops together"),
 ];
 
 /// Engines that continue before a request completes, and engines that wait for it.
@@ -282,6 +311,7 @@ const ENGINE: &str = "one of libaio, io_uring, io_uring_cmd, posixaio, windowsai
 const MIX: &str = "one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw";
 const EACH_SIZE: &str =
     "sizes from 512 to 1g in multiples of 512, one or with commas those of reads, writes and trims";
+const ALIGN: &str = "a multiple of 512 from 512 to 1g";
 const SPREAD: &str = "random, zipf:1.2 with an exponent above 0 and at most 5, pareto:0.2 with a power above 0 and below 1, or \
     zoned:60/10:40/90";
 const EACH_RATE: &str = "a number above 0, one or with commas those of reads, writes and trims";
@@ -303,6 +333,16 @@ impl Settings {
         match key {
             "rw" | "readwrite" | "rwmixread" | "rwmixwrite" | "bs" | "blocksize" | "bssplit" => {
                 self.set_requests(key, given)?;
+            }
+            "ba" | "blockalign" => assign(&mut self.place.align, size(given).map(Some), ALIGN)?,
+            "read_iolog" => {
+                let path = (!given.is_empty() && !given.contains(':')).then(|| Some(given.to_owned()));
+                assign(&mut self.replay.log, path, "the path of one trace")?;
+            }
+            "loops" => {
+                let count =
+                    number(given).and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0);
+                assign(&mut self.replay.loops, count, "a number of at least 1")?;
             }
             "iodepth" | "ioengine" | "direct" | "buffered" | "numjobs" => self.queue.set(key, value)?,
             "filename"
@@ -372,9 +412,15 @@ impl Settings {
         self.kinds().iter().flat_map(|kind| self.sizes.0[*kind].iter().map(|(size, _)| *size))
     }
 
-    /// Alignment of addresses.
+    /// Alignment of addresses. As in fio, `blockalign` concerns random addresses only.
     pub fn alignment(&self) -> u64 {
-        self.all_sizes().min().expect("a job has a size")
+        let smallest = self.all_sizes().min().expect("a job has a size");
+        self.place.align.filter(|_| self.mix.is_random).unwrap_or(smallest)
+    }
+
+    /// Whether the job has no request at times, however fast the device is.
+    pub fn has_pauses(&self) -> bool {
+        self.replay.log.is_some() || self.pace.has_pauses()
     }
 
     /// Largest request size.
@@ -386,13 +432,16 @@ impl Settings {
     pub fn may_repeat(&self) -> bool {
         let place = &self.place;
         let wants_map = self.mix.is_random && place.has_map && place.spread == Spread::Uniform;
-        wants_map && self.alignment() != self.largest()
+        wants_map && self.alignment() < self.largest()
     }
 
     /// Checks constraints across keys.
     pub fn check(&self, wrong: &mut Complaints) {
         let is_endless = self.times.is_time_based && self.times.runtime.is_none();
         wrong.require(!is_endless, "time_based", "no runtime", "a runtime as well");
+        let is_replay = self.replay.log.is_some();
+        let wanted = "1 without read_iolog: io_size has the bytes of all loops together";
+        wrong.require(is_replay || self.replay.loops == 1, "loops", self.replay.loops, wanted);
         let aligned = |amount: Amount| !matches!(amount, Amount::Bytes(bytes) if !bytes.is_multiple_of(512));
         for (key, at) in [("offset", self.place.offset), ("offset_increment", self.place.increment)] {
             wrong.require(aligned(at), key, format!("{at:?}"), "a multiple of 512");

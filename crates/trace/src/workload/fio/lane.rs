@@ -4,6 +4,7 @@ use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
 use super::addresses::AddressGenerator;
 use super::keys::{Ops, Rate, Settings};
+use super::replay::ReplayedTrace;
 use super::values::Each;
 use crate::{Op, Request};
 
@@ -43,6 +44,8 @@ pub struct Lane {
     left: Remaining,
     clock: Clock,
     flow: InFlight,
+    /// The trace that takes the place of generated requests.
+    replay: Option<ReplayedTrace>,
 }
 
 /// Random streams of a lane. A change of one does not affect the others.
@@ -106,7 +109,7 @@ impl Lane {
         let slots = (region.length - largest) / align + 1;
         let place = &settings.place;
         let places = if settings.mix.is_random {
-            AddressGenerator::random(&place.spread, place.has_map && align == largest, slots)
+            AddressGenerator::random(&place.spread, place.has_map && align >= largest, slots)
         } else {
             AddressGenerator::Sequential { next: [0; 3] }
         };
@@ -152,13 +155,26 @@ impl Lane {
                 is_over: false,
                 drawn: None,
             },
+            replay: None,
         }
+    }
+
+    /// The lane with the requests of a trace, if there is one. They are moved into its region.
+    pub fn replaying(mut self, trace: Option<&[Request]>, region: Region, loops: u32) -> Self {
+        if let Some(trace) = trace {
+            self.replay = Some(ReplayedTrace::new(trace, region, loops));
+            self.left.bytes = u64::MAX;
+        }
+        self
     }
 
     /// Starts the lane; its group starts at `now`.
     pub fn begin(&mut self, now: Instant) {
         let clock = &mut self.clock;
         clock.begin = later(now, clock.delay);
+        if let Some(replay) = &mut self.replay {
+            replay.begin(clock.begin);
+        }
         clock.end = clock.length.map_or(Instant::LIMIT, |length| later(clock.begin, length));
         clock.resume = clock.begin;
         for meter in &mut clock.meters {
@@ -173,6 +189,9 @@ impl Lane {
         }
         if self.flow.is_over {
             return LaneAction::Ended;
+        }
+        if self.replay.is_some() {
+            return self.step_replay(now);
         }
         let clock = &mut self.clock;
         if clock.think > Duration::ZERO && clock.completed >= clock.think_blocks {
@@ -203,6 +222,27 @@ impl Lane {
             return LaneAction::Issue(self.ask(1 - kind, now));
         }
         LaneAction::WaitUntil(due.min(others_due).min(self.clock.end))
+    }
+
+    /// Returns the next action of a lane that replays a trace.
+    fn step_replay(&mut self, now: Instant) -> LaneAction {
+        let next = self.replay.as_mut().and_then(|replay| replay.next(now));
+        let Some((due, request)) = next else {
+            self.flow.is_over = true;
+            return LaneAction::Ended;
+        };
+        if due > now {
+            return LaneAction::WaitUntil(due.min(self.clock.end));
+        }
+        if self.flow.outstanding >= self.flow.depth {
+            return LaneAction::WaitForCompletion;
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.advance();
+        }
+        self.left.requests = self.left.requests.saturating_sub(u64::from(self.left.requests < u64::MAX));
+        self.flow.outstanding += 1;
+        LaneAction::Issue(Request { arrival: now, cpu: Some(self.number), ..request })
     }
 
     /// Reports a completion. Returns whether it was the last one of a lane that has ended.
@@ -283,6 +323,6 @@ impl Clock {
 }
 
 /// Adds a duration, saturating at the time limit.
-fn later(time: Instant, by: Duration) -> Instant {
+pub(super) fn later(time: Instant, by: Duration) -> Instant {
     Instant::from_ps(time.ps().saturating_add(by.ps())).min(Instant::LIMIT)
 }

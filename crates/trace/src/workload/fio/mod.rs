@@ -10,6 +10,7 @@ mod jobs;
 mod keys;
 mod lane;
 mod parse;
+mod replay;
 mod values;
 
 #[cfg(test)]
@@ -60,7 +61,12 @@ impl JobFile {
 
     /// Whether all of its jobs have a rate or think time, so that a fast enough device is idle at times.
     pub fn has_pauses(&self) -> bool {
-        self.jobs.iter().all(|job| job.settings.pace.has_pauses())
+        self.jobs.iter().all(|job| job.settings.has_pauses())
+    }
+
+    /// Paths of the traces that its jobs replay.
+    pub fn traces(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().filter_map(|job| job.settings.replay.log.as_deref())
     }
 
     /// Returns the requests of its jobs on a device of `capacity`, at most `limit` of them if there is a
@@ -85,9 +91,19 @@ impl JobFile {
                 groups.push(0..0);
             }
             let before = lanes.len();
+            let trace = match job.settings.replay.log.as_deref().map(replay::read).transpose() {
+                Ok(trace) => trace,
+                Err((found, wanted)) => {
+                    complaints.add(job.place(&self.name, "read_iolog"), found, wanted);
+                    continue;
+                }
+            };
             for clone in 0..job.settings.queue.clones {
                 match job.region(clone, capacity, &mut files) {
-                    Ok(region) => lanes.push(Lane::new(&job.settings, region, seed, lanes.len() as u64)),
+                    Ok(region) => {
+                        let lane = Lane::new(&job.settings, region, seed, lanes.len() as u64);
+                        lanes.push(lane.replaying(trace.as_deref(), region, job.settings.replay.loops));
+                    }
                     Err((key, found, wanted)) => {
                         complaints.add(job.place(&self.name, key), found, wanted);
                         break;
