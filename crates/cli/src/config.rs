@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wordline_lab::{DEFAULT_PRESET, Registry, config, import, input};
+use wordline_lab::{DEFAULT_PRESET, Registry, config};
 
 use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{import, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,11 +54,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Explain(device) => output::table(&load(device)?.explain()),
         Command::Check(device) => output::text(&format!("{}: sound", load(device)?.name)),
         Command::Show(device) => output::text(&load(device)?.text),
-        Command::Import { file } => {
-            let name = input::shown(&file).display().to_string();
-            let text = input::text(&file, "a configuration of MQSim in XML")?;
-            output::text(&import::device(&name, &text)?)
-        }
+        Command::Import { file } => import::device(&file, registry),
         Command::Schema => output::text(&config::schema(registry)),
     }
 }

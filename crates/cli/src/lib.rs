@@ -17,6 +17,7 @@ mod config;
 mod devices;
 mod doctor;
 mod fit;
+mod import;
 mod manual;
 mod metrics;
 mod nand;
@@ -92,6 +93,7 @@ enum Command {
     Nand(nand::Arguments),
     Cells(cells::Arguments),
     Fit(fit::Arguments),
+    Import(import::Arguments),
     Repro(repro::Arguments),
     Sweep(sweep::Arguments),
     Store(store::Arguments),
@@ -129,6 +131,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Nand(arguments) => nand::handle(arguments),
         Command::Cells(arguments) => cells::handle(arguments),
         Command::Fit(arguments) => fit::handle(arguments),
+        Command::Import(arguments) => import::handle(arguments, &registry),
         Command::Repro(arguments) => repro::handle(arguments, &registry),
         Command::Sweep(arguments) => sweep::handle(arguments, &registry),
         Command::Store(arguments) => store::handle(&arguments),

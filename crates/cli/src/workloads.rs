@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use wordline_lab::Error;
 use wordline_lab::trace::workload::{self, Profile};
 use wordline_lab::workload::Generated;
-use wordline_lab::{Error, import, input};
 
 use crate::arguments::whole;
 use crate::failure::Failure;
+use crate::import;
 use crate::output::{self, JsonArgument};
 
 const EXAMPLES: &str = "\
@@ -59,11 +60,7 @@ enum Command {
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => list(&json),
-        Command::Import { file, scenario } => {
-            let name = input::shown(&file).display().to_string();
-            let text = input::text(&file, "a workload of MQSim in XML")?;
-            output::text(&import::job_file(&name, &text, scenario as usize)?)
-        }
+        Command::Import { file, scenario } => import::workload(&file, scenario),
         Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
             let generated = Generated::named(&name).ok_or_else(|| Error::Argument {

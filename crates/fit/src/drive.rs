@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use wordline_lab::words::found_and_wanted;
 use wordline_lab::{Error, input};
 
 use crate::measurement::{Load, Measurement, Quantity};
@@ -39,10 +40,10 @@ impl Drive {
     /// [`Error::File`] if the file cannot be read, [`Error::Content`] if it describes no drive.
     pub fn of_file(path: &Path) -> Result<Self, Error> {
         let text = input::text(path, "the description of a drive")?;
-        let read: DescriptionFile = toml::from_str(&text).map_err(|fault| Error::Content {
-            path: path.to_owned(),
-            found: fault.message().to_owned(),
-            wanted: "a table [drive] with id and model, and capacity_gb and link if they are known".into(),
+        let read: DescriptionFile = toml::from_str(&text).map_err(|fault| {
+            let (found, wanted) = found_and_wanted(fault.message(), "valid TOML");
+            let whole = "a table [drive] with id and model, and capacity_gb and link if they are known";
+            Error::Content { path: path.to_owned(), found, wanted: format!("{wanted}, in {whole}") }
         })?;
         let Description { id, model, capacity_gb, link } = read.drive;
         let mut drive = Self { name: id, model, measured: Vec::new() };

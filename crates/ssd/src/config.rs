@@ -1,6 +1,7 @@
 //! Configuration of a device: raw structs as in the file, and the check that turns them into a [`Config`].
 
 mod chips;
+mod ranges;
 mod sizes;
 mod spare;
 mod streams;
@@ -378,6 +379,7 @@ impl DeviceFile {
         // The first of several pools must have space for all pages, the last for translation pages.
         let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
+        self.check_ranges(pools, (unit, logical), most / u64::from(geometry.rows()), wrong);
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
         let mut tables = of_map + self.ftl.recovery.discard_pages(self, pools, unit, logical);

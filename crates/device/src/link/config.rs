@@ -12,6 +12,10 @@ pub struct PcieFile {
     pub generation: u32,
     /// Lanes.
     pub lanes: u32,
+    /// Bytes that a lane transfers in a second in each direction, headers of packets included, such as
+    /// `1000MB`. Default: the rate of the generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane_bandwidth: Option<Bytes>,
     /// Largest data payload of a packet (MPS).
     pub max_payload: Bytes,
     /// Largest read request of the device to host memory (MRRS).
@@ -39,6 +43,7 @@ impl Default for PcieFile {
         Self {
             generation: 3,
             lanes: 4,
+            lane_bandwidth: None,
             max_payload: Bytes(256),
             max_read_request: Bytes(512),
             latency: Duration::from_ns(250),
@@ -57,9 +62,13 @@ impl PcieFile {
     /// All complaints about these settings.
     pub fn complaints(&self) -> Complaints {
         let mut wrong = Complaints::default();
-        let Self { generation, lanes, max_payload, max_read_request, latency } = *self;
+        let Self { generation, lanes, lane_bandwidth, max_payload, max_read_request, latency } = *self;
         wrong.require((1..=5).contains(&generation), "generation", generation, "from 1 to 5");
         wrong.require([1, 2, 4, 8, 16].contains(&lanes), "lanes", lanes, "1, 2, 4, 8 or 16");
+        if let Some(bandwidth) = lane_bandwidth {
+            let holds = (1_000_000..=1_000_000_000_000).contains(&bandwidth.0);
+            wrong.require(holds, "lane_bandwidth", bandwidth, "from 1MB to 1000GB a second");
+        }
         for (key, size) in [("max_payload", max_payload), ("max_read_request", max_read_request)] {
             let holds = size.0.is_power_of_two() && (128..=4096).contains(&size.0);
             wrong.require(holds, key, size, "a power of two from 128B to 4KiB");

@@ -89,6 +89,10 @@ impl Wire {
     /// Specification, chapter 4).
     fn pcie(link: &PcieFile) -> Self {
         let lanes = u64::from(link.lanes);
+        if let Some(bandwidth) = link.lane_bandwidth {
+            // In units of 1,000 bytes a second, so that products with long transfers fit into 64 bits.
+            return Self { ps: 1_000_000_000, bytes: (bandwidth.0 / 1_000).max(1) * lanes };
+        }
         match link.generation {
             generation @ (1 | 2) => Self { ps: 10 * 1_000_000, bytes: 2_500 * u64::from(generation) * lanes },
             later => Self { ps: 1_040 * 1_000_000, bytes: 128 * (1_000 << later) * lanes },
@@ -360,6 +364,8 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use wordline_kernel::Bytes;
+
     use super::*;
 
     fn pcie(generation: u32, lanes: u32) -> Link {
@@ -368,6 +374,13 @@ mod tests {
 
     fn sata() -> Link {
         Link::sata(&SataFile::default())
+    }
+
+    #[test]
+    fn a_lane_with_a_bandwidth_carries_just_that() {
+        let link = PcieFile { lane_bandwidth: Some(Bytes(400_000_000)), lanes: 4, ..PcieFile::default() };
+        // 1.6 GB a second.
+        assert_eq!(Wire::pcie(&link).time(16_000), Duration::from_us(10));
     }
 
     /// Time of bytes on four lanes of generation 3: 32 bits a nanosecond, of which 128 in 130 are data.

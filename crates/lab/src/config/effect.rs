@@ -253,6 +253,13 @@ pub const CONDITIONS: &[Condition] = &[
         reason: "no block is used in SLC mode",
     },
     Condition {
+        keys: &["front.nvme.link.generation"],
+        gates: &["front.nvme.link.lane_bandwidth"],
+        is_effective: |config| config.file.front.nvme.link.lane_bandwidth.is_none(),
+        wants: "no front.nvme.link.lane_bandwidth",
+        reason: "the bandwidth replaces the rate of the generation",
+    },
+    Condition {
         keys: &["part.timing.suspend"],
         gates: &["ftl.scheduling.suspend_programs", "ftl.scheduling.suspend_erases"],
         is_effective: can_suspend,

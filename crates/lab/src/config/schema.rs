@@ -297,7 +297,12 @@ impl Validator<'_> {
         let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
         let tag_key = variants.iter().find_map(|(_, schema)| tag(schema)).unwrap_or_default();
         let Some(members) = node.members() else {
-            let wanted = format!("a table with the key {tag_key}, {}", one_of("", &names));
+            let wanted = match &node.value {
+                Value::Text(name) if names.contains(&name.as_str()) => {
+                    format!("a table: {{ {tag_key} = \"{name}\" }}")
+                }
+                _ => format!("a table with the key {tag_key}, {}", one_of("", &names)),
+            };
             return self.complain(node, path, wanted);
         };
         let inner = join(path, tag_key);
@@ -306,7 +311,10 @@ impl Validator<'_> {
         };
         let found = if let Value::Text(text) = &tag.value { text.as_str() } else { "" };
         match variants.iter().find(|(name, _)| *name == found) {
-            Some((_, schema)) => self.members(schema, node, members, path),
+            Some((_, schema)) => {
+                let own = self.without_foreign(variants, (found, schema), members, path);
+                self.members(schema, node, &own, path);
+            }
             None => {
                 let mut wanted = one_of(found, &names);
                 if self.is_design(found) {
@@ -315,6 +323,34 @@ impl Validator<'_> {
                 self.complain(tag, &inner, wanted);
             }
         }
+    }
+
+    /// The members of a table with the variant `found`, without the keys that only other variants have. Each of
+    /// these keys is a complaint.
+    fn without_foreign(
+        &mut self,
+        variants: &[(&str, &Json)],
+        (found, schema): (&str, &Json),
+        members: &Table,
+        path: &str,
+    ) -> Table {
+        let has = |schema: &Json, key: &str| schema["properties"].get(key).is_some();
+        let mut own = members.clone();
+        for (key, member) in members.iter().filter(|(key, _)| !has(schema, key)) {
+            let owners: Vec<&str> =
+                variants.iter().filter(|(_, other)| has(other, key)).map(|(name, _)| *name).collect();
+            if owners.is_empty() {
+                continue;
+            }
+            let known = schema["properties"].as_object().into_iter().flat_map(|known| known.keys());
+            let known: Vec<&str> =
+                known.map(String::as_str).filter(|key| tag(schema) != Some(*key)).collect();
+            let keys = if known.is_empty() { "no further key".into() } else { known.join(", ") };
+            let wanted = format!("{keys} beside `{found}`: `{key}` is a key of {}", owners.join(", "));
+            self.wrong.add(member.origin.label(&join(path, key)), "a key of another policy", wanted);
+            own.remove(key);
+        }
+        own
     }
 
     /// Whether `name` is a design that an SSD can use.

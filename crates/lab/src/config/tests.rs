@@ -332,7 +332,12 @@ const CASES: &[(&str, &[&str], &str)] = &[
     (
         "preset = \"tiny\"\n[ftl.gc]\nvictim = \"greedy\"\n",
         &[],
-        "drive.toml:3: ftl.gc.victim: found \"greedy\", wanted a table with the key policy",
+        "drive.toml:3: ftl.gc.victim: found \"greedy\", wanted a table: { policy = \"greedy\" }",
+    ),
+    (
+        "preset = \"tiny\"\nftl.gc.victim = { policy = \"greedy\", window = 4 }\n",
+        &[],
+        "drive.toml:2: ftl.gc.victim.window: found a key of another policy, wanted no further key beside `greedy`: `window` is",
     ),
     (
         "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"fixed\", order = \"CWDD\" }\n",

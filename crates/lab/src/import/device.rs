@@ -4,37 +4,111 @@ use std::fmt::Display;
 
 use wordline_kernel::{Bytes, Duration};
 
-use super::parameters::{Parameters, document};
+use super::Imported;
+use super::defaults::DEFAULTS;
+use super::flows::Demands;
+use super::parameters::Parameters;
+use super::settle::settle;
+use super::xml;
+use crate::devices::Registry;
 use crate::error::{Error, Result};
 
-/// The TOML of the device that an MQSim configuration describes; `name` is the name of the file. A comment
+/// The device that an MQSim configuration describes, as TOML; `name` is the name of the file. A comment
 /// beside each key names the parameter that it comes from. Comments at the end list the parameters without a
-/// counterpart, with reasons.
+/// counterpart, with reasons. The text loads as a configuration: a value that no device here can have is
+/// replaced by the nearest possible one, with a note.
 ///
 /// # Errors
 /// Every fault, with file, line and parameter, the value found and the value wanted.
-pub fn device(name: &str, text: &str) -> Result<String> {
-    let document = document(name, text, "Execution_Parameter_Set")?;
-    let mut given = Parameters::of(name, &document, document.root_element());
+pub fn device(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
+    let ImportedDevice { out, notes, .. } = device_for(registry, name, text, None)?;
+    Ok(Imported { text: out.text(), notes })
+}
+
+/// A device that loads.
+pub(super) struct ImportedDevice {
+    pub out: Toml,
+    pub notes: Vec<String>,
+    pub dimensions: Dimensions,
+    /// The capacity that the host sees.
+    pub capacity: Bytes,
+}
+
+/// The device of a configuration, for the flows of a scenario if they are known.
+pub(super) fn device_for(
+    registry: &Registry,
+    name: &str,
+    text: &str,
+    flows: Option<&Demands>,
+) -> Result<ImportedDevice> {
+    let document = xml::parse(name, text, "Execution_Parameter_Set")?;
+    let mut given = Parameters::of(name, &document.root, DEFAULTS);
+    given.notes.extend(document.notes);
     let mut out = Toml::default();
     out.0.push(format!("# Imported from {name}, a configuration of MQSim (CMU-SAFARI/MQSim)."));
     out.line("description", "\"the device of a configuration of MQSim\"", "");
     out.line("source", format!("{:?}", format!("MQSim, {name}")), "");
     let flash = part(&mut given, &mut out);
-    let planes = layout(&mut given, &mut out, &flash);
-    front(&mut given, &mut out);
-    buffer(&mut given, &mut out, planes, &flash);
+    let mut dimensions = layout(&mut given, &mut out, &flash);
+    dimensions.is_sata = front(&mut given, &mut out, flows);
+    buffer(&mut given, &mut out, (&dimensions, &flash), flows);
     ftl(&mut given, &mut out);
     garbage_collection(&mut given, &mut out, &flash);
-    not_mapped(&mut given, &mut out);
-    given.end().into_result(out.0.join("\n")).map_err(Error::Config)
+    let lost = not_mapped(&mut given, &mut out);
+    let (unknown, wrong, mut notes) = given.end();
+    let mut out = wrong.into_result(out).map_err(Error::Config)?;
+    out.0
+        .extend(unknown.iter().map(|(name, value)| format!("# {name} = {value}: not a parameter of MQSim.")));
+    if !lost.is_empty() {
+        notes.push(format!("{name}: not had here, for reasons in the comments: {}", lost.join(", ")));
+    }
+    let (out, capacity) = settle(registry, name, out, &mut notes)?;
+    Ok(ImportedDevice { out, notes, dimensions, capacity })
+}
+
+/// The numbers of a device that the address ranges of flows depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dimensions {
+    /// Channels, chips of a channel, dies of a chip, and planes of a die.
+    pub counts: [u64; 4],
+    /// Bytes of a page.
+    pub page: u64,
+    /// Whether the host interface is SATA, where all flows use all planes.
+    pub is_sata: bool,
+}
+
+impl Dimensions {
+    /// Total number of planes.
+    pub fn planes(&self) -> u64 {
+        self.counts.iter().fold(1, |all, count| all.saturating_mul(*count))
+    }
 }
 
 /// The lines of a configuration.
-#[derive(Default)]
-struct Toml(Vec<String>);
+#[derive(Clone, Default)]
+pub(super) struct Toml(pub Vec<String>);
 
 impl Toml {
+    /// The whole text.
+    pub fn text(&self) -> String {
+        self.0.join("\n")
+    }
+
+    /// The order of the placement, in quotes.
+    pub fn order(&self) -> String {
+        let line = self.0.iter().find_map(|line| line.split_once("order = "));
+        let (order, _) =
+            line.and_then(|(_, rest)| rest.split_once([' ', ','])).expect("a placement was written");
+        order.to_owned()
+    }
+
+    /// Replaces the value of a key that was written before, with a comment in place of the former one.
+    pub fn replace(&mut self, key: &str, value: impl Display, why: &str) {
+        let start = format!("{key} = ");
+        let line = self.0.iter_mut().find(|line| line.starts_with(&start));
+        *line.expect("the key was written") = format!("{start}{value} # {why}");
+    }
+
     fn table(&mut self, name: &str) {
         self.0.extend([String::new(), format!("[{name}]")]);
     }
@@ -60,6 +134,9 @@ struct Flash {
     planes: u64,
     suspends: &'static str,
 }
+
+/// The fastest bus of a part here, in MT/s.
+const FASTEST_BUS: u64 = 10_000;
 
 /// One second in nanoseconds, the upper limit of a chip's times.
 const SECOND: u64 = 1_000_000_000;
@@ -120,42 +197,54 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     out.table("part.bus");
     given.word("Flash_Comm_Protocol", &["NVDDR2"]);
     out.line("interface", "\"NV-DDR2\"", "Flash_Comm_Protocol");
-    let rate = given.whole("Channel_Transfer_Rate", 1..=10_000);
-    out.line("rate", format!("\"{rate}MT/s\""), "Channel_Transfer_Rate");
-    out.line(
-        "width",
-        8 * given.whole("Flash_Channel_Width", 1..=2),
-        "in bits; Flash_Channel_Width is in bytes",
-    );
+    let (rate, width) =
+        (given.whole("Channel_Transfer_Rate", 1..=10_000_000), given.whole("Flash_Channel_Width", 1..=8));
+    let told = match width {
+        1 => "Channel_Transfer_Rate; Flash_Channel_Width = 1 byte".to_owned(),
+        _ => format!("Channel_Transfer_Rate times a Flash_Channel_Width of {width} bytes"),
+    };
+    let wide = rate.saturating_mul(width);
+    if width > 1 {
+        given.note(
+            "Flash_Channel_Width",
+            format!("an NV-DDR2 bus has 8 lines: {wide} MT/s in place of {width} bytes"),
+        );
+    }
+    let possible = wide.min(FASTEST_BUS);
+    if possible < wide {
+        given.note(
+            "Channel_Transfer_Rate",
+            format!("{wide} MT/s is more than a bus can have: {possible} is used"),
+        );
+    }
+    out.line("rate", format!("\"{possible}MT/s\""), &told);
     Flash { page, blocks, planes, suspends }
 }
 
-/// Writes the keys of the die layout. Returns the total number of planes.
-fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
-    let mut planes = flash.planes;
+/// Writes the keys of the die layout.
+fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> Dimensions {
+    let mut counts = [1, 1, 1, flash.planes];
     out.table("layout");
-    for (key, from) in [
+    let keys = [
         ("channels", "Flash_Channel_Count"),
         ("packages_per_channel", "Chip_No_Per_Channel"),
         ("dies_per_package", "Die_No_Per_Chip"),
-    ] {
-        let count = given.whole(from, 1..=1024);
-        planes = planes.saturating_mul(count);
-        out.line(key, count, from);
+    ];
+    for ((key, from), count) in keys.into_iter().zip(&mut counts) {
+        *count = given.whole(from, 1..=1024);
+        out.line(key, *count, from);
     }
     out.line("planes_per_row", 1, "MQSim opens and collects blocks plane by plane");
-    planes
+    Dimensions { counts, page: flash.page, is_sata: false }
 }
 
-/// Gigabytes per second of a lane, by PCIe generation. Generations 1 and 2 transfer 2.5 and 5 GT/s with
-/// 8b/10b coding, later ones use 128b/130b.
-const LANES: [(u32, f64); 5] = [(1, 0.25), (2, 0.5), (3, 0.985), (4, 1.969), (5, 3.938)];
-
-fn front(given: &mut Parameters, out: &mut Toml) {
+/// Writes the keys of the host interface. Returns whether it is SATA.
+fn front(given: &mut Parameters, out: &mut Toml, flows: Option<&Demands>) -> bool {
     let interface = given.word("HostInterface_Type", &["NVME", "SATA"]);
-    let (depth, fetched) =
-        (given.whole("IO_Queue_Depth", 1..=65_535), given.whole("Queue_Fetch_Size", 1..=65_535));
-    let (lane, lanes) = (given.number("PCIe_Lane_Bandwidth"), given.whole("PCIe_Lane_Count", 1..=16));
+    let depth = given.at_most("IO_Queue_Depth", 1, 65_535);
+    let fetched = given.at_most("Queue_Fetch_Size", 1, 65_535);
+    let (lane, lanes) =
+        (given.number("PCIe_Lane_Bandwidth", 1_000.0), given.at_most("PCIe_Lane_Count", 1, 16));
     let delay = given.skip("SATA_Processing_Delay");
     out.table("front");
     if interface == "SATA" {
@@ -167,24 +256,38 @@ fn front(given: &mut Parameters, out: &mut Toml) {
         out.0.push(
             "# PCIe_Lane_Bandwidth, PCIe_Lane_Count, Queue_Fetch_Size: not mapped, of NVMe alone.".into(),
         );
-        return;
+        return true;
     }
     out.line("interface", "\"nvme\"", "HostInterface_Type");
-    out.line("queue_depth", fetched, "Queue_Fetch_Size, of all queues together");
+    let count = flows.map_or(1, |flows| flows.count as u64);
+    let told = match count {
+        1 => "Queue_Fetch_Size, of all queues together".to_owned(),
+        _ => format!("Queue_Fetch_Size for each of {count} queues; here the sum of all"),
+    };
+    out.line("queue_depth", (fetched * count).min(65_535), &told);
     out.line("command_time", 0, "MQSim has none");
     if delay.is_some() {
         out.0.push("# SATA_Processing_Delay: not mapped, of SATA alone.".into());
     }
     out.table("front.nvme");
-    out.line("queues", 8, "MQSim, flows of a scenario at most");
+    match flows {
+        Some(flows) => out.line("queues", flows.count, "a queue for each flow"),
+        None => out.line("queues", 8, "MQSim, flows of a scenario at most"),
+    }
     out.line("entries", depth.max(2), "IO_Queue_Depth");
+    if let Some(letters) = flows.and_then(Demands::priorities) {
+        out.line(
+            "arbitration",
+            format!("{{ policy = \"weighted-round-robin\", priorities = \"{letters}\" }}"),
+            "Priority_Class of the flows; the weights are the defaults here",
+        );
+    }
     out.table("front.nvme.link");
-    let off = |of: f64| (lane / of).max(of / lane);
-    let nearest = LANES.iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1))).expect("there are five");
-    let told = format!("PCIe_Lane_Bandwidth = {lane} GB/s: the nearest generation, {} GB/s", nearest.1);
-    out.line("generation", nearest.0, &told);
+    let megabytes = (1_000.0 * lane).round().max(1.0);
+    out.line("lane_bandwidth", format!("\"{megabytes}MB\""), "PCIe_Lane_Bandwidth");
     let wide = [1, 2, 4, 8, 16].into_iter().find(|wide| *wide >= lanes).expect("it is 16 at most");
     out.line("lanes", wide, "PCIe_Lane_Count");
+    false
 }
 
 /// Time in which MQSim's DRAM transfers 4 KiB. It opens a row, then transfers bursts at both clock edges
@@ -199,21 +302,39 @@ fn dram_time(given: &mut Parameters) -> u64 {
     rows * (open + column) + (rows - 1) * close + 4096 / burst / 2 * 1_000 / rate
 }
 
-fn buffer(given: &mut Parameters, out: &mut Toml, planes: u64, flash: &Flash) {
-    let mechanism = given.word_or("Caching_Mechanism", &["ADVANCED", "SIMPLE"]);
-    let size = given.whole("Data_Cache_Capacity", 1..=1 << 40);
+/// Largest buffer of a device, whose pages have 32-bit numbers. Chosen: larger than the DRAM of any drive.
+const LARGEST_BUFFER: u64 = 64 << 30;
+
+fn buffer(
+    given: &mut Parameters,
+    out: &mut Toml,
+    (dimensions, flash): (&Dimensions, &Flash),
+    flows: Option<&Demands>,
+) {
+    let mechanism = given.word("Caching_Mechanism", &["ADVANCED", "SIMPLE"]);
+    let size = given.at_most("Data_Cache_Capacity", 1, LARGEST_BUFFER);
     let sharing = given.word("Data_Cache_Sharing_Mode", &["SHARED", "EQUAL_PARTITIONING"]);
     out.table("buffer");
     out.size("size", size, "Data_Cache_Capacity");
     out.line("space", "\"written\"", "MQSim counts the sectors that were written");
+    let is_cached = flows.is_none_or(|flows| flows.caches_writes);
+    if !is_cached {
+        out.line(
+            "mode",
+            "\"write-through\"",
+            "Device_Level_Data_Caching_Mode of all flows: writes are not cached",
+        );
+    }
     let time = dram_time(given);
     out.time(
         "access_time",
         time,
         "Data_Cache_DRAM_*, of 4 KiB; accesses are concurrent here, and sequential in MQSim",
     );
-    if mechanism == "ADVANCED" {
-        let in_flight = Bytes(planes.saturating_mul(flash.page));
+    if !is_cached {
+        out.0.push(format!("# Caching_Mechanism = {mechanism}: no effect on writes that are not cached."));
+    } else if mechanism == "ADVANCED" {
+        let in_flight = Bytes(dimensions.planes().saturating_mul(flash.page));
         out.line(
             "destage",
             format!("{{ policy = \"unless-hot\", window = \"1s\", in_flight = \"{in_flight}\" }}"),
@@ -226,9 +347,14 @@ fn buffer(given: &mut Parameters, out: &mut Toml, planes: u64, flash: &Flash) {
             "Caching_Mechanism = SIMPLE; chosen, not compared with MQSim",
         );
     }
-    out.line("eviction", "{ policy = \"lru\" }", "MQSim");
-    out.line("flush_above", 0.9, "the highest watermark here; MQSim waits until the buffer is full");
-    out.line("flush_interval", 0, "MQSim has none");
+    if is_cached {
+        out.line("eviction", "{ policy = \"lru\" }", "MQSim");
+        out.line("flush_above", 0.9, "the highest watermark here; MQSim waits until the buffer is full");
+        out.line("flush_interval", 0, "MQSim has none");
+    }
+    if sharing != "SHARED" {
+        given.note("Data_Cache_Sharing_Mode", format!("{sharing}: flows share the buffer here"));
+    }
     out.0.push(format!("# Data_Cache_Sharing_Mode = {sharing}: flows share the buffer here."));
 }
 
@@ -239,7 +365,10 @@ const ORDERS: [&str; 24] = [
 ];
 
 fn ftl(given: &mut Parameters, out: &mut Toml) {
-    given.word("Address_Mapping", &["PAGE_LEVEL"]);
+    if given.word("Address_Mapping", &["PAGE_LEVEL", "ZONE_LEVEL"]) == "ZONE_LEVEL" {
+        let note = "ZONE_LEVEL of a fork of MQSim: a conventional device with PAGE_LEVEL; zoned devices have the type `zoned`";
+        given.note("Address_Mapping", note);
+    }
     given.word("Memory_Type", &["FLASH"]);
     out.table("ftl");
     out.line("over_provisioning", given.fraction("Overprovisioning_Ratio"), "Overprovisioning_Ratio");
@@ -251,7 +380,7 @@ fn ftl(given: &mut Parameters, out: &mut Toml) {
     );
     out.0.push("# Address_Mapping = PAGE_LEVEL, Memory_Type = FLASH: as here.".into());
     let is_ideal = given.flag("Ideal_Mapping_Table");
-    let cache = given.whole("CMT_Capacity", 1..=1 << 40);
+    let cache = given.whole("CMT_Capacity", 0..=1 << 40);
     if is_ideal {
         out.0.push(
             "# Ideal_Mapping_Table = true: the map is in memory, and CMT_Capacity has no effect.".into(),
@@ -291,41 +420,76 @@ fn garbage_collection(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     out.line("suspend_erases", of(&["ERASE", "PROGRAM_ERASE"]), "CMD_Suspension_Support");
 }
 
-/// Parameters that are not mapped to keys, each with the reason.
-const NOT_MAPPED: [(&str, &str); 16] = [
-    ("Seed", "the seed is that of the run, --seed"),
-    ("Enabled_Preconditioning", "the state of the device is that of the run, --precondition"),
-    (
+/// A parameter that is not mapped to a key.
+struct NotMapped {
+    name: &'static str,
+    reason: &'static str,
+    /// The values with which nothing is lost: the model here does the same, or the parameter has no effect
+    /// on results. `*` for all values.
+    as_here: &'static [&'static str],
+}
+
+/// Shorthand for an entry of the table.
+const fn not(name: &'static str, as_here: &'static [&'static str], reason: &'static str) -> NotMapped {
+    NotMapped { name, reason, as_here }
+}
+
+/// Parameters that are not mapped to keys, each with the values that need no key, and the reason.
+const NOT_MAPPED: [NotMapped; 16] = [
+    not("Seed", &["*"], "the seed is that of the run, --seed"),
+    not("Enabled_Preconditioning", &["*"], "the state of the device is that of the run, --precondition"),
+    not(
         "Enable_ResponseTime_Logging",
+        &["FALSE"],
         "a run logs every request with --log, and has windows of time in its JSON",
     ),
-    ("ResponseTime_Logging_Period_Length", "a run has windows of equal width, by its length"),
-    ("CMT_Sharing_Mode", "flows share the cache of the map here"),
-    (
+    not("ResponseTime_Logging_Period_Length", &["*"], "a run has windows of equal width, by its length"),
+    not("CMT_Sharing_Mode", &["SHARED"], "flows share the cache of the map here"),
+    not(
         "Transaction_Scheduling_Policy",
+        &["PRIORITY_OUT_OF_ORDER", "OUT_OF_ORDER"],
         "reads go first, and commands of a die out of order, as PRIORITY_OUT_OF_ORDER; FLIN is not here",
     ),
-    ("GC_Hard_Threshold", "pre-emptible GC stops yielding at the blocks reserved for it"),
-    ("Dynamic_Wearleveling_Enabled", "the least worn free block is opened in any case (ftl.wear.allocation)"),
-    (
+    not("GC_Hard_Threshold", &["*"], "pre-emptible GC stops yielding at the blocks reserved for it"),
+    not(
+        "Dynamic_Wearleveling_Enabled",
+        &["TRUE"],
+        "the least worn free block is opened in any case (ftl.wear.allocation)",
+    ),
+    not(
         "Static_Wearleveling_Enabled",
+        &["FALSE"],
         "no policy here compares erase counts, and MQSim levels in any case; see ftl.wear.levelling",
     ),
-    ("Static_Wearleveling_Threshold", "as Static_Wearleveling_Enabled"),
-    ("Preferred_suspend_erase_time_for_read", "a read suspends an erase however long that still takes"),
-    ("Preferred_suspend_erase_time_for_write", "writes suspend nothing here"),
-    ("Preferred_suspend_write_time_for_read", "a read suspends a program however long that still takes"),
-    ("Data_Cache_DRAM_Data_Burst_Size", "MQSim reads Data_Cache_DRAM_Data_Busrt_Size"),
-    ("GC_Exect_Threshold", "MQSim reads GC_Exec_Threshold"),
-    ("Type", "MQSim does not read it"),
+    not("Static_Wearleveling_Threshold", &["*"], "as Static_Wearleveling_Enabled"),
+    not(
+        "Preferred_suspend_erase_time_for_read",
+        &["0"],
+        "a read suspends an erase however long that still takes",
+    ),
+    not("Preferred_suspend_erase_time_for_write", &["*"], "writes suspend nothing here"),
+    not(
+        "Preferred_suspend_write_time_for_read",
+        &["*"],
+        "a read suspends a program however long that still takes",
+    ),
+    not("Data_Cache_DRAM_Data_Burst_Size", &["*"], "MQSim reads Data_Cache_DRAM_Data_Busrt_Size"),
+    not("GC_Exect_Threshold", &["*"], "MQSim reads GC_Exec_Threshold"),
+    not("Type", &["*"], "MQSim does not read it"),
 ];
 
-fn not_mapped(given: &mut Parameters, out: &mut Toml) {
+/// Writes comments about the parameters that are not mapped. Returns those whose effect is lost, with their
+/// values.
+fn not_mapped(given: &mut Parameters, out: &mut Toml) -> Vec<String> {
     out.0.push(String::new());
     out.0.push("# Not mapped:".into());
-    for (key, why) in NOT_MAPPED {
-        if let Some(value) = given.skip(key) {
-            out.0.push(format!("# {key} = {value}: {why}."));
+    let mut lost = Vec::new();
+    for NotMapped { name, reason, as_here } in &NOT_MAPPED {
+        let Some(value) = given.skip(name) else { continue };
+        out.0.push(format!("# {name} = {value}: {reason}."));
+        if !as_here.iter().any(|same| *same == "*" || value.eq_ignore_ascii_case(same)) {
+            lost.push(format!("{name} = {value}"));
         }
     }
+    lost
 }

@@ -1,61 +1,202 @@
 //! Converts MQSim workload definitions to fio job files.
 
-use roxmltree::Node;
-use wordline_kernel::Complaints;
+use std::path::PathBuf;
 
-use super::parameters::{Parameters, document};
+use wordline_kernel::{Bytes, Complaints};
+
+use super::Imported;
+use super::parameters::Parameters;
+use super::xml::{self, Element};
 use crate::error::{Error, Result};
-
-/// The fio job file with the flows of one scenario; scenarios count from 1. `name` is the name of the MQSim
-/// file. Comments list the parameters that are not mapped, with reasons.
-///
-/// # Errors
-/// Every fault, with file, line and parameter, the value found and the value wanted.
-pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
-    let document = document(name, text, "MQSim_IO_Scenarios")?;
-    let named = |node: &Node<'_, '_>, name: &str| node.is_element() && node.tag_name().name() == name;
-    let scenarios: Vec<Node<'_, '_>> =
-        document.root_element().children().filter(|node| named(node, "IO_Scenario")).collect();
-    let Some(chosen) = scenario.checked_sub(1).and_then(|index| scenarios.get(index)) else {
-        return Err(Error::Content {
-            path: name.into(),
-            found: format!("{} scenarios, and scenario {scenario} asked for", scenarios.len()),
-            wanted: "one of them, counted from 1 (--scenario)".into(),
-        });
-    };
-    let (mut lines, mut wrong) = (
-        vec![
-            format!("; Imported from {name}, scenario {scenario}, a workload of MQSim (CMU-SAFARI/MQSim)."),
-            "[global]".into(),
-            "filename=/dev/mqsim".into(),
-            "direct=1".into(),
-            "ioengine=libaio".into(),
-        ],
-        Complaints::default(),
-    );
-    let flows = chosen.children().filter(Node::is_element);
-    for (number, flow) in flows.enumerate() {
-        if !named(&flow, "IO_Flow_Parameter_Set_Synthetic") {
-            let line = document.text_pos_at(flow.range().start).row;
-            let wanted = "<IO_Flow_Parameter_Set_Synthetic>: a trace is run with --trace FILE --format mqsim";
-            wrong.add(format!("{name}:{line}"), format!("<{}>", flow.tag_name().name()), wanted);
-            continue;
-        }
-        let mut given = Parameters::of(name, &document, flow);
-        lines.extend([String::new(), format!("[flow-{}]", number + 1)]);
-        synthetic(&mut given, &mut lines);
-        wrong.0.extend(given.end().0);
-    }
-    let is_empty = lines.len() == 5 && wrong.0.is_empty();
-    wrong.require(!is_empty, name, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
-    lines.push(String::new());
-    wrong.into_result(lines.join("\n")).map_err(Error::Config)
-}
 
 /// Bytes of a sector, MQSim's unit of sizes and addresses.
 const SECTOR: u64 = 512;
 
-fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
+/// A trace file that a flow names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundTrace {
+    /// The path under which it is found.
+    pub path: PathBuf,
+    /// Number of its requests.
+    pub requests: u64,
+}
+
+/// Finds the trace that a flow names. `None` if there is no such trace.
+pub type FindTrace<'a> = &'a dyn Fn(&str) -> Option<FoundTrace>;
+
+/// The fio job file with the flows of one scenario; scenarios count from 1. `name` is the name of the MQSim
+/// file. Comments list the parameters that are not mapped, with reasons.
+///
+/// Without the configuration of the device, the ranges of the flows are equal parts of it, as in MQSim for
+/// flows that use all planes.
+///
+/// # Errors
+/// Every fault, with file, line and parameter, the value found and the value wanted.
+pub fn job_file(name: &str, text: &str, scenario: usize, find: FindTrace<'_>) -> Result<Imported> {
+    let Flows { flows, mut notes } = Flows::of(name, text, scenario, find)?;
+    let all = &flows[0].planes;
+    if flows.iter().any(|flow| flow.planes != *all) {
+        notes.push(format!(
+            "{name}: the flows use different planes: with ssdconfig.xml as well, `wordline import` gives each its own"
+        ));
+    }
+    let count = flows.len() as u64;
+    let region = |number: u64, percent: u64| match count {
+        1 => format!("size={percent}%"),
+        _ => format!("offset={}%\nsize={}%", 100 * number / count, (percent / count).max(1)),
+    };
+    let regions: Vec<String> =
+        (0..).zip(&flows).map(|(number, flow)| region(number, flow.working_set)).collect();
+    Ok(Imported { text: job_text(name, scenario, &flows, &regions), notes })
+}
+
+/// The text of a job file with these flows. Each has its own lines about its region.
+pub(super) fn job_text(name: &str, scenario: usize, flows: &[Flow], regions: &[String]) -> String {
+    let mut lines = vec![
+        format!("; Imported from {name}, scenario {scenario}, a workload of MQSim (CMU-SAFARI/MQSim)."),
+        "[global]".into(),
+        "filename=/dev/mqsim".into(),
+        "direct=1".into(),
+        "ioengine=libaio".into(),
+    ];
+    for ((number, flow), region) in (1..).zip(flows).zip(regions) {
+        lines.extend([String::new(), format!("[flow-{number}]")]);
+        lines.extend(flow.lines.iter().cloned());
+        lines.push(region.clone());
+        lines.extend(flow.comments.iter().map(|comment| format!("; {comment}")));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Demands of the flows of a scenario on the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Demands {
+    /// Number of flows.
+    pub count: usize,
+    /// Priority of each flow.
+    priorities: Vec<&'static str>,
+    /// Whether any flow has a write cache.
+    pub caches_writes: bool,
+}
+
+impl Demands {
+    pub fn of(flows: &[Flow]) -> Self {
+        let caches = |flow: &Flow| matches!(flow.caching, "WRITE_CACHE" | "WRITE_READ_CACHE");
+        Self {
+            count: flows.len(),
+            priorities: flows.iter().map(|flow| flow.priority).collect(),
+            caches_writes: flows.iter().any(caches),
+        }
+    }
+
+    /// The first letters of the priorities, unless all are equal.
+    pub fn priorities(&self) -> Option<String> {
+        let are_equal = self.priorities.iter().all(|other| *other == self.priorities[0]);
+        (!are_equal).then(|| self.priorities.iter().map(|priority| &priority[..1]).collect())
+    }
+}
+
+/// A flow of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub line: u32,
+    priority: &'static str,
+    caching: &'static str,
+    /// Numbers of the channels, of the chips of a channel, of the dies of a chip, and of the planes of a die.
+    pub planes: [Vec<u32>; 4],
+    /// Part of its range that is written before the run, in per cent.
+    pub occupancy: u64,
+    /// Part of its range that it accesses, in per cent.
+    pub working_set: u64,
+    /// The largest request, in bytes.
+    pub largest: u64,
+    /// The lines of its job but for the region.
+    lines: Vec<String>,
+    comments: Vec<String>,
+}
+
+/// The flows of a scenario, and notes about them.
+pub(super) struct Flows {
+    pub flows: Vec<Flow>,
+    pub notes: Vec<String>,
+}
+
+impl Flows {
+    /// The number of scenarios in a workload file.
+    ///
+    /// # Errors
+    /// A text that is no workload of MQSim.
+    pub fn scenarios(name: &str, text: &str) -> Result<usize> {
+        let root = xml::parse(name, text, "MQSim_IO_Scenarios")?.root;
+        Ok(root.children.iter().filter(|child| child.name == "IO_Scenario").count())
+    }
+
+    /// The flows of a scenario, counted from 1.
+    ///
+    /// # Errors
+    /// Every fault of the flows, or a scenario that does not exist or has no flow.
+    pub fn of(name: &str, text: &str, scenario: usize, find: FindTrace<'_>) -> Result<Self> {
+        let document = xml::parse(name, text, "MQSim_IO_Scenarios")?;
+        let scenarios: Vec<&Element> =
+            document.root.children.iter().filter(|child| child.name == "IO_Scenario").collect();
+        let Some(chosen) = scenario.checked_sub(1).and_then(|index| scenarios.get(index)) else {
+            return Err(Error::Content {
+                path: name.into(),
+                found: format!("{} scenarios, and scenario {scenario} asked for", scenarios.len()),
+                wanted: "one of them, counted from 1 (--scenario)".into(),
+            });
+        };
+        let (mut all, mut wrong) = (Self { flows: Vec::new(), notes: document.notes }, Complaints::default());
+        for element in &chosen.children {
+            let read = match element.name.as_str() {
+                "IO_Flow_Parameter_Set_Synthetic" => synthetic,
+                "IO_Flow_Parameter_Set_Trace_Based" => trace_based,
+                other => {
+                    let wanted = "<IO_Flow_Parameter_Set_Synthetic> or <IO_Flow_Parameter_Set_Trace_Based>, the flows of MQSim";
+                    wrong.add(format!("{name}:{}", element.line), format!("<{other}>"), wanted);
+                    continue;
+                }
+            };
+            let mut given = Parameters::of(name, element, &[]);
+            let mut flow = common(&mut given, element.line);
+            read(&mut given, &mut flow, find);
+            not_mapped(&mut given, &mut flow);
+            let (unknown, complaints, notes) = given.end();
+            let comment = |(name, value)| format!("{name} = {value}: not a parameter of MQSim");
+            flow.comments.extend(unknown.into_iter().map(comment));
+            wrong.0.extend(complaints.0);
+            all.notes.extend(notes);
+            all.flows.push(flow);
+        }
+        let is_empty = all.flows.is_empty() && wrong.0.is_empty();
+        wrong.require(!is_empty, name, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
+        wrong.into_result(all).map_err(Error::Config)
+    }
+}
+
+/// Most channels, chips, dies and planes. Chosen: more than any device has.
+const MOST_PARTS: u64 = 1 << 16;
+
+/// The parameters that flows of both kinds have.
+fn common(given: &mut Parameters, line: u32) -> Flow {
+    Flow {
+        line,
+        priority: given.word("Priority_Class", &["HIGH", "URGENT", "MEDIUM", "LOW"]),
+        caching: given.word(
+            "Device_Level_Data_Caching_Mode",
+            &["WRITE_CACHE", "TURNED_OFF", "READ_CACHE", "WRITE_READ_CACHE"],
+        ),
+        planes: ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"].map(|key| given.numbers(key, MOST_PARTS)),
+        occupancy: given.whole("Initial_Occupancy_Percentage", 0..=100),
+        working_set: 100,
+        largest: SECTOR,
+        lines: Vec::new(),
+        comments: Vec::new(),
+    }
+}
+
+fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
     let reads = given.whole("Read_Percentage", 0..=100);
     let distribution = given.word(
         "Address_Distribution",
@@ -71,8 +212,9 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         (0, false) => "write",
         (_, false) => "rw",
     };
+    let lines = &mut flow.lines;
     lines.push(format!("rw={kind}"));
-    if !["0", "100"].contains(&reads.to_string().as_str()) {
+    if !matches!(reads, 0 | 100) {
         lines.push(format!("rwmixread={reads}"));
     }
     if is_random {
@@ -83,75 +225,179 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         // requests.
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
     }
-    given.word("Request_Size_Distribution", &["FIXED"]);
-    let size = given.whole("Average_Request_Size", 1..=2_097_152) * SECTOR;
-    lines.push(format!("bs={size}"));
-    pace(given, lines, size);
-    not_mapped(given, lines);
+    let size = sizes(given, flow);
+    alignment(given, flow, is_random);
+    pace(given, flow, (size, reads));
+    flow.working_set = given.whole("Working_Set_Percentage", 0..=u64::MAX);
+    if !(1..=100).contains(&flow.working_set) {
+        given.note("Working_Set_Percentage", format!("{} counts as 100, as in MQSim", flow.working_set));
+        flow.working_set = 100;
+    }
 }
 
-/// Writes the keys for the number of requests and their pace.
-fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
+/// Standard deviations of the middles of the upper ten of twenty equally probable parts of a normal
+/// distribution.
+const MIDDLES: [f64; 10] = [0.0627, 0.1891, 0.3186, 0.4538, 0.5978, 0.7554, 0.9346, 1.1503, 1.4395, 1.9600];
+
+/// Writes the keys for request sizes. Returns the mean size in bytes.
+fn sizes(given: &mut Parameters, flow: &mut Flow) -> u64 {
+    let distribution = given.word("Request_Size_Distribution", &["FIXED", "NORMAL"]);
+    let size = given.whole("Average_Request_Size", 1..=2_097_152);
+    let deviation = given.skip("Variance_Request_Size");
+    if distribution == "FIXED" {
+        flow.lines.push(format!("bs={}", size * SECTOR));
+        flow.largest = size * SECTOR;
+        return size * SECTOR;
+    }
+    // MQSim uses the parameter as the standard deviation, and rounds up to whole sectors.
+    let deviation =
+        deviation.and_then(|text| text.parse::<f64>().ok()).filter(|n| n.is_finite() && *n >= 0.0);
+    if deviation.is_none() {
+        given.wrong.add(
+            "Variance_Request_Size",
+            "no number",
+            "a standard deviation in sectors, for sizes that are NORMAL",
+        );
+    }
+    let parts = MIDDLES.iter().map(|z| -z).rev().chain(MIDDLES);
+    let draw = |z: f64| ((size as f64 + z * deviation.unwrap_or(0.0)).ceil().max(1.0) as u64).min(2_097_152);
+    let mut shares: Vec<(u64, u64)> = Vec::new();
+    for sectors in parts.map(draw) {
+        match shares.last_mut().filter(|(last, _)| *last == sectors) {
+            Some((_, percent)) => *percent += 5,
+            None => shares.push((sectors, 5)),
+        }
+    }
+    let shown: Vec<String> =
+        shares.iter().map(|(sectors, percent)| format!("{}/{percent}", sectors * SECTOR)).collect();
+    flow.lines.push(format!("bssplit={}", shown.join(":")));
+    flow.comments.push(format!(
+        "Request_Size_Distribution = NORMAL with a mean of {size} sectors and Variance_Request_Size: twenty equally probable sizes"
+    ));
+    flow.largest = shares.iter().map(|(sectors, _)| sectors * SECTOR).max().unwrap_or(SECTOR);
+    size * SECTOR
+}
+
+/// Writes the key for the alignment of random addresses.
+fn alignment(given: &mut Parameters, flow: &mut Flow, is_random: bool) {
+    let is_aligned = given.flag("Generated_Aligned_Addresses");
+    let unit = given.whole("Address_Alignment_Unit", 1..=2_097_152);
+    let align = if is_aligned { unit * SECTOR } else { SECTOR };
+    if is_random {
+        flow.lines.push(format!("blockalign={align}"));
+        flow.largest = flow.largest.max(align);
+    } else if is_aligned && !flow.largest.is_multiple_of(align) {
+        given.note(
+            "Address_Alignment_Unit",
+            "sequential requests follow one another without the gaps that MQSim leaves to align them",
+        );
+    }
+}
+
+/// Writes the keys for the number of requests and their pace. `size` and `reads` are the mean size and the
+/// percentage of reads.
+fn pace(given: &mut Parameters, flow: &mut Flow, (size, reads): (u64, u64)) {
     let generator = given.word("Synthetic_Generator_Type", &["QUEUE_DEPTH", "ARRIVAL_RATE", "BANDWIDTH"]);
-    let depth = given.whole("Average_No_of_Reqs_in_Queue", 0..=65_535);
+    let lines = &mut flow.lines;
     let bandwidth = given.skip("Bandwidth");
     if generator == "QUEUE_DEPTH" {
+        let depth = given.at_most("Average_No_of_Reqs_in_Queue", 0, 65_535);
         lines.push(format!("iodepth={}", depth.max(1)));
     } else {
+        given.skip("Average_No_of_Reqs_in_Queue");
         let rate = bandwidth.and_then(|rate| rate.parse::<u64>().ok()).filter(|rate| *rate > 0);
         if rate.is_none() {
             given.wrong.add("Bandwidth", "none above 0", "bytes a second, for requests that come by a rate");
         }
+        let rate = rate.unwrap_or(1);
+        let shown = match reads {
+            0 | 100 => rate.to_string(),
+            // The rates of reads and writes are separate in fio.
+            _ => format!("{},{}", (rate * reads / 100).max(1), (rate * (100 - reads) / 100).max(1)),
+        };
         lines.extend([
-            format!("rate={}", rate.unwrap_or(1)),
+            format!("rate={shown}"),
             "rate_process=poisson".into(),
             "io_submit_mode=offload".into(),
             "iodepth=65535".into(),
         ]);
     }
-    let part = given.whole("Working_Set_Percentage", 1..=100);
-    lines.push(format!("size={part}%"));
-    let requests = given.whole("Total_Requests_To_Generate", 0..=u64::from(u32::MAX));
     let stop = given.whole("Stop_Time", 0..=u64::MAX);
-    if requests > 0 {
-        lines.push(format!("number_ios={requests}"));
-        lines.push(format!("io_size={}", requests * size));
-    }
     if stop > 0 {
-        lines.push(format!("runtime={stop}ns"));
-        if requests == 0 {
-            lines.push("time_based=1".into());
-        }
+        given.skip("Total_Requests_To_Generate");
+        lines.extend([format!("runtime={stop}ns"), "time_based=1".into()]);
+        return;
     }
-    if requests == 0 && stop == 0 {
+    let requests = given.whole("Total_Requests_To_Generate", 0..=u64::from(u32::MAX));
+    if requests == 0 {
         given.wrong.add("Total_Requests_To_Generate", "0, with a Stop_Time of 0", "one of them above 0");
     }
+    lines.push(format!("number_ios={requests}"));
+    lines.push(format!("io_size={}", requests * size.max(flow.largest)));
+}
+
+fn trace_based(given: &mut Parameters, flow: &mut Flow, find: FindTrace<'_>) {
+    let path = given.text("File_Path");
+    let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
+    let percent = number(given.skip("Percentage_To_Be_Executed"));
+    if percent.is_none() {
+        given.note("Percentage_To_Be_Executed", "no number: 100 is used");
+    }
+    // MQSim executes the whole trace if it repeats it.
+    let loops = number(given.skip("Relay_Count")).unwrap_or(1).clamp(1, 1_000_000);
+    let percent = if loops > 1 { 100 } else { percent.unwrap_or(100).min(100) };
+    let unit = given.skip("Time_Unit").unwrap_or_default();
+    if !unit.eq_ignore_ascii_case("NANOSECOND") {
+        given.note("Time_Unit", format!("`{unit}`: MQSim takes the times of every trace as nanoseconds"));
+    }
+    let found = find(&path);
+    if found.is_none() {
+        given.note("File_Path", format!("{path}: there is no such trace here; the job needs it to run"));
+    }
+    let shown = found.as_ref().map_or(path, |found| found.path.display().to_string());
+    flow.lines.extend([format!("read_iolog={shown}"), "iodepth=65535".into()]);
+    match found {
+        Some(found) if percent < 100 => {
+            let requests = u128::from(found.requests) * u128::from(percent) / 100;
+            flow.lines.push(format!("number_ios={}", requests.max(1)));
+        }
+        None if percent < 100 => {
+            given.note(
+                "Percentage_To_Be_Executed",
+                format!("{percent}: without the trace the whole of it is run"),
+            );
+        }
+        _ => {}
+    }
+    if loops > 1 {
+        flow.lines.push(format!("loops={loops}"));
+    }
+    flow.largest = Bytes::mib(1).0;
 }
 
 /// Parameters that are not mapped to keys, each with the reason.
-const NOT_MAPPED: [(&str, &str); 13] = [
-    (
-        "Initial_Occupancy_Percentage",
-        "the state of the device is that of the run: --precondition with this fraction",
-    ),
-    ("Priority_Class", "queues have the same priority, unless front.nvme.arbitration gives them others"),
-    ("Device_Level_Data_Caching_Mode", "the buffer is that of the device, for all flows (buffer.mode)"),
-    ("Channel_IDs", "flows have no channels of their own here"),
-    ("Chip_IDs", "flows have no packages of their own here"),
-    ("Die_IDs", "flows have no dies of their own here"),
-    ("Plane_IDs", "flows have no planes of their own here"),
-    ("Generated_Aligned_Addresses", "addresses are multiples of the request size"),
-    ("Address_Alignment_Unit", "addresses are multiples of the request size"),
-    ("Variance_Request_Size", "sizes are fixed"),
+const NOT_MAPPED: [(&str, &str); 4] = [
+    ("Bandwidth", "of flows that come by a rate"),
     ("Seed", "the seed is that of the run, --seed"),
     ("Intensity", "MQSim reads Bandwidth"),
     ("Type", "MQSim does not read it"),
 ];
 
-fn not_mapped(given: &mut Parameters, lines: &mut Vec<String>) {
+fn not_mapped(given: &mut Parameters, flow: &mut Flow) {
     for (key, why) in NOT_MAPPED {
         if let Some(value) = given.skip(key) {
-            lines.push(format!("; not mapped: {key} = {value}: {why}"));
+            flow.comments.push(format!("not mapped: {key} = {value}: {why}"));
         }
     }
+    let occupancy = format!(
+        "not mapped: Initial_Occupancy_Percentage = {}: the state of the device is that of the run, --precondition",
+        flow.occupancy
+    );
+    flow.comments.push(occupancy);
+    let caching = match flow.caching {
+        "WRITE_CACHE" => return,
+        "TURNED_OFF" => "the buffer is write-through if no flow has a write cache",
+        _ => "the read cache is that of the device, for all flows (buffer.read_cache)",
+    };
+    flow.comments.push(format!("Device_Level_Data_Caching_Mode = {}: {caching}", flow.caching));
 }

@@ -1,12 +1,27 @@
 //! Import of files of other simulators. Every parameter is either mapped to a key or listed with the reason
 //! why not.
 
+mod defaults;
 mod device;
 mod flows;
+mod pair;
 mod parameters;
+mod ranges;
+mod settle;
+mod xml;
 
 #[cfg(test)]
 mod tests;
 
 pub use device::device;
-pub use flows::job_file;
+pub use flows::{FindTrace, FoundTrace, job_file};
+pub use pair::{ImportedPair, Scenario, is_workload, pair};
+
+/// An imported file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The text of the file here.
+    pub text: String,
+    /// Notes for the user: values that were replaced or left out, and what cannot be had.
+    pub notes: Vec<String>,
+}

@@ -1,58 +1,42 @@
-//! Reads the parameters of an MQSim XML file: the elements that have text and no child elements.
+//! Reads the parameters of an MQSim file: the elements that have no child elements.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use roxmltree::{Document, Node};
 use wordline_kernel::{Complaints, one_of};
 
-use crate::error::{Error, Result};
+use super::xml::Element;
 
-/// Parses the XML document `name`. Its outermost element must be `root`.
-pub fn document<'t>(name: &str, text: &'t str, root: &str) -> Result<Document<'t>> {
-    let wrong = |line: u32, found: String, wanted: String| Error::Line {
-        path: name.into(),
-        line: line.into(),
-        found,
-        wanted,
-    };
-    let document = Document::parse(text)
-        .map_err(|error| wrong(error.pos().row, error.to_string(), "an XML document".into()))?;
-    let found = document.root_element();
-    if found.tag_name().name() == root {
-        return Ok(document);
-    }
-    let line = document.text_pos_at(found.range().start).row;
-    Err(wrong(line, format!("<{}>", found.tag_name().name()), format!("<{root}>, a file of MQSim")))
-}
-
-/// Parameters by name. Each must be read exactly once; [`end`](Self::end) complains about the rest.
+/// Parameters by name. [`end`](Self::end) returns those that nobody read.
 pub struct Parameters {
     /// Name of the file, for messages.
     file: String,
     values: BTreeMap<String, (u32, String)>,
+    /// Values of parameters that are not in the file.
+    defaults: &'static [(&'static str, &'static str)],
     /// All names that were read or skipped.
     known: Vec<&'static str>,
     pub wrong: Complaints,
+    /// Notes for the user.
+    pub notes: Vec<String>,
 }
 
 impl Parameters {
-    /// Collects the parameters in `element` and its descendants.
-    pub fn of(file: &str, document: &Document<'_>, element: Node<'_, '_>) -> Self {
+    /// Collects the parameters in `element` and its descendants. If a parameter is given twice, the last one
+    /// counts, as in MQSim.
+    pub fn of(file: &str, element: &Element, defaults: &'static [(&'static str, &'static str)]) -> Self {
         let mut all = Self {
             file: file.into(),
             values: BTreeMap::new(),
+            defaults,
             known: Vec::new(),
             wrong: Complaints::default(),
+            notes: Vec::new(),
         };
-        let leaves = element.descendants().filter(|node| node.is_element() && !node.has_children_elements());
-        for leaf in leaves.filter(|leaf| *leaf != element) {
-            let line = document.text_pos_at(leaf.range().start).row;
-            let name = leaf.tag_name().name().to_owned();
-            let value = leaf.text().unwrap_or("").trim().to_owned();
-            if all.values.insert(name.clone(), (line, value)).is_some() {
-                all.wrong.add(all.place(line, &name), "the parameter twice", "each once");
+        for Element { name, line, text, .. } in element.leaves() {
+            if all.values.insert(name.clone(), (*line, text.clone())).is_some() {
+                all.notes.push(format!("{}: given twice: the last value counts", all.place(*line, name)));
             }
         }
         all
@@ -62,15 +46,32 @@ impl Parameters {
         format!("{}:{line}: {key}", self.file)
     }
 
-    /// Removes a parameter and returns its line and text. A missing parameter is an error unless it
-    /// `may_miss`.
-    fn take(&mut self, key: &'static str, may_miss: bool) -> Option<(u32, String)> {
+    /// Adds a note about a parameter.
+    pub fn note(&mut self, key: &str, text: impl Display) {
+        self.notes.push(format!("{}: {key}: {text}", self.file));
+    }
+
+    /// Removes a parameter and returns its line and text. A missing parameter has the default of MQSim, with
+    /// a note; without a default it is an error.
+    fn take(&mut self, key: &'static str) -> Option<(u32, String)> {
         self.known.push(key);
-        let found = self.values.remove(key);
-        if found.is_none() && !may_miss {
-            self.wrong.add(format!("{}: {key}", self.file), "none", "a value: the device follows from it");
+        if let Some(found) = self.values.remove(key) {
+            return Some(found);
         }
-        found
+        match self.defaults.iter().find(|(name, _)| *name == key) {
+            Some((_, value)) => {
+                self.note(key, format!("none given: MQSim's default, {value}"));
+                Some((0, (*value).to_owned()))
+            }
+            None => {
+                self.wrong.add(
+                    format!("{}: {key}", self.file),
+                    "none",
+                    "a value: MQSim has no default for it",
+                );
+                None
+            }
+        }
     }
 
     /// Parses a parameter with `read`. Returns `otherwise` if the parameter is missing or cannot be parsed.
@@ -81,7 +82,7 @@ impl Parameters {
         wanted: &dyn Display,
         read: impl Fn(&str) -> Option<T>,
     ) -> T {
-        let Some((line, text)) = self.take(key, false) else { return otherwise };
+        let Some((line, text)) = self.take(key) else { return otherwise };
         read(&text).unwrap_or_else(|| {
             let (place, found) = (self.place(line, key), format!("`{text}`"));
             self.wrong.add(place, found, wanted.to_string());
@@ -89,10 +90,20 @@ impl Parameters {
         })
     }
 
-    /// An integer within `range`.
+    /// An integer within `range`. A number with decimals is cut off, as in MQSim.
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> u64 {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
-        self.read(key, *range.start(), &wanted, |text| text.parse().ok().filter(|n| range.contains(n)))
+        self.read(key, *range.start(), &wanted, |text| whole(text).filter(|n| range.contains(n)))
+    }
+
+    /// An integer from `least` on. If it is more than `most`, it is `most`, with a note.
+    pub fn at_most(&mut self, key: &'static str, least: u64, most: u64) -> u64 {
+        let wanted = format!("a whole number of at least {least}");
+        let found = self.read(key, least, &wanted, |text| whole(text).filter(|n| *n >= least));
+        if found > most {
+            self.note(key, format!("{found} is more than the {most} that there can be: {most} is used"));
+        }
+        found.min(most)
     }
 
     /// A fraction of at least 0 and less than 1.
@@ -101,24 +112,28 @@ impl Parameters {
         self.read(key, 0.0, &wanted, |text| text.parse().ok().filter(|n| (0.0..1.0).contains(n)))
     }
 
-    /// A number above 0.
-    pub fn number(&mut self, key: &'static str) -> f64 {
-        let above = |n: &f64| *n > 0.0 && n.is_finite();
-        self.read(key, 1.0, &"a number above 0", |text| text.parse().ok().filter(above))
+    /// A number above 0 and at most `most`.
+    pub fn number(&mut self, key: &'static str, most: f64) -> f64 {
+        let fits = |n: &f64| *n > 0.0 && *n <= most;
+        self.read(key, 1.0, &format!("a number above 0 and at most {most}"), |text| {
+            text.parse().ok().filter(fits)
+        })
     }
 
-    /// True or false. Any other text is an error; MQSim reads it as true.
+    /// True or false. Any other text is true, as in MQSim, with a note.
     pub fn flag(&mut self, key: &'static str) -> bool {
-        self.read(key, false, &"true or false", |text| match text.to_ascii_lowercase().as_str() {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        })
+        let Some((line, text)) = self.take(key) else { return false };
+        let is_known = ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
+        if !is_known {
+            let place = self.place(line, key);
+            self.notes.push(format!("{place}: `{text}` counts as true, as in MQSim, for all but false"));
+        }
+        !text.eq_ignore_ascii_case("false")
     }
 
     /// One of `words`, which are capitals. Case is ignored, as in MQSim.
     pub fn word(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
-        let Some((line, text)) = self.take(key, false) else { return words[0] };
+        let Some((line, text)) = self.take(key) else { return words[0] };
         let capitals = text.to_ascii_uppercase();
         words.iter().find(|word| **word == capitals).copied().unwrap_or_else(|| {
             let place = self.place(line, key);
@@ -127,33 +142,53 @@ impl Parameters {
         })
     }
 
-    /// One of `words`. Returns the first of them if the parameter is missing, as in older files.
-    pub fn word_or(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
-        if self.values.contains_key(key) { self.word(key, words) } else { words[0] }
+    /// Whole numbers separated by commas, sorted and each once, such as the channels of a flow. Each must be
+    /// less than its bound.
+    pub fn numbers(&mut self, key: &'static str, below: u64) -> Vec<u32> {
+        let Some((line, text)) = self.take(key) else { return Vec::new() };
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let all: Option<Vec<u64>> = parts.map(|part| whole(part).filter(|n| *n < below)).collect();
+        let mut all = all.filter(|all| !all.is_empty()).unwrap_or_else(|| {
+            let (place, wanted) =
+                (self.place(line, key), format!("numbers below {below} with commas, such as 0,1"));
+            self.wrong.add(place, format!("`{text}`"), wanted);
+            vec![0]
+        });
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(|n| n as u32).collect()
     }
 
-    /// Removes a parameter that is not mapped, and returns its value if it exists.
+    /// The text of a parameter.
+    pub fn text(&mut self, key: &'static str) -> String {
+        self.read(key, String::new(), &"a text", |text| Some(text.to_owned()).filter(|text| !text.is_empty()))
+    }
+
+    /// Removes a parameter without a default, and returns its value if it exists.
     pub fn skip(&mut self, key: &'static str) -> Option<String> {
-        self.take(key, true).map(|(_, text)| text)
+        self.known.push(key);
+        self.values.remove(key).map(|(_, text)| text)
     }
 
-    /// Adds a complaint for each parameter that was not read, and returns all complaints.
-    pub fn end(mut self) -> Complaints {
-        for (name, (line, _)) in std::mem::take(&mut self.values) {
+    /// Ends the reading. Returns the parameters that were not read, which MQSim does not know, with their
+    /// values; and the complaints and notes.
+    pub fn end(mut self) -> (Vec<(String, String)>, Complaints, Vec<String>) {
+        let mut unknown = Vec::new();
+        for (name, (line, value)) in std::mem::take(&mut self.values) {
+            let known = one_of(&name, &self.known);
+            let meant = known
+                .split_once(", or another of ")
+                .map_or(String::new(), |(meant, _)| format!(" (is it {meant}?)"));
             let place = self.place(line, &name);
-            self.wrong.add(place, "a parameter that is not known", one_of(&name, &self.known));
+            self.notes.push(format!("{place}: MQSim has no such parameter{meant}: left out"));
+            unknown.push((name, value));
         }
-        self.wrong
+        (unknown, self.wrong, self.notes)
     }
 }
 
-/// Whether a node has child elements.
-trait HasElements {
-    fn has_children_elements(&self) -> bool;
-}
-
-impl HasElements for Node<'_, '_> {
-    fn has_children_elements(&self) -> bool {
-        self.children().any(|child| child.is_element())
-    }
+/// Parses a whole number. Decimals are cut off.
+fn whole(text: &str) -> Option<u64> {
+    let cut = || text.parse::<f64>().ok().filter(|n| (0.0..=1e15).contains(n)).map(|n| n as u64);
+    text.parse().ok().or_else(cut)
 }

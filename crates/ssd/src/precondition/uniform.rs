@@ -158,11 +158,20 @@ impl Device {
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         let rows = layer.core.base.config.pools.rows();
         layer.core.base.blocks.set_waiting_for_groups(true);
-        for row in (0..rows).map(PlaneGroupId) {
+        let is_periodic = layer.core.base.policies.placement.is_periodic();
+        let groups: Vec<PlaneGroupId> = (0..rows).map(PlaneGroupId).collect();
+        let at_home = match is_periodic {
+            true => None,
+            false => layer.items_by_group(&groups, (0..pages).map(|page| (page, LogicalPage(page)))),
+        };
+        for row in groups {
             let placement = &layer.core.base.policies.placement;
             let home =
-                (0..rows).find(|page| placement.home(*page, FALLBACK_POOL) == Some(row)).unwrap_or(row.0);
-            let share = Share::new(home, rows, pages);
+                || (0..rows).find(|page| placement.home(*page, FALLBACK_POOL) == Some(row)).unwrap_or(row.0);
+            let share = match &at_home {
+                Some(pages) => Share::of(&pages[row.0 as usize]),
+                None => Share::new(home(), rows, pages),
+            };
             let filling = GroupContents { share, extent: 1, page_of: &|page, _| Some(LogicalPage(page)) };
             let laid = layer.row(row, &filling, (preference, end), random);
             left.extend((laid..share.count).map(|n| LogicalPage(share.item(n))));

@@ -34,7 +34,7 @@ impl Fixed {
 }
 
 /// Plane groups of the first logical pages in a pool. The pattern repeats.
-fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<PlaneGroupId> {
+pub(super) fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<PlaneGroupId> {
     let dies = geometry.dies_per_channel / packages;
     let homes = (0..geometry.rows()).map(|page| {
         let (mut rest, mut channel, mut way, mut die, mut row) = (page, 0, 0, 0, 0);

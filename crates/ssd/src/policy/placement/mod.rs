@@ -2,6 +2,7 @@
 
 mod dynamic;
 mod fixed;
+mod partitioned;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,8 @@ use wordline_nand::Pools;
 
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
+pub(crate) use partitioned::check as check_ranges;
+pub use partitioned::{Partitioned, PlacementRange};
 pub use wordline_nand::PlaneGroupId;
 
 /// Set of the plane groups that accept a program unit now: the previous unit is programmed, and free pages
@@ -115,6 +118,11 @@ pub trait Placement: State + Send {
         self.home(0, 0).is_some()
     }
 
+    /// Whether the plane groups of the first pages repeat over all pages of a pool, under static allocation.
+    fn is_periodic(&self) -> bool {
+        true
+    }
+
     /// Checks that the loaded state is consistent.
     ///
     /// # Errors
@@ -144,6 +152,16 @@ pub enum PlacementKind {
         #[serde(default = "cwdp")]
         order: String,
     },
+    /// Static allocation with plane groups for each range of addresses, such as those of a tenant.
+    Partitioned {
+        /// Order in which the coordinates change from one logical page to the next: the letters C (channel),
+        /// W (way, or package), D (die) and P (plane).
+        #[serde(default = "cwdp")]
+        order: String,
+        /// The ranges, from the first logical byte on. Pages behind them go to the plane groups that no range
+        /// has, or to all plane groups if there is none.
+        ranges: Vec<PlacementRange>,
+    },
 }
 
 fn cwdp() -> String {
@@ -160,7 +178,7 @@ impl PlacementKind {
     /// Invalid order, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(String, &'static str)> {
         match self {
-            Self::Fixed { order } if !fixed::is_order(order) => {
+            Self::Fixed { order } | Self::Partitioned { order, .. } if !fixed::is_order(order) => {
                 Some((order.clone(), "the letters C, W, D and P, each once, such as \"CWDP\""))
             }
             _ => None,
@@ -172,6 +190,11 @@ impl PlacementKind {
         match self {
             Self::Dynamic {} => Box::new(Dynamic::new(pools)),
             Self::Fixed { order } => Box::new(Fixed::of(pools, packages, order)),
+            Self::Partitioned { order, ranges } => {
+                let pool = pools.first();
+                let unit = pool.locations.size;
+                Box::new(Partitioned::of(&pool.geometry, packages[0], unit, order, ranges))
+            }
         }
     }
 }

@@ -121,6 +121,10 @@ impl Settings {
             "number_ios" => given.within(0, u64::MAX).map(|count| {
                 self.total.requests = Some(count).filter(|count| *count > 0);
             }),
+            "read_iolog" => {
+                let path = Some(given.text()).filter(|path| !path.is_empty() && !path.contains(':'));
+                assign(&mut self.replay, path.map(|path| Some(path.to_owned())), "the path of one trace")
+            }
             "loops" => given.within(1, u64::from(u32::MAX)).map(|loops| self.total.loops = loops),
             "rate" | "rate_iops" | "rate_process" | "rate_ignore_thinktime" => self.pace.set_rate(key, given),
             "thinktime" | "thinktime_blocks" | "thinktime_blocks_type" | "thinktime_iotime" => {

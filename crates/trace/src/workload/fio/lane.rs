@@ -6,6 +6,7 @@ use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 use super::clock::{Clock, later};
 use super::cursor::Span;
 use super::generator::{Draft, Generator};
+use super::replay::ReplayedTrace;
 use super::settings::{Durability, Ops, Settings, Verify, ZoneMode};
 use super::shared::{Flow, Shared};
 use super::values::Amount;
@@ -48,6 +49,8 @@ pub struct Lane {
     drains_for_flow: bool,
     /// Whether a job that is ahead of its rate waits for its requests first.
     is_inline: bool,
+    /// The trace that takes the place of generated requests.
+    replay: Option<ReplayedTrace>,
 }
 
 /// Part of a pass.
@@ -140,12 +143,19 @@ impl Lane {
             flow_sleep: order.flow_sleep,
             drains_for_flow: settings.zones.kind() == ZoneMode::Zbd,
             is_inline: !queue.is_offloaded,
+            replay: None,
         }
+    }
+
+    /// The lane with the requests of a trace, which are moved into `span`.
+    pub fn replaying(self, trace: &[Request], span: &Span, loops: u64) -> Self {
+        Self { replay: Some(ReplayedTrace::new(trace, span, loops)), ..self }
     }
 
     /// Starts the lane at `now`.
     pub fn begin(&mut self, now: Instant, shared: &mut Shared) {
         self.clock.start(now);
+        self.replay.iter_mut().for_each(|replay| replay.begin(now));
         if let Some(flow) = &mut self.flow {
             flow.join(shared);
         }
@@ -167,6 +177,13 @@ impl Lane {
                     flow.leave(shared);
                 }
                 return LaneAction::Ended;
+            }
+            if self.replay.is_some() {
+                if let Some(action) = self.replay_next(now) {
+                    return action;
+                }
+                self.phase = Phase::Over;
+                continue;
             }
             if let Some(action) = self.pause(now) {
                 return action;
@@ -190,6 +207,23 @@ impl Lane {
                 return action;
             }
         }
+    }
+
+    /// Returns the next action of a lane that replays a trace; `None` at its end.
+    fn replay_next(&mut self, now: Instant) -> Option<LaneAction> {
+        let is_over = self.limits.requests.is_some_and(|requests| self.limits.issued_requests >= requests);
+        let replay = self.replay.as_mut().filter(|_| !is_over)?;
+        let (due, request) = replay.next(now)?;
+        if due > now {
+            return Some(LaneAction::WaitUntil(due.min(self.clock.end)));
+        }
+        if self.in_flight.outstanding >= self.in_flight.depth {
+            return Some(LaneAction::WaitForCompletion);
+        }
+        replay.advance();
+        self.limits.issued_requests += 1;
+        self.in_flight.outstanding += 1;
+        Some(LaneAction::Issue(Request { arrival: now, cpu: Some(self.number), ..request }))
     }
 
     /// Reports a completion. Returns whether it was the last one of a lane that has ended.

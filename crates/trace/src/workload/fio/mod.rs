@@ -18,6 +18,7 @@ mod lane;
 mod lines;
 mod map;
 mod parse;
+mod replay;
 mod settings;
 mod shared;
 mod simulated;
@@ -97,7 +98,12 @@ impl JobFile {
 
     /// Whether all of its jobs have a rate or think time, so that a fast enough device is idle at times.
     pub fn has_pauses(&self) -> bool {
-        self.jobs.iter().all(|job| job.settings.pace.has_pauses())
+        self.jobs.iter().all(|job| job.settings.replay.is_some() || job.settings.pace.has_pauses())
+    }
+
+    /// Paths of the traces that its jobs replay.
+    pub fn traces(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().filter_map(|job| job.settings.replay.as_deref())
     }
 
     /// Returns the requests of its jobs on a device of `capacity`, at most `limit` of them if there is a
@@ -119,9 +125,23 @@ impl JobFile {
         let mut complaints = Complaints::default();
         let (mut lanes, mut starts) = (Vec::new(), Vec::new());
         for (job, first) in self.jobs.iter().zip(self.starts()) {
+            let trace = match job.settings.replay.as_deref().map(replay::read).transpose() {
+                Ok(trace) => trace,
+                Err((found, wanted)) => {
+                    complaints.add(job.place("read_iolog"), found, wanted);
+                    continue;
+                }
+            };
             for clone in 0..job.settings.queue.clones {
                 match layout.spans(job, clone) {
-                    Ok(spans) => lanes.push(Lane::new(&job.settings, spans, seed, lanes.len() as u64)),
+                    Ok(spans) => {
+                        let span = spans[0];
+                        let lane = Lane::new(&job.settings, spans, seed, lanes.len() as u64);
+                        lanes.push(match &trace {
+                            Some(trace) => lane.replaying(trace, &span, job.settings.total.loops),
+                            None => lane,
+                        });
+                    }
                     Err(refusal) => {
                         job.complain(&mut complaints, refusal);
                         break;

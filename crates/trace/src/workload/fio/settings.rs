@@ -16,6 +16,8 @@ pub struct Settings {
     pub total: IoAmount,
     pub pace: Pace,
     pub times: Times,
+    /// Path of a trace that the job replays in place of its own requests.
+    pub replay: Option<String>,
     pub durability: Durability,
     pub verify: Verify,
     pub streams: Streams,

@@ -7,7 +7,7 @@ const LAST_FLUSH: &str = "a flush after the last write";
 const EACH_FLUSH: &str = "a flush after so many writes";
 
 /// The keys, by name.
-pub static SIMULATED: [Key; 80] = [
+pub static SIMULATED: [Key; 81] = [
     also("ba", "blockalign", Simulated("unit of random addresses")),
     also(
         "bs",
@@ -149,6 +149,12 @@ pub static SIMULATED: [Key; 80] = [
     key(
         "read_beyond_wp",
         Simulated("with `zonemode=zbd`, all zones are full at the beginning, so reads find data in any zone"),
+    ),
+    key(
+        "read_iolog",
+        Simulated(
+            "a trace in any [format](traces.md), which the job replays at its times in its region. Addresses beyond the region are wrapped; `iodepth` limits the outstanding requests, and `loops` repeats it",
+        ),
     ),
     also("runtime", "timeout", Simulated("end of a job, in simulated time")),
     also(

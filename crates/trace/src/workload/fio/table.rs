@@ -82,7 +82,7 @@ const TRIMS: &str = "`rw=trimwrite`, or a job of trims";
 const RESETS: &str = "0: zones are reset when they are written again";
 
 /// The other keys, by name.
-static OTHERS: [Key; 296] = [
+static OTHERS: [Key; 295] = [
     key("allow_file_create", Harmless(FILES)),
     key("allow_mounted_write", Harmless(FILES)),
     key("apptag", Noted(NO_PROTECTION)),
@@ -284,7 +284,6 @@ static OTHERS: [Key; 296] = [
     key("rbd_encryption_format", Harmless(API)),
     key("rbd_encryption_passphrase", Harmless(API)),
     key("rbdname", Harmless(API)),
-    key("read_iolog", Refused(LOG)),
     key("read_iolog_chunked", Refused(LOG)),
     key("read_mode", HarmlessAt("read", "`read`: other commands of `read_mode` are not simulated")),
     key("readfua", Noted("reads with forced unit access are reads")),

@@ -345,3 +345,46 @@ fn the_requests_follow_from_the_seed() {
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
 }
+
+#[test]
+fn random_addresses_are_aligned_as_asked_and_sequential_ones_are_not() {
+    let random = job("rw=randread\nsize=1m\nblockalign=16k\nbs=4k\nnorandommap\nnumber_ios=500\nio_size=1g");
+    let places: BTreeSet<u64> = random.iter().map(|request| request.offset.0).collect();
+    assert_eq!(random.len(), 500);
+    assert!(places.iter().all(|place| place % 16384 == 0) && places.len() == 64, "{places:?}");
+    let two =
+        job("rw=randwrite\nsize=64k\nba=512\nbssplit=4k/50:8k/50\nnorandommap\nnumber_ios=300\nio_size=1g");
+    assert!(two.iter().any(|request| request.offset.0 % 4096 != 0));
+    assert!(two.iter().all(|request| request.offset.0 + request.size.0 <= 65536));
+    let sequential = job("rw=read\nsize=64k\nblockalign=16k\nbs=4k");
+    assert_eq!(sequential[1].offset, Bytes(4096));
+}
+
+#[test]
+fn a_job_replays_a_trace_in_its_region_at_its_times() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("small.csv");
+    let trace = "t_ps,op,offset,size\n0,R,0,4096\n500000000,W,8192,4096\n900000000,R,1048576,4096\n";
+    std::fs::write(&path, trace).expect("it is written");
+    let keys = |more: &str| format!("read_iolog={}\niodepth=64\noffset=16m\nsize=1m\n{more}", path.display());
+    let times: Vec<(u64, Op, u64)> =
+        job(&keys("")).iter().map(|request| (us(request), request.op, request.offset.0 >> 12)).collect();
+    let base = (16 << 20) >> 12;
+    // The last address is behind the region and wraps to its start.
+    assert_eq!(times, [(0, Op::Read, base), (500, Op::Write, base + 2), (900, Op::Read, base)]);
+    let twice = job(&keys("loops=2"));
+    assert_eq!(twice.iter().map(us).collect::<Vec<_>>(), [0, 500, 900, 900, 1400, 1800]);
+    assert_eq!(job(&keys("loops=2\nnumber_ios=4")).len(), 4);
+    let beside = format!(
+        "[global]\nfilename=x\ndirect=1\nioengine=libaio\n[log]\n{}\n[own]\nrw=read\nsize=8k\n",
+        keys("")
+    );
+    assert_eq!(requests(&beside).len(), 5, "both jobs run");
+}
+
+#[test]
+fn a_trace_that_cannot_be_replayed_is_refused_with_its_line() {
+    let absent = "[a]\nfilename=x\nread_iolog=/nowhere/small.csv\n";
+    let wrong = parsed(absent).jobs(Seed(1), DEVICE, None).expect_err("no file").to_string();
+    assert!(wrong.starts_with("job.fio:3: [a] read_iolog: found /nowhere/small.csv: cannot"), "{wrong}");
+}

@@ -1,0 +1,163 @@
+//! Makes an imported configuration one that loads. The check is that of the loader itself.
+
+use wordline_kernel::{Bytes, Complaint, Complaints};
+
+use super::device::Toml;
+use crate::device::Device;
+use crate::devices::Registry;
+use crate::error::{Error, Result};
+
+/// Tables whose keys may be left out: without them, the device is the same but for a policy or a limit. The
+/// keys of the other tables are the chip and its number.
+const OPTIONAL: [&str; 3] = ["ftl.", "buffer.", "front."];
+
+/// Most keys that are left out before the import fails. Chosen.
+const MOST_LEFT_OUT: usize = 8;
+
+/// A configuration that loads, and the capacity of its device. GC watermarks that leave no room for data are lowered, then the
+/// over-provisioning is raised; other values that are refused are left out. Each change is a note.
+///
+/// # Errors
+/// The complaints of the loader, with the parameters of MQSim that the keys come from, if the device cannot
+/// be had.
+pub(super) fn settle(
+    registry: &Registry,
+    name: &str,
+    mut out: Toml,
+    notes: &mut Vec<String>,
+) -> Result<(Toml, Bytes)> {
+    for _ in 0..MOST_LEFT_OUT {
+        let wrong = match loads(registry, name, &out) {
+            Ok(capacity) => return Ok((out, capacity)),
+            Err(Error::Config(wrong)) => wrong,
+            Err(error) => return Err(error),
+        };
+        if lacks_spare(&wrong) {
+            match make_room(registry, name, &out, notes) {
+                Some(roomy) => out = roomy,
+                None => return Err(blamed(wrong, &out)),
+            }
+            continue;
+        }
+        let mut left_out = 0;
+        for complaint in &wrong.0 {
+            let key = key_of(complaint);
+            let Some(at) = out.position(key).filter(|_| OPTIONAL.iter().any(|table| key.starts_with(table)))
+            else {
+                continue;
+            };
+            let Complaint { found, wanted, .. } = complaint;
+            notes.push(format!("{name}: {}: found {found}, wanted {wanted}: left out", out.origin(at, key)));
+            out.0[at] = format!("# {}", out.0[at]);
+            left_out += 1;
+        }
+        if left_out == 0 {
+            return Err(blamed(wrong, &out));
+        }
+    }
+    loads(registry, name, &out).map(|capacity| (out, capacity))
+}
+
+/// Loads a configuration. Returns the capacity of the device.
+fn loads(registry: &Registry, name: &str, out: &Toml) -> Result<Bytes> {
+    let table = out.text().parse().expect("the importer writes TOML");
+    Device::of_keys(registry, name, table).map(|device| device.capacity())
+}
+
+/// Whether the complaints say that there are too few spare blocks.
+fn lacks_spare(wrong: &Complaints) -> bool {
+    wrong.0.iter().any(|complaint| key_of(complaint) == "ftl.over_provisioning")
+}
+
+/// The key of a complaint without the name of the source.
+fn key_of(complaint: &Complaint) -> &str {
+    complaint.key.rsplit_once(": ").map_or(complaint.key.as_str(), |(_, key)| key)
+}
+
+/// The complaints with the parameters of MQSim that their keys come from.
+fn blamed(mut wrong: Complaints, out: &Toml) -> Error {
+    for complaint in &mut wrong.0 {
+        let key = key_of(complaint).to_owned();
+        if let Some(at) = out.position(&key) {
+            let start = complaint.key.len() - key.len();
+            complaint.key.replace_range(start.., &out.origin(at, &key));
+        }
+    }
+    Error::Config(wrong)
+}
+
+/// The device with the highest GC watermark for which its spare blocks are enough. If the lowest watermark
+/// needs more spare blocks than there are, the over-provisioning is raised.
+fn make_room(registry: &Registry, name: &str, out: &Toml, notes: &mut Vec<String>) -> Option<Toml> {
+    let with = |free: u64, why: &str| {
+        let mut other = out.clone();
+        other.replace("start_below_free_blocks", free, why);
+        other.replace("stop_at_free_blocks", free, why);
+        other
+    };
+    let fits =
+        |out: &Toml| !matches!(loads(registry, name, out), Err(Error::Config(wrong)) if lacks_spare(&wrong));
+    let (wanted, why) =
+        (out.number("start_below_free_blocks")? as u64, "GC_Exec_Threshold, as far as spare blocks allow");
+    let (mut fitting, mut failing) = (3, wanted);
+    if fits(&with(fitting, why)) {
+        while failing - fitting > 1 {
+            let middle = fitting.midpoint(failing);
+            if fits(&with(middle, why)) { fitting = middle } else { failing = middle }
+        }
+        notes.push(format!(
+            "{name}: GC_Exec_Threshold: {wanted} free blocks of a plane are more than its over-provisioning: GC starts below {fitting}"
+        ));
+        return Some(with(fitting, why));
+    }
+    let (given, lowest) = (out.number("over_provisioning")?, with(3, why));
+    // Steps of half a per cent, chosen: the next round number for which the device has enough blocks.
+    let raised = (1..200_u32).map(|step| (1e3 * given).ceil() / 1e3 + f64::from(step) * 0.005);
+    for ratio in raised.take_while(|ratio| *ratio < 1.0) {
+        let mut other = lowest.clone();
+        let shown = (1e3 * ratio).round() / 1e3;
+        other.replace(
+            "over_provisioning",
+            shown,
+            "Overprovisioning_Ratio, raised: the least with which GC works here",
+        );
+        if fits(&other) {
+            notes.push(format!(
+                "{name}: Overprovisioning_Ratio: {given} leaves too few spare blocks for GC: {shown} is used, so the device is smaller"
+            ));
+            return Some(other);
+        }
+    }
+    None
+}
+
+impl Toml {
+    /// The line of a key, or of the table inside a line that contains it.
+    fn position(&self, key: &str) -> Option<usize> {
+        let mut table = String::new();
+        self.0.iter().position(|line| {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                table = format!("{name}.");
+            }
+            let Some((own, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+                return false;
+            };
+            let rest = key.strip_prefix(&format!("{table}{own}"));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
+    /// The parameter that a line comes from, with the key.
+    fn origin(&self, at: usize, key: &str) -> String {
+        let from = self.0[at].rsplit_once(" # ").map_or("", |(_, from)| from);
+        let name = from.split([',', ':', ' ', ';']).next().unwrap_or("");
+        if name.contains('_') { format!("{name} ({key})") } else { key.to_owned() }
+    }
+
+    /// The value of a key, if it is a number.
+    fn number(&self, key: &str) -> Option<f64> {
+        let start = format!("{key} = ");
+        let line = self.0.iter().find_map(|line| line.strip_prefix(&start))?;
+        line.split(' ').next()?.parse().ok()
+    }
+}

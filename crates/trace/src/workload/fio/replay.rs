@@ -1,0 +1,72 @@
+//! Replay of a trace by a job, as with fio's `read_iolog`. Any trace that this crate reads will do.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wordline_kernel::{Bytes, Instant};
+
+use super::clock::later;
+use super::cursor::Span;
+use crate::{Fit, Fitter, MAX_HELD_REQUESTS, Options, Request, open};
+
+/// Most requests of a trace in a job. Chosen: they take 1 GiB of memory.
+const MOST: usize = 16 * MAX_HELD_REQUESTS;
+
+/// Reads the trace at `path`. On failure returns what was found and what was expected.
+pub(super) fn read(path: &str) -> Result<Arc<[Request]>, (String, String)> {
+    let wanted = "a trace that Wordline reads (docs/traces.md)";
+    let failed = |error: crate::Error| (error.to_string(), wanted.to_owned());
+    let mut requests = Vec::new();
+    for request in open(Path::new(path), &Options::default()).map_err(failed)? {
+        if requests.len() == MOST {
+            return Err((format!("more than {MOST} requests in {path}"), "a shorter trace".into()));
+        }
+        requests.push(request.map_err(failed)?);
+    }
+    Ok(requests.into())
+}
+
+/// The requests of a trace in the region of a job, and the next of them.
+#[derive(Clone, Debug)]
+pub struct ReplayedTrace {
+    requests: Arc<[Request]>,
+    at: usize,
+    /// Passes left after this one.
+    loops: u64,
+    /// Start of this pass.
+    since: Instant,
+}
+
+impl ReplayedTrace {
+    /// The trace in `span`: addresses count from its start, and those beyond it are wrapped.
+    pub fn new(trace: &[Request], span: &Span, loops: u64) -> Self {
+        let mut fitter = Fitter::new(Fit::Wrap, Bytes(span.length), None);
+        let moved = trace.iter().filter_map(|request| {
+            let mut request = *request;
+            fitter.apply(&mut request).ok()?;
+            request.offset.0 += span.begin + span.offset;
+            Some(request)
+        });
+        Self { requests: moved.collect(), at: 0, loops: loops - 1, since: Instant::ZERO }
+    }
+
+    /// Starts the first pass.
+    pub fn begin(&mut self, now: Instant) {
+        self.since = now;
+    }
+
+    /// The next request and the time at which it is due. A pass begins when the last request of the pass
+    /// before it is due, at `now` or earlier. `None` after the last pass.
+    pub fn next(&mut self, now: Instant) -> Option<(Instant, Request)> {
+        if self.at == self.requests.len() && self.loops > 0 && !self.requests.is_empty() {
+            (self.at, self.loops, self.since) = (0, self.loops - 1, now);
+        }
+        let request = *self.requests.get(self.at)?;
+        Some((later(self.since, request.arrival - Instant::ZERO), request))
+    }
+
+    /// Goes on to the request after the next one.
+    pub fn advance(&mut self) {
+        self.at += 1;
+    }
+}
