@@ -139,8 +139,9 @@ impl Workload {
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let warm_up = self.warm_up(options)?;
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
-        let (seed, is_zoned) = (options.seed, shape.zones.is_some());
-        let wanted = RequestDemand { capacity, seed, drawn: seed, beside, is_zoned };
+        let zones = shape.zones.map(|zones| DeviceZones { size: zones.size, capacity: zones.capacity });
+        let seed = options.seed;
+        let wanted = RequestDemand { capacity, seed, drawn: seed, beside, zones };
         let ready = self.ready(&wanted, observer)?;
         let pace = match ready.own_pace {
             Some(pace) => self.own_pace(pace)?,
@@ -179,7 +180,7 @@ impl Workload {
             provenance: options.provenance.clone(),
             trace_file: ready.trace_file,
             change: Change::default(),
-            passes: self.passes(capacity, options.seed, is_zoned),
+            passes: self.passes(capacity, options.seed, zones),
         };
         Ok(Job { device: Arc::clone(&device.configured), start, load })
     }
@@ -209,7 +210,7 @@ impl Workload {
 
     /// Makes the requests of further passes. `None` if the requests come from standard input or are
     /// submitted.
-    fn passes(&self, capacity: Bytes, seed: u64, is_zoned: bool) -> Option<PassSource> {
+    fn passes(&self, capacity: Bytes, seed: u64, zones: Option<DeviceZones>) -> Option<PassSource> {
         if self.is_read_once() {
             return None;
         }
@@ -218,7 +219,7 @@ impl Workload {
             // The popular addresses do not depend on this seed, so a pass draws different requests with the
             // same distribution.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-            let wanted = RequestDemand { capacity, seed, drawn, beside: 0, is_zoned };
+            let wanted = RequestDemand { capacity, seed, drawn, beside: 0, zones };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }

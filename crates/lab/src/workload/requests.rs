@@ -30,8 +30,8 @@ pub(super) struct RequestDemand {
     pub drawn: u64,
     /// Number of requests that a generator draws in addition to its own number.
     pub beside: u64,
-    /// Whether the device is a zoned namespace.
-    pub is_zoned: bool,
+    /// Zones of the device, if it is a zoned namespace.
+    pub zones: Option<DeviceZones>,
 }
 
 /// Requests that are ready to run, with their settings.
@@ -90,7 +90,7 @@ impl Workload {
                 Ok(PreparedRequests { precondition: IN_USE, ..replayed.recorded() })
             }
             Origin::Trace(path, options) => {
-                let usual = if wanted.is_zoned { Zones::Keep } else { Zones::Map };
+                let usual = if wanted.zones.is_some() { Zones::Keep } else { Zones::Map };
                 let options = Options { zones: options.zones.or(Some(usual)), ..options.clone() };
                 self.read(path, &options, capacity, observer)
             }
@@ -253,7 +253,7 @@ impl Workload {
     fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
         let file = job_file(path)?;
-        let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, self.requests).map_err(Error::Config)?;
+        let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, wanted.zones, self.requests).map_err(Error::Config)?;
         Ok(PreparedRequests {
             requests: RequestSource::Jobs(Box::new(jobs)),
             own_pace: Some(Pace::SourcePaced { pauses: file.has_pauses() }),

@@ -18,12 +18,14 @@ pub struct Draft {
     pub stream: u8,
     /// Whether the job waits until its outstanding requests have completed.
     pub waits: bool,
+    /// Zone that is reset by a command: before a write, or in place of a trim.
+    pub reset: Option<u64>,
 }
 
 impl Draft {
     /// Creates a read.
     pub fn read(address: u64, size: u64) -> Self {
-        Self { kind: 0, address, size, stream: 0, waits: false }
+        Self { kind: 0, address, size, stream: 0, waits: false, reset: None }
     }
 }
 
@@ -204,6 +206,7 @@ impl Generator {
             return None;
         }
         let wanted = (cursor.address(position.at), size);
+        let has_commands = zones.as_ref().is_some_and(Zones::has_commands);
         let fitted = match (zones, self.zones) {
             (Some(zones), Some(max_open)) => Some(self.fit_to_zone(zones, max_open, file, kind, wanted)?),
             _ => None,
@@ -213,7 +216,8 @@ impl Generator {
             fitted.map_or((wanted.0, size, false), |fitted| (fitted.address, fitted.size, fitted.resets));
         let at = address.saturating_sub(cursor.address(0));
         let size = cursor.accept(&self.rules, kind, position, at, size);
-        Some(Draft { kind, address, size, stream: self.stream(kind), waits })
+        let reset = fitted.filter(|fitted| has_commands && fitted.resets).map(|_| address);
+        Some(Draft { kind, address, size, stream: self.stream(kind), waits, reset })
     }
 
     /// Fits a request to the zones of the device.
@@ -258,7 +262,7 @@ impl Generator {
         let position = Position { at, is_random: false };
         self.files[file].accept(&self.rules, 1, position, at, size);
         let address = self.files[file].address(at);
-        Some(Draft { kind, address, size, stream: self.stream(1), waits: false })
+        Some(Draft { kind, address, size, stream: self.stream(1), waits: false, reset: None })
     }
 
     /// Stream of a request.

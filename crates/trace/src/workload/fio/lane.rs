@@ -196,7 +196,7 @@ impl Lane {
                     return LaneAction::WaitForCompletion;
                 }
                 self.in_flight.held = None;
-                return LaneAction::Issue(self.issue(draft, now));
+                return LaneAction::Issue(self.issue_after_reset(draft, now));
             }
             let action = match self.phase {
                 Phase::Requests => self.request(now, shared),
@@ -290,7 +290,7 @@ impl Lane {
             self.in_flight.held = Some(draft);
             return Some(LaneAction::WaitForCompletion);
         }
-        Some(LaneAction::Issue(self.issue(draft, now)))
+        Some(LaneAction::Issue(self.issue_after_reset(draft, now)))
     }
 
     /// Keeps a write that is read later. After `verify_backlog` of them a batch of reads begins.
@@ -399,6 +399,18 @@ impl Lane {
     fn flush(&mut self, now: Instant) -> Request {
         self.in_flight.outstanding += 1;
         Request { arrival: now, cpu: Some(self.number), ..Request::new(Op::Flush, Bytes(0), Bytes(0)) }
+    }
+
+    /// Issues the reset of the zone of a write, which then waits for it, or the request itself. A trim of a zone
+    /// is its reset.
+    fn issue_after_reset(&mut self, draft: Draft, now: Instant) -> Request {
+        let Some(zone) = draft.reset else { return self.issue(draft, now) };
+        if draft.kind == 1 {
+            self.in_flight.held = Some(Draft { reset: None, ..draft });
+        }
+        self.in_flight.outstanding += 1;
+        let reset = Request::new(Op::ZoneReset, Bytes(zone), Bytes(0));
+        Request { arrival: now, cpu: Some(self.number), ..reset }
     }
 
     fn issue(&mut self, draft: Draft, now: Instant) -> Request {

@@ -40,9 +40,18 @@ use wordline_kernel::{Bytes, Complaints, Seed};
 use files::{Layout, Refusal};
 use jobs::Start;
 use lane::Lane;
-use settings::{Settings, ZoneMode};
+use settings::{Settings, ZoneMode, ZoneSettings};
 use shared::Shared;
 use zones::Zones;
+
+/// Zones of a zoned namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceZones {
+    /// Bytes from the start of a zone to the start of the next one.
+    pub size: Bytes,
+    /// Writable bytes of a zone.
+    pub capacity: Bytes,
+}
 
 /// Upper bound on clones of all jobs together. Chosen: the maximum number of queues of a device.
 const MAX_LANES: u64 = 65_535;
@@ -112,6 +121,20 @@ impl JobFile {
     /// # Errors
     /// Jobs that extend beyond the device, or too many jobs.
     pub fn jobs(&self, seed: Seed, capacity: Bytes, limit: Option<u64>) -> Result<Jobs, Complaints> {
+        self.jobs_on(seed, capacity, None, limit)
+    }
+
+    /// As [`jobs`](Self::jobs), on a zoned namespace with these `zones`.
+    ///
+    /// # Errors
+    /// As [`jobs`](Self::jobs), and zones that are not those of the device.
+    pub fn jobs_on(
+        &self,
+        seed: Seed,
+        capacity: Bytes,
+        zones: Option<DeviceZones>,
+        limit: Option<u64>,
+    ) -> Result<Jobs, Complaints> {
         let mut complaints = Complaints::default();
         let count: u64 = self.jobs.iter().map(|job| job.settings.queue.clones).sum();
         complaints.require(
@@ -152,7 +175,7 @@ impl JobFile {
             }
         }
         complaints.into_result(())?;
-        let shared = Shared::new(self.zones(capacity));
+        let shared = Shared::new(self.zones(capacity, zones)?);
         let names = self.jobs.iter().map(|job| job.name.clone()).collect();
         let ends = self.jobs.iter().any(|job| job.settings.order.ends);
         Ok(Jobs::new(lanes, starts, names, shared, limit, ends))
@@ -205,10 +228,29 @@ impl JobFile {
     }
 
     /// Zones that jobs write in order; `None` if no job does.
-    fn zones(&self, capacity: Bytes) -> Option<Zones> {
-        let zoned =
-            self.jobs.iter().map(|job| job.settings.zones).find(|zones| zones.kind() == ZoneMode::Zbd)?;
-        Some(Zones::new(capacity.0, zoned.size, zoned.capacity, zoned.max_open))
+    fn zones(&self, capacity: Bytes, device: Option<DeviceZones>) -> Result<Option<Zones>, Complaints> {
+        let mut zoned = self.jobs.iter().filter(|job| job.settings.zones.kind() == ZoneMode::Zbd);
+        let Some(job) = zoned.next() else { return Ok(None) };
+        let ZoneSettings { size, capacity: writable, max_open, .. } = job.settings.zones;
+        let mut complaints = Complaints::default();
+        if let Some(device) = device {
+            let is_own = |given: u64, own: Bytes| given == 0 || given == own.0;
+            let wanted = format!("{}, the zones of the device, or none", device.size);
+            complaints.require(is_own(size, device.size), &job.place("zonesize"), Bytes(size), wanted);
+            let wanted = format!("{}, the capacity of the zones of the device, or none", device.capacity);
+            complaints.require(
+                is_own(writable, device.capacity),
+                &job.place("zonecapacity"),
+                Bytes(writable),
+                wanted,
+            );
+        } else {
+            let wanted = "a zonesize: the device has no zones";
+            complaints.require(size > 0, &job.place("zonemode"), "no zonesize", wanted);
+        }
+        complaints.into_result(())?;
+        let own = device.unwrap_or(DeviceZones { size: Bytes(size), capacity: Bytes(writable) });
+        Ok(Some(Zones::new(capacity.0, own.size.0, own.capacity.0, max_open, device.is_some())))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Zones that are written in order (`zonemode=zbd`), as fio keeps them for a device without zones: each zone has
-//! a write pointer, and a full zone is written again from its start.
+//! Zones that are written in order (`zonemode=zbd`): each zone has a write pointer, and a full zone is written
+//! again from its start. On a zoned namespace a zone is reset before.
 
 /// The zones of the device. All jobs share them.
 #[derive(Clone, Debug)]
@@ -7,8 +7,11 @@ pub struct Zones {
     size: u64,
     /// Bytes of a zone that can be written.
     capacity: u64,
-    /// Bytes written in each zone. All zones are full at the beginning, as the device is.
+    /// Bytes written in each zone. At the beginning all zones of a zoned namespace are empty, and those of other
+    /// devices are full, as the devices are.
     written: Vec<u64>,
+    /// Whether the device is a zoned namespace.
+    has_commands: bool,
     open: Vec<OpenZone>,
     /// Most open zones; 0 for any number.
     max_open: u64,
@@ -47,10 +50,15 @@ pub struct Wanted {
 
 impl Zones {
     /// Creates the zones of a device of `device` bytes.
-    pub fn new(device: u64, size: u64, capacity: u64, max_open: u64) -> Self {
+    pub fn new(device: u64, size: u64, capacity: u64, max_open: u64, has_commands: bool) -> Self {
         let capacity = if capacity > 0 { capacity.min(size) } else { size };
-        let count = (device / size) as usize;
-        Self { size, capacity, written: vec![capacity; count], open: Vec::new(), max_open }
+        let written = vec![if has_commands { 0 } else { capacity }; (device / size) as usize];
+        Self { size, capacity, written, has_commands, open: Vec::new(), max_open }
+    }
+
+    /// Whether the device is a zoned namespace, which resets zones by commands.
+    pub fn has_commands(&self) -> bool {
+        self.has_commands
     }
 
     /// Fits a write: at the write pointer of its zone, or of an open zone.
@@ -73,8 +81,10 @@ impl Zones {
 
     /// Returns the zone of an address, if it is or can be open, else an open one of the same part.
     fn writable(&mut self, wanted: Wanted) -> Option<u64> {
-        let zone = wanted.address / self.size;
-        if zone as usize >= self.written.len() {
+        // As in fio, a sequential job goes on in the next zone once it is at the capacity of one.
+        let is_beyond = !wanted.is_random && wanted.address % self.size >= self.capacity;
+        let zone = wanted.address / self.size + u64::from(is_beyond);
+        if zone as usize >= self.written.len() || is_beyond && zone * self.size >= wanted.part.1 {
             return None;
         }
         if self.open.iter().any(|open| open.zone == zone) {
@@ -145,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_zone_is_written_in_order_and_anew_once_it_is_full() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, false);
         let all: Vec<InZone> =
             (0..17).map(|_| zones.write(wanted(3 * ZONE + 123_456)).expect("room")).collect();
         for (n, write) in all.iter().enumerate() {
@@ -155,8 +165,22 @@ mod tests {
     }
 
     #[test]
+    fn a_sequential_job_skips_what_is_behind_the_capacity_of_a_zone() {
+        let mut zones = Zones::new(4 * ZONE, ZONE, ZONE / 2, 0, true);
+        let mut address = 0;
+        let mut all = Vec::new();
+        let part = (0, 2 * ZONE);
+        while let Some(write) = zones.write(Wanted { is_random: false, part, ..wanted(address) }) {
+            assert!(!write.resets, "empty zones need no reset");
+            address = write.address + write.size;
+            all.push(write.address / 65_536);
+        }
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]);
+    }
+
+    #[test]
     fn no_more_zones_are_open_than_allowed() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 2);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 2, false);
         let zone = |write: InZone| write.address / ZONE;
         assert_eq!(zone(zones.write(wanted(0)).expect("room")), 0);
         assert_eq!(zone(zones.write(wanted(9 * ZONE)).expect("room")), 9);
@@ -166,7 +190,7 @@ mod tests {
 
     #[test]
     fn reads_find_what_was_written_and_a_trim_empties_a_zone() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, false);
         zones.write(wanted(ZONE)).expect("room");
         let read = zones.read(wanted(ZONE + 10 * 65_536)).expect("data");
         assert_eq!((read.address, read.size), (ZONE, 65_536));
