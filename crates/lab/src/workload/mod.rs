@@ -26,6 +26,7 @@ use crate::observer::{Observer, Unobserved};
 use crate::output::is_standard;
 use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
+use crate::trace::workload::fio::DeviceZones;
 use crate::trace::{Fit, Options, Request};
 use crate::transient::WarmUp;
 use requests::{PreparedRequests, RequestDemand};

@@ -18,6 +18,7 @@ use crate::output::is_standard;
 use crate::provenance::Fingerprint;
 use crate::summary::{Source, SourceKind};
 use crate::trace::workload::arrival::Bursts;
+use crate::trace::workload::fio::DeviceZones;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
 use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests, Zones};
 
@@ -253,7 +254,9 @@ impl Workload {
     fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
         let file = job_file(path)?;
-        let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, wanted.zones, self.requests).map_err(Error::Config)?;
+        let jobs = file
+            .jobs_on(Seed(wanted.drawn), wanted.capacity, wanted.zones, self.requests)
+            .map_err(Error::Config)?;
         Ok(PreparedRequests {
             requests: RequestSource::Jobs(Box::new(jobs)),
             own_pace: Some(Pace::SourcePaced { pauses: file.has_pauses() }),

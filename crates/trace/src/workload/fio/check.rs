@@ -29,9 +29,8 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
         wrong.require(aligned(at), key, format!("{at:?}"), "a multiple of 512");
     }
     let zones = &settings.zones;
-    let needs_size = zones.kind() != ZoneMode::None;
-    let wanted = "a zonesize: the zones of the device are not known to the jobs";
-    wrong.require(!needs_size || zones.size > 0, "zonemode", "no zonesize", wanted);
+    let needs_size = zones.kind() == ZoneMode::Strided;
+    wrong.require(!needs_size || zones.size > 0, "zonemode", "no zonesize", "a zonesize");
     if zones.kind() == ZoneMode::Zbd && zones.size > 0 {
         let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
         let wanted = format!("requests of at most a zone, {most} bytes");
@@ -119,7 +118,7 @@ pub fn notes(
     note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
     note_of(
         &|settings| settings.zones.kind() == ZoneMode::Zbd,
-        "zones are written in order, and a full zone is written again from its start; no command resets it",
+        "zones are written in order, and a full zone is written again from its start; on a zoned namespace it is reset before",
     );
     note_of(
         &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,

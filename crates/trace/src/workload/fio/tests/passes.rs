@@ -185,3 +185,23 @@ fn files_share_the_size_of_a_job_and_take_turns() {
     let places: Vec<Vec<u64>> = jobs.values().map(|places| places.iter().copied().collect()).collect();
     assert_eq!(places, [vec![0], vec![0], vec![1]], "clones with one name share a file");
 }
+
+#[test]
+fn on_a_zoned_namespace_full_zones_are_reset_before_they_are_written_again() {
+    let zones = DeviceZones { size: Bytes::mib(1), capacity: Bytes::kib(512) };
+    let file = parsed("[a]\nfilename=x\nrw=write\nbs=128k\nzonemode=zbd\nsize=2m\nio_size=2m\n");
+    let jobs = file.jobs_on(Seed(1), DEVICE, Some(zones), None).expect("it fits");
+    let all: Vec<(Op, u64)> =
+        jobs.in_turn().map(|request| (request.op, request.offset.0 / Bytes::kib(128).0)).collect();
+    let zone = |zone: u64| (0..4).map(move |n| (Op::Write, 8 * zone + n));
+    let reset = |zone: u64| (Op::ZoneReset, 8 * zone);
+    let first = zone(0).chain(zone(1));
+    let again = [reset(0)].into_iter().chain(zone(0)).chain([reset(1)]).chain(zone(1));
+    assert_eq!(all, first.chain(again).collect::<Vec<_>>());
+    let other = parsed("[a]\nfilename=x\nrw=write\nzonemode=zbd\nzonesize=2m\n");
+    let wrong = other.jobs_on(Seed(1), DEVICE, Some(zones), None).expect_err("other zones").to_string();
+    assert!(wrong.starts_with("job.fio:5: [a] zonesize: found 2MiB, wanted 1MiB"), "{wrong}");
+    let none = parsed("[a]\nfilename=x\nrw=write\nzonemode=zbd\n");
+    let wrong = none.jobs(Seed(1), DEVICE, None).expect_err("no zones").to_string();
+    assert!(wrong.starts_with("job.fio:4: [a] zonemode: found no zonesize"), "{wrong}");
+}
