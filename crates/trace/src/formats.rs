@@ -143,7 +143,17 @@ impl Format {
 
     /// Whether the format does not define its units, so that options may set the unit of times.
     pub(super) const fn has_open_units(self) -> bool {
-        !matches!(self, Self::Blktrace | Self::Vscsi | Self::Biosnoop | Self::OracleGeneral | Self::Columns)
+        !matches!(
+            self,
+            Self::Blktrace
+                | Self::Vscsi
+                | Self::Biosnoop
+                | Self::Systor
+                | Self::Tencent
+                | Self::Alibaba
+                | Self::OracleGeneral
+                | Self::Columns
+        )
     }
 
     /// Whether options may set the units of addresses and sizes.

@@ -74,6 +74,14 @@ fn records_that_are_cut_or_are_none_are_refused() {
     assert!(refused([gets.clone(), record(104, 9, 0, -1)].concat()), "an object without bytes");
     assert!(refused([gets, record(104, 9, 1, 6)].concat()), "the next request is this one");
     assert!(refused(vec![0; 240]));
+    let garbage = record(1, 9, 1, 1 << 50);
+    assert_eq!(
+        read(&garbage, &["format=oracle-general"]).map(|trace| shorts(&trace)),
+        Err(
+            "t:1: found next request 1125899906842624 of object 9, wanted its number, or -1 if there is none"
+                .into()
+        )
+    );
     let error = read(&record(1, 9, 1, 1), &["time_unit=ms"]).expect_err("the format counts seconds");
     assert!(error.contains("together with format oracle-general, which fixes its units"), "{error}");
 }

@@ -84,7 +84,7 @@ fn lines_that_do_not_fit_the_map_name_line_text_and_what_was_wanted() {
         (
             "1,8,8,0\n\u{0}\u{1}\u{2}\n",
             map,
-            "t:2: found 1 columns in \"\\0\\u{1}\\u{2}\", wanted 4 columns or more, as the option columns has",
+            "t:2: found 1 column in \"\\0\\u{1}\\u{2}\", wanted 4 columns or more, as the option columns has",
         ),
         (
             "1,8,8,Q\n",

@@ -101,7 +101,7 @@ fn commands_of_the_nvme_driver_give_requests() {
     let notes = trace.notes.join("; ");
     for part in [
         "blocks of NVMe commands were read as 4KiB (option sector)",
-        "0 \"nvme0n1\"",
+        "order of appearance: 0 \"nvme0n1\";",
         "1 zone append simulated as writes",
         "left out: 1 zone reset, 1 passthrough command, 1 deallocation without its ranges",
     ] {

@@ -4,6 +4,8 @@
 //! it was queued before (tools/biosnoop_example.txt of bcc). A name in the column COMM may have spaces, so columns are
 //! found from the right. Sectors have 512 bytes.
 
+use wordline_kernel::counted;
+
 use super::super::field::{parse_decimal, parse_integer};
 use super::super::formats::{TimeUnit, Units};
 use super::super::input::{Lines, ParseError, quoted};
@@ -50,7 +52,7 @@ impl LineReader for Biosnoop {
         // The name of the disk is blank for some requests of drivers.
         if fields.len() + 1 < self.count {
             return Err(ParseError {
-                found: format!("{} fields in {}", fields.len(), quoted(line)),
+                found: format!("{} in {}", counted(fields.len() as u64, "field"), quoted(line)),
                 wanted: format!("{} fields, as in the header", self.count),
             });
         }

@@ -3,6 +3,8 @@
 //! Columns are separated by commas, semicolons or tabs, else by spaces, whichever the first line has. The first line
 //! is a header if its columns of numbers have no digits.
 
+use wordline_kernel::counted;
+
 use super::super::Op;
 use super::super::columns::{Columns, OpColumn};
 use super::super::field::{parse_bytes, parse_decimal, parse_small, unquoted};
@@ -86,7 +88,7 @@ impl LineReader for Mapped {
         let fields = separator.split(line);
         if fields.len() < self.columns.count {
             return Err(ParseError {
-                found: format!("{} columns in {}", fields.len(), quoted(line)),
+                found: format!("{} in {}", counted(fields.len() as u64, "column"), quoted(line)),
                 wanted: format!("{} columns or more, as the option columns has", self.columns.count),
             });
         }

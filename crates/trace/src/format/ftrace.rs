@@ -36,6 +36,9 @@ const EVENTS: [(&str, Source, Action); 5] = [
     ("nvme_complete_rq:", Source::Nvme, Action::Complete),
 ];
 
+/// Number of the queue of a controller's own commands (NVM Express Base Specification, admin queue).
+const ADMIN_QUEUE: u64 = 0;
+
 /// Upper bound on NVMe commands that wait for their completion. Chosen: 64 queues of 1,024 commands.
 const MAX_OUTSTANDING: usize = 1 << 16;
 
@@ -127,9 +130,14 @@ impl Ftrace {
                 wanted: format!("an event of {NVME_LAYOUT}"),
             })
         };
+        let queue = parse_integer(need("qid")?, "qid")?;
+        if queue == ADMIN_QUEUE {
+            let row = Row::left_out(time, RecordedOp::Passthrough, 0, Some(event.kind));
+            return Ok((event.kind == Action::Issue).then_some(row));
+        }
         let controller = text.split(':').next().unwrap_or_default();
         let device = self.names.number(value(text, "disk").unwrap_or(controller))?;
-        let place = (device, parse_integer(need("qid")?, "qid")?, parse_integer(need("cmdid")?, "cmdid")?);
+        let place = (device, queue, parse_integer(need("cmdid")?, "cmdid")?);
         if event.kind == Action::Complete {
             let issued = self.outstanding.remove(&place);
             return Ok(issued.map(|row| Row { time, event: Some(Action::Complete), preflush: false, ..row }));

@@ -23,6 +23,9 @@ const EXAMINED: usize = 1_000;
 /// Largest number of a request that detection accepts. Chosen: a hundred times the longest public trace of its kind.
 const MAX_REQUESTS: i64 = 1 << 40;
 
+/// Number of the next request in files that were made without it.
+const NOT_KNOWN: i64 = -2;
+
 /// Fields of a record.
 struct Record {
     seconds: u32,
@@ -74,7 +77,13 @@ impl OracleGeneral<'_> {
     }
 
     fn row(&mut self, bytes: &[u8; RECORD]) -> std::result::Result<Row, ParseError> {
-        let Record { seconds, object, size, .. } = Record::parse(bytes);
+        let Record { seconds, object, size, next } = Record::parse(bytes);
+        if !(NOT_KNOWN..MAX_REQUESTS).contains(&next) && next != i64::MAX {
+            return Err(ParseError {
+                found: format!("next request {next} of object {object}"),
+                wanted: "its number, or -1 if there is none".into(),
+            });
+        }
         let (address, _) = self.places.find(object, u64::from(size))?;
         let time = i128::from(seconds) * 1_000_000_000_000;
         Ok(Row { line: self.number, ..Row::new(time, Op::Read, 0, address, u64::from(size))? })

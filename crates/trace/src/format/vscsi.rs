@@ -7,6 +7,7 @@
 //!
 //! The layouts follow libCacheSim's reader; the upper byte of the version field is the version.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::PathBuf;
 
@@ -62,7 +63,8 @@ pub(super) struct Vscsi<'a> {
     stream: Box<dyn BufRead + Send + 'a>,
     layout: Layout,
     number: u64,
-    others: u64,
+    /// Counts of the commands that are not simulated, by operation code.
+    others: BTreeMap<u16, u64>,
 }
 
 /// Detects the layout.
@@ -73,7 +75,7 @@ pub(super) fn reader(input: Input<'_>) -> Result<Vscsi<'_>> {
         found: "no records of vscsiStats".into(),
         wanted: "records of version 1 (32 bytes) or 2 (40 bytes)".into(),
     })?;
-    Ok(Vscsi { path, stream, layout, number: 0, others: 0 })
+    Ok(Vscsi { path, stream, layout, number: 0, others: BTreeMap::new() })
 }
 
 impl Vscsi<'_> {
@@ -101,15 +103,18 @@ impl Reader for Vscsi<'_> {
             }
             match row(record, self.layout).map_err(|bad| self.wrong(bad))? {
                 Some(row) => return Ok(Some(Row { line: self.number, ..row })),
-                None => self.others += 1,
+                None => *self.others.entry(u16_at(record, self.layout.command)).or_default() += 1,
             }
         }
     }
 
     fn notes(&self) -> Vec<String> {
-        let Self { others, .. } = self;
-        let note = || format!("{others} commands other than read, write and flush were ignored");
-        (*others > 0).then(note).into_iter().collect()
+        let list: Vec<String> =
+            self.others.iter().map(|(code, count)| format!("{count} {}", name(*code))).collect();
+        (!list.is_empty())
+            .then(|| format!("not simulated, left out: {}", list.join(", ")))
+            .into_iter()
+            .collect()
     }
 }
 
@@ -145,6 +150,22 @@ fn op(command: u16) -> Option<Op> {
         0x35 | 0x91 => Some(Op::Flush),
         _ => None,
     }
+}
+
+/// Names a command that is not simulated (SBC-4 and SPC-5, tables of operation codes).
+fn name(command: u16) -> String {
+    let name = match command {
+        0x00 => "TEST UNIT READY",
+        0x12 => "INQUIRY",
+        0x25 => "READ CAPACITY",
+        0x2f | 0x8f | 0xaf => "VERIFY",
+        0x41 | 0x93 => "WRITE SAME",
+        0x42 => "UNMAP",
+        0x89 => "COMPARE AND WRITE",
+        0x9e => "SERVICE ACTION IN",
+        _ => return format!("of SCSI command {command:#04x}"),
+    };
+    format!("{name} ({command:#04x})")
 }
 
 fn array<const N: usize>(record: &[u8], at: usize) -> [u8; N] {

@@ -1,6 +1,7 @@
 //! Addresses and sizes of the passes of a job, and what follows its writes.
 
 use super::*;
+use crate::workload::fio::DeviceZones;
 
 /// Offsets of a job in units of 4 KiB.
 fn blocks(keys: &str) -> Vec<u64> {
