@@ -30,7 +30,7 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
     }
     let zones = &settings.zones;
     let needs_size = zones.kind() != ZoneMode::None;
-    let wanted = "a zonesize: the zones of the device are not known to the jobs";
+    let wanted = "a zonesize as well";
     wrong.require(!needs_size || zones.size > 0, "zonemode", "no zonesize", wanted);
     if zones.kind() == ZoneMode::Zbd && zones.size > 0 {
         let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
@@ -119,8 +119,10 @@ pub fn notes(
     note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
     note_of(
         &|settings| settings.zones.kind() == ZoneMode::Zbd,
-        "zones are written in order, and a full zone is written again from its start; no command resets it",
+        "zones are written in order, and a full zone is written again from its start; no command resets it, and a zone \
+         append is a write at the write pointer",
     );
+    note_of(&|settings| settings.zones.has_usual_size, "zonesize is not given: zones have 256 MiB");
     note_of(
         &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,
         "verify reads what was written; the contents are not compared",

@@ -77,7 +77,7 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
             "profile=x",
             "job.fio:3: profile: found a key that is not simulated, wanted the keys of the profile",
         ),
-        ("zonemode=zbd", "job.fio:3: [job] zonemode: found no zonesize"),
+        ("zonemode=strided", "job.fio:3: [job] zonemode: found no zonesize"),
         ("size=8z", "job.fio:3: [job] size: found 8z"),
         ("wait_for=b", "job.fio:3: [job] wait_for: found `b`, wanted the name of a job before this one"),
         ("fdp=1", "job.fio:3: [job] fdp: found no plids"),
