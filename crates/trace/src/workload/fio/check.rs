@@ -118,8 +118,10 @@ pub fn notes(
     note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
     note_of(
         &|settings| settings.zones.kind() == ZoneMode::Zbd,
-        "zones are written in order, and a full zone is written again from its start; on a zoned namespace it is reset before",
+        "zones are written in order, and a full zone is written again from its start; on a zoned namespace it is reset \
+         before. A zone append is a write at the write pointer",
     );
+    note_of(&|settings| settings.zones.has_usual_size, "zonesize is not given: zones have 256 MiB, or are those of a zoned namespace");
     note_of(
         &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,
         "verify reads what was written; the contents are not compared",

@@ -231,22 +231,15 @@ impl JobFile {
     fn zones(&self, capacity: Bytes, device: Option<DeviceZones>) -> Result<Option<Zones>, Complaints> {
         let mut zoned = self.jobs.iter().filter(|job| job.settings.zones.kind() == ZoneMode::Zbd);
         let Some(job) = zoned.next() else { return Ok(None) };
-        let ZoneSettings { size, capacity: writable, max_open, .. } = job.settings.zones;
+        let ZoneSettings { size, capacity: writable, max_open, has_usual_size, .. } = job.settings.zones;
         let mut complaints = Complaints::default();
         if let Some(device) = device {
-            let is_own = |given: u64, own: Bytes| given == 0 || given == own.0;
             let wanted = format!("{}, the zones of the device, or none", device.size);
-            complaints.require(is_own(size, device.size), &job.place("zonesize"), Bytes(size), wanted);
+            let is_own = has_usual_size || size == device.size.0;
+            complaints.require(is_own, &job.place("zonesize"), Bytes(size), wanted);
             let wanted = format!("{}, the capacity of the zones of the device, or none", device.capacity);
-            complaints.require(
-                is_own(writable, device.capacity),
-                &job.place("zonecapacity"),
-                Bytes(writable),
-                wanted,
-            );
-        } else {
-            let wanted = "a zonesize: the device has no zones";
-            complaints.require(size > 0, &job.place("zonemode"), "no zonesize", wanted);
+            let is_own = writable == 0 || writable == device.capacity.0;
+            complaints.require(is_own, &job.place("zonecapacity"), Bytes(writable), wanted);
         }
         complaints.into_result(())?;
         let own = device.unwrap_or(DeviceZones { size: Bytes(size), capacity: Bytes(writable) });

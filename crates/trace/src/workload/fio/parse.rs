@@ -37,6 +37,7 @@ pub(super) fn parse(name: &str, text: &str, around: Surroundings<'_>) -> Result<
             ..global.clone()
         };
         reader.section(section, units, &mut job);
+        job.settings.zones.complete();
         jobs.push(job);
     }
     let Reader { mut wrong, silent, noted } = reader;

@@ -182,7 +182,12 @@ pub struct ZoneSettings {
     pub job_max_open: u64,
     /// Whether reads may go beyond the write pointer of a zone.
     pub reads_beyond: bool,
+    /// Whether the size is not given, and is that of [`USUAL_ZONE`].
+    pub has_usual_size: bool,
 }
+
+/// Size of zones that a job writes in order without saying their size. Chosen: that of most disks with zones.
+pub const USUAL_ZONE: u64 = 256 << 20;
 
 /// Kind of zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +203,13 @@ impl ZoneSettings {
     /// Kind of zones in effect: a size alone means strided zones.
     pub fn kind(&self) -> ZoneMode {
         self.mode.unwrap_or(if self.size > 0 { ZoneMode::Strided } else { ZoneMode::None })
+    }
+
+    /// Sets the size of zones that are written in order, if it is not given. fio asks the device.
+    pub fn complete(&mut self) {
+        if self.kind() == ZoneMode::Zbd && self.size == 0 {
+            (self.size, self.has_usual_size) = (USUAL_ZONE, true);
+        }
     }
 }
 
@@ -368,6 +380,7 @@ impl Default for ZoneSettings {
             max_open: 0,
             job_max_open: 0,
             reads_beyond: false,
+            has_usual_size: false,
         }
     }
 }
