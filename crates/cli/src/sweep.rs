@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, Duration};
 use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::SweepOptions;
 use wordline_studies::{
-    self as studies, Progress, Repeat, RunExecutor, RunsForm, Store, Study, StudyArguments, Table,
+    self as studies, DeviceArguments, LoadArguments, Progress, Repeat, RunExecutor, RunsForm, Store, Study,
+    StudyArguments, Table,
 };
 
-use crate::arguments::{SeedArgument, whole};
+use crate::arguments::{SeedArgument, number, whole};
 use crate::charts::ChartsArguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -26,6 +27,9 @@ const EXAMPLES: &str = "\
 Examples:
   wordline sweep --preset tiny --workload randwrite-4k --vary ftl.over_provisioning=0.1..0.4/4
   wordline sweep --preset tiny --vary ftl.gc.victim.policy=greedy,fifo --seeds 5 --column write_amplification
+  wordline sweep --preset tiny --vary 'ftl.gc.victim=greedy,d-choices{choices=4}' --workload randwrite-4k
+  wordline sweep --config drive.toml --workload jobs.fio --vary front.queue_depth=16,1024
+  wordline sweep --trace writes.csv --vary ftl.over_provisioning=0.1..0.4/4
   wordline sweep study.toml --store runs --plan
   wordline sweep study.toml --store runs --runs runs.parquet --report out
   wordline sweep study.toml --store runs --cluster tcp://head:8786";
@@ -46,8 +50,8 @@ const DEFAULT_WORKLOAD: &str = "mixed-70-30";
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// A study file.
-    #[arg(value_name = "STUDY.toml", conflicts_with_all = ["preset", "config", "settings", "workload", "requests", "queue_depth",
-        "precondition", "vary"])]
+    #[arg(value_name = "STUDY.toml", conflicts_with_all = ["preset", "config", "settings", "workload", "trace", "requests", "queue_depth",
+        "time_scale", "think_time", "precondition", "vary"])]
     study: Option<PathBuf>,
     /// An embedded device; see `wordline presets list`.
     #[arg(long, value_name = "NAME")]
@@ -58,15 +62,25 @@ pub struct Arguments {
     /// Changes one setting of all runs; can be repeated, the last wins.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// A built-in workload; see `wordline workloads list`.
+    /// A built-in workload, a workload file (NAME.toml) or a fio job file (NAME.fio); see `wordline workloads
+    /// list`.
     #[arg(long, value_name = "NAME", default_value = DEFAULT_WORKLOAD)]
     workload: String,
-    /// Number of requests of each run.
+    /// A trace file.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<PathBuf>,
+    /// Number of requests of each run: at most this many of a trace.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>)]
     requests: Option<u64>,
-    /// Keeps this many requests outstanding.
+    /// Keeps this many requests outstanding; a trace is then replayed without its times.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
     queue_depth: Option<u32>,
+    /// Factor on the times between requests of a trace or a workload file; 0.5 is twice as fast.
+    #[arg(long, value_name = "FACTOR", value_parser = number, allow_negative_numbers = true)]
+    time_scale: Option<f64>,
+    /// Time between a completion and the next request of a closed loop, of a trace or a workload file.
+    #[arg(long, value_name = "TIME")]
+    think_time: Option<Duration>,
     /// State of the device before each run: empty, filled, filled:0.5, steady-state or steady-state:0.5.
     /// Default: the state that the workload asks for.
     #[arg(long, value_name = "STATE")]
@@ -77,7 +91,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
     warm_up: Option<WarmUp>,
     /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` for a geometric range. Can be
-    /// repeated: all combinations are run. Keys of the workload begin with `workload.`.
+    /// repeated: all combinations are run. A policy with keys is `NAME{KEY=VALUE}`, any table is as in TOML.
+    /// Keys of the workload begin with `workload.`; `workload` varies the workload itself.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
     /// A column of the table, such as `host.read_latency_us.p99`; can be repeated. See `wordline metrics`.
@@ -146,19 +161,26 @@ impl Arguments {
                 study
             }
             None => {
-                let (of_file, device) = studies::device_of(self.config.as_deref(), &self.settings)?;
+                let DeviceArguments { preset: of_file, keys: device, config } =
+                    studies::device_of(self.config.as_deref(), &self.settings)?;
                 let usual = || self.config.is_none().then(|| DEFAULT_PRESET.to_owned());
                 let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
                 let asked = StudyArguments {
                     preset: self.preset.clone().or(of_file).or_else(usual),
-                    workload: &self.workload,
-                    requests: self.requests,
-                    queue_depth: self.queue_depth,
+                    load: LoadArguments {
+                        workload: &self.workload,
+                        trace: self.trace.as_deref(),
+                        requests: self.requests,
+                        queue_depth: self.queue_depth,
+                        time_scale: self.time_scale,
+                        think_time: self.think_time,
+                    },
                     precondition: self.precondition.as_deref(),
                     warm_up: self.warm_up,
                     vary: vary.collect::<Result<_, _>>()?,
                     repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
                     columns: self.columns.clone(),
+                    config,
                 };
                 Study::from_arguments(registry, device, asked)?
             }
@@ -185,7 +207,8 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--charts", arguments.charts.folder()),
         ("--store", arguments.store.as_deref()),
     ];
-    let inputs = [&arguments.study, &arguments.config].into_iter().filter_map(Option::as_deref);
+    let inputs =
+        [&arguments.study, &arguments.config, &arguments.trace].into_iter().filter_map(Option::as_deref);
     output::check_distinct(&outputs, &inputs.collect::<Vec<_>>())?;
     arguments.runs.as_deref().map(RunsForm::of).transpose()?;
     let store = arguments.store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open)?;

@@ -11,7 +11,7 @@ use wordline_kernel::{Bytes, Duration, Seed};
 use crate::options::Options;
 use crate::statistics::Finding;
 use crate::sweep::volume::{VolumeRequests, covering};
-use crate::sweep::{Point, Workload};
+use crate::sweep::{FileLoad, Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::arrivals::{PassSource, RequestSource};
 use wordline_lab::change::Change;
@@ -25,7 +25,7 @@ use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
-use wordline_lab::{Settling, WarmUp};
+use wordline_lab::{RunOptions, Settling, WarmUp};
 
 /// Executes the parts of an experiment. Tests replace the simulator by a mock bench.
 pub trait Bench: Sync {
@@ -135,6 +135,9 @@ impl Bench for Lab {
 /// # Errors
 /// The errors of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
+    if let Workload::File(file) = &point.workload {
+        return simulate_file(point, file, goes_on);
+    }
     let (warm_up, beside) = point.warm_up();
     let PointLoad { source, requests, total, settling, pace, extent } = requests_of(point, beside)?;
     let (warm_up, beside) = match &settling {
@@ -177,6 +180,22 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
     let start = point.from_snapshot.clone().map_or(Start::Preconditioned(precondition), Start::Snapshot);
     let job = Job { device: Arc::clone(&point.device), start, load };
     run_job(job, &mut ContinueWhile(goes_on))
+}
+
+/// Runs a point whose workload is a file, as `wordline run` does.
+fn simulate_file(point: &Point, file: &FileLoad, goes_on: impl FnMut() -> bool) -> Result<Summary> {
+    let options = RunOptions {
+        precondition: Some(point.precondition),
+        warm_up: point.warm_up,
+        as_counted: point.as_counted,
+        from_snapshot: point.from_snapshot.clone(),
+        power_cut: point.power_cut_after.map(PowerCutPoint::Requests),
+        ..RunOptions::seed(point.seed)
+    };
+    let device = (&point.device, &*name_of(point), &*point.config_text);
+    let mut observer = ContinueWhile(goes_on);
+    let job = file.workload().job_on(device, &options, &mut observer)?;
+    run_job(job, &mut observer)
 }
 
 /// Makes the requests of further passes, by which a generated workload ages the device. Each pass draws
@@ -269,6 +288,7 @@ fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
             let requests = RequestSource::generated(trace.requests.into_iter());
             Ok(PointLoad::unsettled(source, requests, total, pace, extent))
         }
+        Workload::File(_) => unreachable!("a file has its own run"),
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
             let VolumeRequests { source, requests, total, settling, extent } = found;

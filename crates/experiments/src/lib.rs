@@ -49,6 +49,6 @@ pub use show::record::SEEDS;
 pub use show::table::{grid, markdown, markdown_summary, summary, table};
 pub use statistics::Finding;
 pub use sweep::axes::{Axis, Points};
-pub use sweep::{DeviceCache, InitialState, Point, Sweep, Volume, Workload};
+pub use sweep::{DeviceCache, FileLoad, InitialState, Point, Sweep, Volume, Workload, workload_of_name};
 pub use wordline_lab::student::Mean;
 pub use write_sizes::{Volumes, WriteSizes};

@@ -31,6 +31,7 @@
 //! terminal.
 
 pub mod cells;
+pub mod columns;
 pub mod config;
 mod device;
 pub mod devices;

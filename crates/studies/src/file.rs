@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
-use wordline_experiments::{Axis, DeviceCache, InitialState, Options, Point, Points, Sweep, Workload};
+use wordline_experiments::{
+    Axis, DeviceCache, InitialState, Options, Point, Points, Sweep, workload_of_name,
+};
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_lab::WarmUp;
-use wordline_lab::config::line_of;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
 
 use crate::own::CallerDesigns;
+use crate::place;
 use crate::values::{Values, plain};
 
 /// Default columns of the table of a study.
@@ -28,7 +30,7 @@ struct StudyFile {
     preset: Option<String>,
     #[serde(default)]
     device: toml::Table,
-    workload: toml::Value,
+    workload: Option<toml::Value>,
     precondition: Option<toml::Value>,
     from_snapshot: Option<PathBuf>,
     power_cut_after: Option<u64>,
@@ -136,6 +138,8 @@ pub struct Study {
     pub traces: Option<PathBuf>,
     /// Designs of the caller, which no configuration names.
     pub own: Designs,
+    /// The configuration file of the device and its text, for messages; if the device comes from one.
+    pub config: Option<(PathBuf, String)>,
 }
 
 /// The caller's designs, if there are any.
@@ -198,8 +202,15 @@ impl Study {
                 Err((found, wanted)) => wrong.add(at, "vary.values", found, wanted),
             }
         }
-        let workload = wrong.read("workload", workload_of(file.workload));
-        let precondition = file.precondition.map(|value| wrong.read("precondition", before_of(value)));
+        let workload = match file.workload {
+            Some(workload) => wrong.read("workload", workload_of(workload)),
+            None => {
+                let wanted = "a workload, such as workload = \"randread-4k\" or workload = \"jobs.fio\"";
+                wrong.missing("workload", wanted);
+                None
+            }
+        };
+        let precondition = file.precondition.map(|value| wrong.read_state(value));
         let warm_up = file.warm_up.map(|value| wrong.read::<WarmUp>("warm_up", plain(&value).into()));
         wrong.all.clone().into_result(()).map_err(Error::Config)?;
         let (Some(workload), Some(precondition)) =
@@ -235,6 +246,7 @@ impl Study {
             against: file.against,
             traces: None,
             own: Designs::default(),
+            config: None,
         };
         made.checked()
     }
@@ -326,33 +338,10 @@ impl Study {
         let Error::Config(wrong) = error else { return error };
         let file = format!("{}: ", self.path.display());
         let placed = |complaint: Complaint| match complaint.key.strip_prefix(&file) {
-            Some(key) => Complaint { key: self.key_position(key), ..complaint },
+            Some(key) => place::placed(self, key, &complaint),
             None => complaint,
         };
         Error::Config(Complaints(wrong.0.into_iter().map(placed).collect()))
-    }
-
-    /// Name of `key` in messages. `vary KEY` means a value of that varied key.
-    fn key_position(&self, key: &str) -> String {
-        let varied = key.strip_prefix("vary ").map(|rest| rest.split(": ").next().unwrap_or(rest));
-        let shown = match key.strip_prefix("vary[").and_then(|rest| rest.split_once(']')) {
-            Some((_, rest)) => format!("vary{rest}"),
-            None => key.to_owned(),
-        };
-        match self.written {
-            KeyOrigin::Arguments => {
-                argument_of(&shown).unwrap_or_else(|| format!("{}: {shown}", self.path.display()))
-            }
-            KeyOrigin::Keys => format!("{}: {shown}", self.path.display()),
-            KeyOrigin::File => {
-                let number = varied.and_then(|key| self.sweep.vary.iter().position(|axis| axis.key == key));
-                let at = number.map_or_else(|| key.to_owned(), |number| format!("vary[{number}]"));
-                match line_of(&self.text, &at) {
-                    Some(line) => format!("{}:{line}: {shown}", self.path.display()),
-                    None => format!("{}: {shown}", self.path.display()),
-                }
-            }
-        }
     }
 
     /// Returns the run with these values of the varied keys, for the first seed.
@@ -399,34 +388,31 @@ impl Study {
     }
 }
 
-/// The command-line argument that sets a key, for a study without a file.
-fn argument_of(key: &str) -> Option<String> {
-    let named = |argument: &str, rest: &str| format!("--{argument} {rest}").trim_end().to_owned();
-    Some(match key.split_once(['.', ' ']).unwrap_or((key, "")) {
-        ("vary", "key" | "values") => named("vary", ""),
-        ("vary", varied) => named("vary", varied),
-        ("against", varied) => named("against", varied),
-        ("columns", _) => named("column", ""),
-        ("repeat", "seeds") => named("seeds", ""),
-        ("budget", _) => named("memory", ""),
-        (word @ ("preset" | "precondition"), _) => named(word, ""),
-        _ => return None,
-    })
-}
-
-/// Converts a workload to the form of an experiment. A name means a built-in workload.
-fn workload_of(value: toml::Value) -> toml::Value {
-    let of_name = |name: toml::Value| toml::Table::from_iter([("name".to_owned(), name)]).into();
-    let named = match value {
-        toml::Value::String(_) => of_name(value),
-        toml::Value::Table(ref table) if table.contains_key("name") => value,
+/// Converts a workload to the form of an experiment. A name means a workload file, a job file or a built-in
+/// workload, and the key `trace` a trace.
+pub(crate) fn workload_of(value: toml::Value) -> toml::Value {
+    let (mut of_name, rest) = match value {
+        toml::Value::String(name) => (workload_of_name(&name), toml::Table::new()),
+        toml::Value::Table(mut table) if table.contains_key("name") || table.contains_key("trace") => {
+            let trace = table.remove("trace").map(|path| toml::Table::from_iter([("path".to_owned(), path)]));
+            let kind = trace.map(|inner| toml::Table::from_iter([("file".to_owned(), inner.into())]));
+            let name = table.remove("name");
+            let name = name.as_ref().map(|name| name.as_str().unwrap_or_default());
+            (kind.unwrap_or_else(|| workload_of_name(name.unwrap_or_default())), table)
+        }
         other => return other,
     };
-    toml::Table::from_iter([("named".to_owned(), named)]).into()
+    if let Some(inner) = of_name.iter_mut().next().and_then(|(_, inner)| inner.as_table_mut()) {
+        inner.extend(rest);
+    }
+    of_name.into()
 }
 
+/// The forms of a precondition.
+pub(crate) const STATES: &str = "empty, filled, filled:0.5, steady-state or steady-state:0.5";
+
 /// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
-fn before_of(value: toml::Value) -> toml::Value {
+pub(crate) fn before_of(value: toml::Value) -> toml::Value {
     let table = |kind: &str, fraction: Option<f64>| {
         let inner = fraction.map(|fraction| ("fraction".to_owned(), fraction.into()));
         toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
@@ -437,6 +423,7 @@ fn before_of(value: toml::Value) -> toml::Value {
     {
         Some(("empty", None)) => table("empty", None),
         Some(("filled", part)) => table("filled", Some(part.unwrap_or(1.0))),
+        Some((fraction, None)) if fraction.parse::<f64>().is_ok() => table("filled", fraction.parse().ok()),
         Some(("steady-state", part)) => table("steady", part),
         _ => value,
     }
@@ -459,6 +446,24 @@ impl ErrorCollector<'_> {
         self.all.add(format!("{}{line}: {key}", self.path.display()), found, wanted);
     }
 
+    /// Adds the fault of a key that is missing.
+    fn missing(&mut self, key: &str, wanted: &str) {
+        self.all.add(format!("{}: {key}", self.path.display()), "nothing", wanted);
+    }
+
+    /// Parses the state of the device before a run.
+    fn read_state(&mut self, value: toml::Value) -> Option<InitialState> {
+        if value.is_table() {
+            return self.read("precondition", value);
+        }
+        let shown = value.to_string();
+        let state = before_of(value).try_into().ok();
+        if state.is_none() {
+            self.add(self.text.find("precondition").unwrap_or(0), "precondition", shown, STATES.into());
+        }
+        state
+    }
+
     /// Parses the value of a key of the file.
     fn read<T: for<'de> Deserialize<'de>>(&mut self, key: &str, value: toml::Value) -> Option<T> {
         let at = self.text.find(key).unwrap_or(0);
@@ -471,126 +476,5 @@ impl ErrorCollector<'_> {
                 None
             }
         }
-    }
-}
-
-/// The built-in workload `name`, for a study without a file.
-pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>) -> Workload {
-    let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
-    table.extend(requests.map(|count| ("requests".to_owned(), (count as i64).into())));
-    table.extend(queue_depth.map(|depth| ("queue_depth".to_owned(), i64::from(depth).into())));
-    workload_of(table.into()).try_into().expect("it has its keys")
-}
-
-impl Study {
-    /// Creates a study without a file, from a device, a built-in workload, varied keys and seeds.
-    ///
-    /// # Errors
-    /// Those of [`parse`](Self::parse).
-    pub fn from_arguments(
-        registry: &Registry,
-        device: toml::Table,
-        asked: StudyArguments<'_>,
-    ) -> Result<Self> {
-        let text = asked.text(&device);
-        let StudyArguments {
-            preset,
-            workload,
-            requests,
-            queue_depth,
-            precondition,
-            warm_up,
-            vary,
-            repeat,
-            columns,
-        } = asked;
-        let before = precondition.map(|text| before_of(text.into()).try_into::<InitialState>()).transpose();
-        let precondition = before.map_err(|error| Error::Argument {
-            what: "--precondition".into(),
-            found: format!("`{}`", precondition.unwrap_or_default()),
-            wanted: found_and_wanted(
-                error.message(),
-                "empty, filled, filled:0.5, steady-state or steady-state:0.5",
-            )
-            .1,
-        })?;
-        let sweep = Sweep {
-            preset,
-            device,
-            workload: named(workload, requests, queue_depth),
-            precondition,
-            from_snapshot: None,
-            power_cut_after: None,
-            warm_up,
-            as_counted: false,
-            vary,
-            quick: None,
-            registry: registry.clone(),
-            place: "",
-            devices: DeviceCache::default(),
-        };
-        let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
-        let against = toml::Table::new();
-        let own = Designs::default();
-        let written = KeyOrigin::Arguments;
-        Self { path, written, text, title, sweep, repeat, columns, budget: None, against, traces: None, own }
-            .checked()
-    }
-}
-
-/// Parts of a study without a file.
-#[derive(Clone, Debug)]
-pub struct StudyArguments<'a> {
-    /// Preset that the device builds on.
-    pub preset: Option<String>,
-    /// Name of a built-in workload.
-    pub workload: &'a str,
-    /// Number of requests; `None` for the number of the workload.
-    pub requests: Option<u64>,
-    /// Number of outstanding requests; `None` for the queue depth of the workload.
-    pub queue_depth: Option<u32>,
-    /// Precondition, in the form of the command line.
-    pub precondition: Option<&'a str>,
-    /// Warm-up; `None` for the default of a run.
-    pub warm_up: Option<WarmUp>,
-    /// Varied keys.
-    pub vary: Vec<Axis>,
-    /// Seeds.
-    pub repeat: Repeat,
-    /// Columns of the table; empty for the default columns.
-    pub columns: Vec<String>,
-}
-
-impl StudyArguments<'_> {
-    /// Text of an equivalent file.
-    fn text(&self, device: &toml::Table) -> String {
-        let mut workload = toml::Table::from_iter([("name".to_owned(), self.workload.into())]);
-        let whole = |number: u64| toml::Value::from(i64::try_from(number).unwrap_or(i64::MAX));
-        workload.extend(self.requests.map(|requests| ("requests".to_owned(), whole(requests))));
-        workload.extend(self.queue_depth.map(|depth| ("queue_depth".to_owned(), whole(depth.into()))));
-        let axis = |axis: &Axis| {
-            let values = toml::Value::Array(axis.values.clone());
-            toml::Value::from(toml::Table::from_iter([
-                ("key".to_owned(), axis.key.as_str().into()),
-                ("values".to_owned(), values),
-            ]))
-        };
-        let repeat = [("first", self.repeat.first), ("seeds", self.repeat.seeds.into())];
-        let repeat = repeat.map(|(key, number)| (key.to_owned(), whole(number)));
-        let text = |text: &str| toml::Value::from(text);
-        let mut all = toml::Table::new();
-        all.extend(self.preset.as_deref().map(|preset| ("preset".to_owned(), text(preset))));
-        all.extend(self.precondition.map(|state| ("precondition".to_owned(), text(state))));
-        all.extend(self.warm_up.map(|warm_up| ("warm_up".to_owned(), String::from(warm_up).into())));
-        if !self.columns.is_empty() {
-            all.insert("columns".to_owned(), self.columns.clone().into());
-        }
-        all.insert("workload".to_owned(), workload.into());
-        all.insert("repeat".to_owned(), toml::Table::from_iter(repeat).into());
-        if !device.is_empty() {
-            all.insert("device".to_owned(), device.clone().into());
-        }
-        all.insert("vary".to_owned(), toml::Value::Array(self.vary.iter().map(axis).collect()));
-        all.to_string()
     }
 }

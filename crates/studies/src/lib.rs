@@ -4,12 +4,14 @@
 //! runs, and the only record of what was run. A study that was stopped or extended executes only the missing
 //! runs. A [`Table`] collects the results.
 
+mod arguments;
 mod charts;
 mod file;
 mod flat;
 mod memory;
 mod name;
 mod own;
+mod place;
 mod run;
 mod show;
 mod size;
@@ -20,8 +22,9 @@ mod task;
 mod tests;
 mod values;
 
+pub use arguments::{LoadArguments, StudyArguments};
 pub use charts::charts;
-pub use file::{Designs, KeyOrigin, PrecisionTarget, Repeat, Study, StudyArguments};
+pub use file::{Designs, KeyOrigin, PrecisionTarget, Repeat, Study};
 pub use name::{InputFile, RunNames};
 pub use own::{CallerDesigns, DesignMonitor, DeviceWithDesign};
 pub use run::{CombinationResult, Plan, Progress, RunExecutor, RunOutcome, plan, run, run_at};
@@ -29,4 +32,4 @@ pub use show::{text, write_report};
 pub use store::{CheckReport, Damage, Files, MovedFile, Record, State, Store, check, repair};
 pub use table::{Cell, Row, RunsForm, Statement, Table};
 pub use task::{Task, TaskTrace, carry_out};
-pub use values::{axis_of, device_of, values_of};
+pub use values::{DeviceArguments, axis_of, device_of, values_of};

@@ -56,8 +56,8 @@ impl RunNames {
             Some(_) => "snapshot".to_owned(),
             None => format!("{precondition:?}"),
         };
-        let trace = recorded(workload, traces.as_deref())?;
-        let files = trace.iter().chain(from_snapshot);
+        let read = recorded(workload, traces.as_deref())?;
+        let files = read.iter().chain(from_snapshot);
         let inputs: Vec<InputFile> = files.map(|path| self.input(path)).collect::<Result<_>>()?;
         let of_files: Vec<&str> = inputs.iter().map(|input| input.sha256.as_str()).collect();
         let parts = [
@@ -96,15 +96,16 @@ impl RunNames {
     }
 }
 
-/// Path of the recorded trace that a workload replays.
-fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Option<PathBuf>> {
+/// Paths of the recorded trace that a workload replays, or of the files that it consists of.
+fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Vec<PathBuf>> {
     match workload {
-        Workload::Replayed { trace, .. } => Ok(Some(traces.unwrap_or(Path::new("")).join(trace))),
+        Workload::Replayed { trace, .. } => Ok(vec![traces.unwrap_or(Path::new("")).join(trace)]),
         Workload::Volume(volume) => match resolve(&volume.profile, traces)? {
-            RealOrProfile::Real(path) => Ok(Some(path)),
-            RealOrProfile::Profile(_) => Ok(None),
+            RealOrProfile::Real(path) => Ok(vec![path]),
+            RealOrProfile::Profile(_) => Ok(Vec::new()),
         },
-        _ => Ok(None),
+        Workload::File(file) => file.files(),
+        _ => Ok(Vec::new()),
     }
 }
 

@@ -92,7 +92,8 @@ impl Task {
         let folder = point.traces.as_deref().unwrap_or(Path::new(""));
         let trace = inputs.iter().find_map(|InputFile { path, sha256, .. }| {
             let file = path.strip_prefix(folder).ok()?.to_owned();
-            let is_trace = point.from_snapshot.as_ref() != Some(path);
+            let is_shared = matches!(point.workload, Workload::File(_));
+            let is_trace = point.from_snapshot.as_ref() != Some(path) && !is_shared;
             is_trace.then(|| TaskTrace { folder: absolute(&folder.to_owned()), file, sha256: sha256.clone() })
         });
         Ok(Self { name: name.to_owned(), text, trace })

@@ -1,5 +1,6 @@
 //! Tests of studies on a small device, in memory and with a store.
 
+mod errors;
 mod own;
 mod size;
 mod store;
@@ -14,8 +15,8 @@ use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::SweepOptions;
 
 use crate::{
-    Progress, Repeat, RunExecutor, RunNames, RunOutcome, State, Store, Study, StudyArguments, Table, Task,
-    axis_of, carry_out, charts, plan, run,
+    LoadArguments, Progress, Repeat, RunExecutor, RunNames, RunOutcome, State, Store, Study, StudyArguments,
+    Table, Task, axis_of, carry_out, charts, plan, run,
 };
 
 #[path = "../../lab/src/report/structure.rs"]
@@ -442,14 +443,17 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
     let axis = |text: &str| axis_of(text).expect("values");
     let asked = StudyArguments {
         preset: Some("tiny".into()),
-        workload: "randwrite-4k",
-        requests: Some(500),
-        queue_depth: Some(4),
+        load: LoadArguments {
+            requests: Some(500),
+            queue_depth: Some(4),
+            ..LoadArguments::named("randwrite-4k")
+        },
         precondition: Some("steady-state:0.5"),
         warm_up: None,
         vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],
+        config: None,
     };
     let device = toml::from_str("[part]\nendurance = 50\n").expect("it is TOML");
     let made =

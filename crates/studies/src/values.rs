@@ -1,10 +1,11 @@
 //! Values of a varied key: a list, or a range.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wordline_experiments::Axis;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::words::found_and_wanted;
 
 /// Maximum number of values of a key. Chosen: more is a typing error.
 const MAX_VALUES: u32 = 10_000;
@@ -113,9 +114,17 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
             ),
         ));
     }
+    if let Some(wanted) = other_argument(key.trim()) {
+        return Err(wrong(format!("`{}`", key.trim()), wanted));
+    }
     let values = match range_of(text) {
         Some(range) => Values::Range(range).all().map_err(|(found, wanted)| wrong(found, &wanted))?,
-        None => text.split(',').map(value_of).collect(),
+        None => listed(text).map_err(|part| {
+            wrong(
+                format!("`{part}`"),
+                "NAME{KEY=VALUE,...} or {policy=\"NAME\",KEY=VALUE,...}, with values as in TOML",
+            )
+        })?,
     };
     if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
         return Err(wrong(format!("{} twice", twice.1), "each value once"));
@@ -123,31 +132,107 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
     Ok(Axis { key: key.trim().to_owned(), values, sets: toml::Table::new() })
 }
 
-/// Returns the device of a configuration file, if given, with the settings `KEY=VALUE` on top, and the preset
-/// that the file builds on.
+/// The argument in place of a varied key that is no key of a device.
+fn other_argument(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "seed" | "seeds" | "repeat.seeds" => "--seeds N, which runs each combination with N seeds",
+        "queue_depth" => "workload.queue_depth",
+        "requests" => "workload.requests",
+        "name" => "workload=NAME,NAME,...",
+        "trace" => "workload=FILE,FILE,...",
+        _ => return None,
+    })
+}
+
+/// The values of a list: parts between commas that are in no brackets or quotes. `NAME{KEY=VALUE}` is a table
+/// with the key `policy`. Beside such tables, a name alone is one too. On failure returns the part.
+fn listed(text: &str) -> std::result::Result<Vec<toml::Value>, String> {
+    let mut values = Vec::new();
+    for part in parts(text) {
+        let part = part.trim();
+        let short = part.strip_suffix('}').and_then(|part| part.split_once('{')).filter(|(name, _)| {
+            !name.is_empty()
+                && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+        });
+        let value = match short {
+            Some((name, keys)) if keys.trim().is_empty() => value_of(&format!("{{ policy = \"{name}\" }}")),
+            Some((name, keys)) => value_of(&format!("{{ policy = \"{name}\", {keys} }}")),
+            None => value_of(part),
+        };
+        if part.contains('{') && !value.is_table() {
+            return Err(part.to_owned());
+        }
+        values.push(value);
+    }
+    let is_policy = |value: &toml::Value| value.get("policy").is_some();
+    if values.iter().any(is_policy) {
+        for value in &mut values {
+            if let Some(name) = value.as_str() {
+                *value = toml::Table::from_iter([("policy".to_owned(), name.into())]).into();
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The parts of a text between commas that are in no brackets or quotes.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_u32, None);
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(mark), _) => quote = Some(mark).filter(|mark| *mark != letter),
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// The device of a study without a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceArguments {
+    /// The preset that the configuration file builds on.
+    pub preset: Option<String>,
+    /// The keys of the file, with the settings on top.
+    pub keys: toml::Table,
+    /// The file and its text, for messages.
+    pub config: Option<(PathBuf, String)>,
+}
+
+/// Returns the device of a configuration file, if given, with the settings `KEY=VALUE` on top.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, [`Error::Argument`] for invalid TOML or an invalid setting.
-pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<String>, toml::Table)> {
-    let mut device = toml::Table::new();
+/// [`Error::File`] if the file cannot be read, [`Error::Line`] for invalid TOML, [`Error::Argument`] for an
+/// invalid setting.
+pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<DeviceArguments> {
+    let (mut device, mut config) = (toml::Table::new(), None);
     if let Some(path) = file {
         let text = std::fs::read_to_string(path).map_err(|reason| Error::File {
             path: path.into(),
             action: "read",
             reason,
         })?;
-        device = text.parse().map_err(|error: toml::de::Error| Error::Argument {
-            what: format!("configuration {}", path.display()),
-            found: error.message().to_owned(),
-            wanted: "valid TOML".into(),
+        device = text.parse().map_err(|error: toml::de::Error| {
+            let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = text[..at].matches('\n').count() as u64 + 1;
+            Error::Line { path: path.into(), line, found, wanted }
         })?;
+        config = Some((path.to_owned(), text));
     }
     for setting in settings {
         let (key, value) = setting_of("--set", setting)?;
         Axis { key, values: Vec::new(), sets: toml::Table::new() }.apply(&mut device, &value);
     }
     let preset = device.remove("preset").and_then(|name| name.as_str().map(str::to_owned));
-    Ok((preset, device))
+    Ok(DeviceArguments { preset, keys: device, config })
 }
 
 /// Parses values of keys from arguments `KEY=VALUE`. Messages call them `what`.
@@ -215,8 +300,29 @@ mod tests {
     }
 
     #[test]
+    fn tables_are_values_and_a_policy_has_a_short_form() {
+        let both = "[\"{ policy = \\\"greedy\\\" }\", \"{ choices = 4, policy = \\\"d-choices\\\" }\"]";
+        for argument in [
+            "v={policy=\"greedy\"},{policy=\"d-choices\",choices=4}",
+            "v=greedy,d-choices{choices=4}",
+            "v=greedy{}, d-choices{ choices = 4 }",
+        ] {
+            let mut shown = values(argument);
+            shown.iter_mut().for_each(|text| {
+                let mut keys: Vec<&str> = text.trim_matches(['{', '}', ' ']).split(", ").collect();
+                keys.sort_unstable();
+                *text = format!("{{ {} }}", keys.join(", "));
+            });
+            assert_eq!(format!("{shown:?}"), both, "{argument}");
+        }
+        assert_eq!(values("v=[1,2],'a,b'"), ["[1, 2]", "\"a,b\""]);
+    }
+
+    #[test]
     fn what_is_no_list_of_values_is_refused() {
-        for argument in ["a", "=1", "a=", "a=1..2/1", "a=0..4/*3", "a=1,1", "a=1..2/20000"] {
+        for argument in
+            ["a", "=1", "a=", "a=1..2/1", "a=0..4/*3", "a=1,1", "a=1..2/20000", "a=b{c}", "seed=1,2"]
+        {
             assert!(matches!(axis_of(argument), Err(Error::Argument { .. })), "{argument}");
         }
         let without_steps = axis_of("a.b=0.2..0.4").expect_err("how many?").to_string();

@@ -13,22 +13,22 @@ static FOLLOWERS: Metric = Metric::new(
 );
 static LEADER_US: Metric = Metric::new(
     "cubeftl.leader_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "Mean tPROG of leaders in microseconds; null if there was none.",
 );
 static FOLLOWER_US: Metric = Metric::new(
     "cubeftl.follower_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "Mean tPROG of followers in microseconds; null if there was none.",
 );
 static LEAST_US: Metric = Metric::new(
     "cubeftl.least_follower_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "tPROG of the fastest follower in microseconds; null if there was none.",
 );
 static PROGRAM_US: Metric = Metric::new(
     "cubeftl.program_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "Mean tPROG of word lines in microseconds; null if none was programmed.",
 );
 static FULL: Metric = Metric::new(

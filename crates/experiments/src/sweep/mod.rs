@@ -3,6 +3,8 @@
 pub(crate) mod axes;
 mod clients;
 mod device_cache;
+mod file_load;
+mod kinds;
 mod layers;
 mod named;
 mod space;
@@ -21,6 +23,8 @@ use crate::options::Options;
 use axes::{Axis, Points};
 use clients::Clients;
 pub use device_cache::DeviceCache;
+pub use file_load::FileLoad;
+pub use kinds::of_name as workload_of_name;
 use layers::{Layer, Layers};
 use named::Named;
 use wordline_lab::config;
@@ -159,6 +163,8 @@ pub enum Workload {
     },
     /// Several clients, each at its own pace.
     Clients(Clients),
+    /// A file that `wordline run` takes: a workload file, a fio job file or a trace.
+    File(FileLoad),
     /// A volume of a paper's trace table: the recorded trace if the user's folder has it, otherwise the
     /// profile.
     Volume(Volume),
@@ -300,7 +306,7 @@ impl Point {
             | Workload::Generated(_)
             | Workload::Named(_)
             | Workload::Clients(_) => true,
-            Workload::Replayed { .. } | Workload::Volume(_) => false,
+            Workload::Replayed { .. } | Workload::Volume(_) | Workload::File(_) => false,
         };
         let is_empty = self.from_snapshot.is_none() && self.precondition == Precondition::Empty;
         let warm_up = self.warm_up.unwrap_or_else(|| WarmUp::usual(is_generated, is_empty));
@@ -368,13 +374,9 @@ impl Points for Sweep {
         let cut =
             cut.map_err(|error| self.refused(path, POWER_CUT, error.message(), "a number of requests"))?;
         let power_cut_after = cut.or(self.power_cut_after);
-        let workload: Workload = layers.take(WORKLOAD).expect("it was put there").try_into().map_err(
-            |error: toml::de::Error| self.refused(path, "workload", error.message(), "a workload"),
-        )?;
+        let asked = layers.take(WORKLOAD).expect("it was put there");
+        let workload = self.workload_of(path, asked, (workload, options))?;
         let (device, config_text) = self.device_of(path, layers)?;
-        let mut inner = Complaints::default();
-        check_workload(&workload, &mut inner);
-        inner.into_result(()).map_err(|inner| self.nested(path, "workload", inner))?;
         let mut inner = Complaints::default();
         check_before(before, &mut inner);
         inner.into_result(()).map_err(|inner| self.nested(path, "vary", inner))?;
@@ -436,6 +438,31 @@ impl Sweep {
         column::unknown_summary_column(&self.registry, column)
     }
 
+    /// The workload of a point from its keys. `before` is the workload before any key was varied.
+    fn workload_of(
+        &self,
+        path: &Path,
+        asked: toml::Value,
+        (before, options): (&Workload, &Options),
+    ) -> Result<Workload> {
+        let place = self.place_of_workload(options);
+        let workload = kinds::completed(asked, before).and_then(kinds::read).map_err(|(found, wanted)| {
+            let mut wrong = Complaints::default();
+            wrong.add(format!("{}: {}{place}", path.display(), self.place), found, wanted);
+            Error::Config(wrong)
+        })?;
+        let mut inner = Complaints::default();
+        check_workload(&workload, &mut inner);
+        inner.into_result(workload).map_err(|inner| self.nested(path, &place, inner))
+    }
+
+    /// The place of the workload in messages: the key of the workload that is varied, or else the workload.
+    fn place_of_workload(&self, options: &Options) -> String {
+        let is_of_it = |key: &str| key == WORKLOAD || key.starts_with("workload.");
+        let varied = self.varied(options).into_iter().find(|axis| is_of_it(&axis.key));
+        varied.map_or_else(|| WORKLOAD.to_owned(), |axis| format!("vary {}", axis.key))
+    }
+
     fn nested(&self, path: &Path, key: &str, inner: Complaints) -> Error {
         let mut wrong = Complaints::default();
         wrong.nest(&format!("{}: {}{key}", path.display(), self.place), inner);
@@ -456,7 +483,18 @@ impl Sweep {
                 .devices
                 .preset(name, || config::preset_table(&self.registry, name))
                 .map(Layers::of_preset)
-                .map_err(|error| self.refused(path, "preset", &error.to_string(), "a preset"))?,
+                .map_err(|error| {
+                    let mut wrong = Complaints::default();
+                    let is_varied = self.vary.iter().any(|axis| axis.key == PRESET);
+                    let key = if is_varied { "vary preset" } else { PRESET };
+                    let finding = error.findings().into_iter().next();
+                    let (found, wanted) = finding.map_or_else(
+                        || (error.to_string(), "a preset".to_owned()),
+                        |finding| (format!("`{name}`"), finding.wanted),
+                    );
+                    wrong.add(format!("{}: {}{key}", path.display(), self.place), found, wanted);
+                    Error::Config(wrong)
+                })?,
             None => Layers::default(),
         };
         layers.merge(Layer::Device, self.device.clone());
@@ -510,6 +548,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
         }
         Workload::Named(named) => named.check(wrong),
         Workload::Clients(clients) => clients.check(wrong),
+        Workload::File(file) => file.check(wrong),
         Workload::Replayed { requests, queue_depth, .. } => {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
@@ -526,6 +565,7 @@ fn precondition(before: Option<InitialState>, workload: &Workload) -> Preconditi
         (Some(InitialState::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         (None, Workload::Named(named)) => named.precondition(),
+        (None, Workload::File(file)) => file.precondition(),
         // Replayed traces and job files run on a filled device, so that reads find data.
         (None, _) => Precondition::Filled(1.0),
     }

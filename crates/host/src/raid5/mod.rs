@@ -129,13 +129,13 @@ pub const PARITY_SHARE: Metric = Metric::new(
 /// Mean time between writes of a data block.
 pub const DATA_INTERVAL: Metric = Metric::new(
     "raid5.data_interval_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "Mean microseconds between writes of a data block; null unless `array.intervals` is set.",
 );
 /// Mean time between writes of a parity block.
 pub const PARITY_INTERVAL: Metric = Metric::new(
     "raid5.parity_interval_us",
-    Unit::Ratio,
+    Unit::Microseconds,
     "Mean microseconds between writes of a parity block; null unless `array.intervals` is set.",
 );
 /// Ratio of the parity interval to the data interval.

@@ -347,7 +347,12 @@ impl Validator<'_> {
                 known.map(String::as_str).filter(|key| tag(schema) != Some(*key)).collect();
             let keys = if known.is_empty() { "no further key".into() } else { known.join(", ") };
             let wanted = format!("{keys} beside `{found}`: `{key}` is a key of {}", owners.join(", "));
-            self.wrong.add(member.origin.label(&join(path, key)), "a key of another policy", wanted);
+            let kind = match tag(schema) {
+                Some("policy") => "policy",
+                Some("name") => "design",
+                _ => "kind",
+            };
+            self.wrong.add(member.origin.label(&join(path, key)), format!("a key of another {kind}"), wanted);
             own.remove(key);
         }
         own

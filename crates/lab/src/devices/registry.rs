@@ -1,6 +1,5 @@
 //! The registry of device types, and of the designs that SSDs can use.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -148,25 +147,6 @@ impl Registry {
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
         let of_designs = self.designs.entries().flat_map(|entry| entry.metrics());
         self.types.iter().flat_map(|entry| entry.metrics()).chain(of_designs)
-    }
-
-    /// The metrics of a section, or all of them.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] for an unknown section.
-    pub fn metrics_in(&self, section: Option<&str>) -> Result<Vec<&'static Metric>> {
-        let found: Vec<&Metric> =
-            self.metrics().filter(|metric| section.is_none() || metric.section() == section).collect();
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        let sections: BTreeSet<&str> = self.metrics().filter_map(Metric::section).collect();
-        let section = section.unwrap_or_default();
-        Err(Error::Argument {
-            what: "the section of metrics".into(),
-            found: section.to_owned(),
-            wanted: one_of(section, &Vec::from_iter(sections)),
-        })
     }
 
     /// All types.

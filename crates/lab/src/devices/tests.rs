@@ -88,7 +88,7 @@ fn a_design_comes_back_from_the_text_of_its_device_and_from_a_snapshot() {
 fn what_does_not_fit_a_design_is_named_with_its_key() {
     for (set, key) in [
         (&["design.name=centaurr"][..], "design.name: found \"centaurr\", wanted centaur, or another of"),
-        (&["design.epoch=5"], "design.epoch: found an unknown key"),
+        (&["design.epoch=5"], "design.epoch: found a key of another design"),
         (&["design.condition=96KiB"], "design.condition: found 96KiB, wanted from design.least"),
         (&["design.name=slc-mlc-hybrid", "design.epoch=0"], "design.epoch: found 0, wanted 1 or more"),
         (&["ftl.router={policy='by-size',least='64KiB'}"], "found by-size beside the design centaur"),

@@ -194,6 +194,12 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     let suspend = ["Suspend_Program_Time", "Suspend_Erase_Time"]
         .map(|key| format!("\"{}\"", Duration::from_ns(given.whole(key, 0..=SECOND))));
     out.line("suspend", format!("[{}]", suspend.join(", ")), "Suspend_Program_Time, Suspend_Erase_Time");
+    bus(given, out);
+    Flash { page, blocks, planes, suspends }
+}
+
+/// Writes the keys of the bus. It has eight lines, so a wider bus of MQSim becomes a faster one.
+fn bus(given: &mut Parameters, out: &mut Toml) {
     out.table("part.bus");
     given.word("Flash_Comm_Protocol", &["NVDDR2"]);
     out.line("interface", "\"NV-DDR2\"", "Flash_Comm_Protocol");
@@ -218,7 +224,6 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
         );
     }
     out.line("rate", format!("\"{possible}MT/s\""), &told);
-    Flash { page, blocks, planes, suspends }
 }
 
 /// Writes the keys of the die layout.

@@ -135,7 +135,20 @@ impl Workload {
     /// # Errors
     /// A file that cannot be read or does not exist, and settings that do not fit together.
     pub fn job(&self, device: &Device, options: &RunOptions, observer: &mut dyn Observer) -> Result<Job> {
-        let shape = device.configured.shape();
+        self.job_on((&device.configured, &device.name, &device.text), options, observer)
+    }
+
+    /// As [`job`](Self::job), for a device with a name and the text of its configuration.
+    ///
+    /// # Errors
+    /// As for [`job`](Self::job).
+    pub fn job_on(
+        &self,
+        (configured, name, text): (&Arc<dyn Configured>, &str, &str),
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Job> {
+        let shape = configured.shape();
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let warm_up = self.warm_up(options)?;
@@ -149,7 +162,7 @@ impl Workload {
             None => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
         };
         ready.check_times(pace)?;
-        let spread = self.spread(&ready, pace, &*device.configured)?;
+        let spread = self.spread(&ready, pace, &**configured)?;
         // Requests that do not manage zones could write nothing to full ones.
         let usual = if shape.zones.is_some() { Precondition::Empty } else { ready.precondition };
         let start = options.start(usual);
@@ -161,8 +174,8 @@ impl Workload {
             warm_up: options.warm_up.unwrap_or(usual),
             beside,
             until: options.until.clone(),
-            device_name: device.name.clone(),
-            config_text: device.text.clone(),
+            device_name: name.to_owned(),
+            config_text: text.to_owned(),
             pace,
             spread,
             namespace,
@@ -183,7 +196,7 @@ impl Workload {
             change: Change::default(),
             passes: self.passes(capacity, options.seed, zones),
         };
-        Ok(Job { device: Arc::clone(&device.configured), start, load })
+        Ok(Job { device: Arc::clone(configured), start, load })
     }
 
     /// The warm-up for a device that is not empty.

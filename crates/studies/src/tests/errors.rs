@@ -1,0 +1,155 @@
+//! Faults of studies: each names the line or the argument of the user, and what to write.
+
+use std::path::Path;
+
+use wordline_lab::devices::Registry;
+
+use crate::{DeviceArguments, LoadArguments, Repeat, Study, StudyArguments, axis_of, device_of};
+
+/// The fault of a study without a file, on the device `device`, with one varied key.
+fn fault(device: DeviceArguments, load: LoadArguments<'_>, vary: &str) -> String {
+    let asked = StudyArguments {
+        preset: device.preset.or_else(|| Some("tiny".into())),
+        load,
+        precondition: None,
+        warm_up: None,
+        vary: vec![axis_of(vary).expect("values")],
+        repeat: Repeat { first: 0, seeds: 1, until: None },
+        columns: Vec::new(),
+        config: device.config,
+    };
+    let made = Study::from_arguments(&Registry::default(), device.keys, asked);
+    let fault = made.and_then(|study| study.points(0).map(|points| points.len()));
+    fault.map(|points| format!("{points} points")).unwrap_or_else(|error| error.to_string())
+}
+
+#[test]
+fn a_fault_of_a_varied_key_names_the_argument_and_what_to_write() {
+    for (vary, wanted) in [
+        ("workload.queue_depth=1,2", "2 points"),
+        ("workload=randread-4k,mail", "2 points"),
+        ("workload=randread-4k,mial", "--vary workload.named.name: found mial, wanted mail"),
+        ("workload=a.fio", "--vary workload.file.path: found a.fio: cannot read"),
+        ("workload.depth=1,2", "--vary workload: found an unknown key `depth`, wanted"),
+        ("workload.queue_depth=0", "--vary workload.named.queue_depth: found 0, wanted at least 1"),
+        ("ftl.gc.victim=greedy,d-choices{choices=4}", "2 points"),
+        (
+            "ftl.gc.victim.policy=greedy,d-choices",
+            "--vary ftl.gc.victim.policy: ftl.gc.victim.choices: found nothing, wanted a value for choices: it has no default. \
+             A policy with keys is written ftl.gc.victim=NAME{KEY=VALUE}",
+        ),
+        (
+            "ftl.gc.victim=greedy{window=3},fifo",
+            "--vary ftl.gc.victim: found a key of another policy, wanted no further key",
+        ),
+        (
+            "ftl.gc.victm.policy=greedy,fifo",
+            "--vary ftl.gc.victm.policy: found an unknown key, wanted victim",
+        ),
+        ("preset=tiny,tinny", "--vary preset: found `tinny`, wanted a preset: tiny"),
+    ] {
+        let fault = fault(DeviceArguments::default(), LoadArguments::named("mixed-70-30"), vary);
+        assert!(fault.starts_with(wanted), "{vary}: {fault}");
+    }
+}
+
+#[test]
+fn a_fault_of_a_configuration_names_its_line_and_one_of_a_setting_the_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("drive.toml");
+    let of = |text: &str, settings: &[&str]| {
+        std::fs::write(&path, text).expect("it is written");
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        match device_of(Some(&path), &settings) {
+            Ok(device) => fault(device, LoadArguments::named("mixed-70-30"), "ftl.gc.paced=true,false"),
+            Err(error) => error.to_string(),
+        }
+    };
+    let named = path.display();
+    for (text, settings, wanted) in [
+        (
+            "preset = \"tiny\"\n[part.timing]\nerase = \"0s\"\n",
+            &[][..],
+            format!("{named}:3: part.timing.erase: found 0s, wanted array times"),
+        ),
+        ("preset = \"tiny\"\nftl = 3 3\n", &[], format!("{named}:2: found")),
+        (
+            "preset = \"tiny\"\n",
+            &["ftl.over_provisioning=1.5"],
+            "--set ftl.over_provisioning: found 1.5, wanted".into(),
+        ),
+    ] {
+        let fault = of(text, settings);
+        assert!(fault.starts_with(&wanted), "{text}: {fault}");
+        assert_eq!(fault.lines().count(), 1, "said once: {fault}");
+    }
+}
+
+#[test]
+fn a_study_without_a_workload_and_one_with_a_wrong_state_say_what_is_wanted() {
+    let fault = |text: &str| {
+        Study::parse(&Registry::default(), Path::new("s.toml"), text).expect_err(text).to_string()
+    };
+    for (text, wanted) in [
+        ("preset = \"tiny\"\n", "s.toml: workload: found nothing, wanted a workload, such as workload ="),
+        (
+            "preset = \"tiny\"\nworkload = \"mail\"\nprecondition = \"full\"\n",
+            "s.toml:3: precondition: found \"full\", wanted empty, filled, filled:0.5",
+        ),
+        (
+            "preset = \"tiny\"\nworkload = \"mial\"\n",
+            "s.toml:2: workload.named.name: found mial, wanted mail",
+        ),
+    ] {
+        let fault = fault(text);
+        assert!(fault.starts_with(wanted), "{text}: {fault}");
+    }
+}
+
+#[test]
+fn a_study_runs_what_a_run_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("it is written");
+        path
+    };
+    let trace = write("a.csv", "t_ps,op,offset,size\n0,R,0,4096\n1000000,W,8192,4096\n2000000,W,0,4096\n");
+    let jobs = write(
+        "a.fio",
+        "[global]\nfilename=x\ndirect=1\nbs=4k\n[a]\nrw=randread\nnumber_ios=5\n[b]\nrw=write\nnumber_ios=4\n",
+    );
+    let count = |load: LoadArguments<'_>| {
+        let asked = StudyArguments {
+            preset: Some("tiny".into()),
+            load,
+            precondition: None,
+            warm_up: None,
+            vary: vec![axis_of("ftl.over_provisioning=0.3,0.4").expect("values")],
+            repeat: Repeat { first: 0, seeds: 1, until: None },
+            columns: vec!["host.reads".into(), "host.writes".into()],
+            config: None,
+        };
+        let made = Study::from_arguments(&Registry::default(), toml::Table::new(), asked);
+        let study = made.unwrap_or_else(|error| panic!("{error}"));
+        let again = super::study(&study.text);
+        assert_eq!(again.sweep.workload, study.sweep.workload, "{}", study.text);
+        let table = super::done(&study, &crate::Store::in_memory());
+        let value = |row: &crate::Row, column| row.of(column).first().map(|value| *value as u64);
+        let both = |row: &crate::Row| ["host.reads", "host.writes"].map(|column| value(row, column));
+        table.rows.iter().map(both).collect::<Vec<_>>()
+    };
+    let path = jobs.display().to_string();
+    assert_eq!(
+        count(LoadArguments { trace: Some(&trace), ..LoadArguments::default() }),
+        [[Some(1), Some(2)]; 2]
+    );
+    let two = LoadArguments {
+        trace: Some(&trace),
+        requests: Some(2),
+        queue_depth: Some(1),
+        ..LoadArguments::default()
+    };
+    assert_eq!(count(two), [[Some(1), Some(1)]; 2]);
+    assert_eq!(count(LoadArguments::named(&path)), [[Some(5), Some(4)]; 2]);
+}
