@@ -121,7 +121,10 @@ pub fn notes(
         "zones are written in order, and a full zone is written again from its start; on a zoned namespace it is reset \
          before. A zone append is a write at the write pointer",
     );
-    note_of(&|settings| settings.zones.has_usual_size, "zonesize is not given: zones have 256 MiB, or are those of a zoned namespace");
+    note_of(
+        &|settings| settings.zones.has_usual_size,
+        "zonesize is not given: zones have 256 MiB, or are those of a zoned namespace",
+    );
     note_of(
         &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,
         "verify reads what was written; the contents are not compared",
