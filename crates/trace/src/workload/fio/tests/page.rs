@@ -50,10 +50,7 @@ fn generated() -> String {
         },
     );
     add("\n## Refused\n\n| key | wanted |\n|---|---|\n", &|name, treatment| match treatment {
-        Treatment::Refused(wanted) => {
-            let wanted = wanted.replace("](how-to/", "](how-to/");
-            Some(format!("| {name} | {wanted} |\n"))
-        }
+        Treatment::Refused(wanted) => Some(format!("| {name} | {wanted} |\n")),
         _ => None,
     });
     text.push_str(
