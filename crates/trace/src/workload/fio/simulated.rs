@@ -203,6 +203,9 @@ pub static SIMULATED: [Key; 81] = [
         ),
     ),
     key("zonerange", Simulated("bytes of a strided zone that are accessed")),
-    key("zonesize", Simulated("size of a zone")),
+    key(
+        "zonesize",
+        Simulated("size of a zone. With `zonemode=zbd` and without it, 256 MiB: fio asks the device"),
+    ),
     key("zoneskip", Simulated("bytes, or zones (`1z`), between strided zones; only `0` with `zonemode=zbd`")),
 ];

@@ -371,7 +371,13 @@ static OTHERS: [Key; 295] = [
     key("write_iolog", Harmless(REPORTS)),
     key("write_iops_log", Harmless(REPORTS)),
     key("write_lat_log", Harmless(REPORTS)),
-    key("write_mode", HarmlessAt("write", "`write`: other commands of `write_mode` are not simulated")),
+    key(
+        "write_mode",
+        HarmlessAt(
+            "write zone_append",
+            "`write` or `zone_append`: other commands of `write_mode` are not simulated",
+        ),
+    ),
     key("write_zone_remainder", HarmlessAt("0", "0: the rest of a zone is not written")),
     key("xnvme_admin", Harmless(API)),
     key("xnvme_async", Harmless(API)),
