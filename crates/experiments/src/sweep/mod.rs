@@ -453,7 +453,13 @@ impl Sweep {
         })?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
-        inner.into_result(workload).map_err(|inner| self.nested(path, &place, inner))
+        inner.into_result(workload).map_err(|mut inner| {
+            if place.starts_with("vary workload.") {
+                let own = inner.0.iter_mut().filter(|complaint| !complaint.key.contains(": "));
+                own.for_each(|complaint| complaint.key.clear());
+            }
+            self.nested(path, &place, inner)
+        })
     }
 
     /// The place of the workload in messages: the key of the workload that is varied, or else the workload.

@@ -30,8 +30,8 @@ fn a_fault_of_a_varied_key_names_the_argument_and_what_to_write() {
         ("workload=randread-4k,mail", "2 points"),
         ("workload=randread-4k,mial", "--vary workload.named.name: found mial, wanted mail"),
         ("workload=a.fio", "--vary workload.file.path: found a.fio: cannot read"),
-        ("workload.depth=1,2", "--vary workload: found an unknown key `depth`, wanted"),
-        ("workload.queue_depth=0", "--vary workload.named.queue_depth: found 0, wanted at least 1"),
+        ("workload.depth=1,2", "--vary workload.depth: found an unknown key `depth`, wanted"),
+        ("workload.queue_depth=0", "--vary workload.queue_depth: found 0, wanted at least 1"),
         ("ftl.gc.victim=greedy,d-choices{choices=4}", "2 points"),
         (
             "ftl.gc.victim.policy=greedy,d-choices",
