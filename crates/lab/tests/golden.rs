@@ -76,7 +76,11 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     let set = small.iter().chain(&entry.set).cloned().collect();
     let selection = Selection { preset: Some(entry.preset.clone()), file: None, set };
     let device = Device::load(&selection).map_err(|error| error.to_string())?;
-    let load = folder().join("loads").join(format!("{}.toml", entry.load));
+    let load = folder().join("loads");
+    let load = match entry.load.ends_with(".fio") {
+        true => load.join(&entry.load),
+        false => load.join(format!("{}.toml", entry.load)),
+    };
     let load =
         Workload { namespace: entry.namespace, ..Workload::named(load.to_str().expect("a path of text")) };
     let options = RunOptions {

@@ -23,6 +23,7 @@ mod drift;
 mod effects;
 pub mod error;
 pub mod input;
+mod latency;
 pub mod load;
 pub mod log;
 mod measure;
@@ -56,6 +57,7 @@ mod unknown;
 mod verdict;
 pub mod warm_up;
 mod wear;
+mod zones;
 
 pub use error::{Error, Finding, Result};
 pub use load::{Load, PowerCutPoint, Precondition, Start};

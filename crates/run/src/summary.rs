@@ -8,10 +8,12 @@ pub use wordline_trace::{Source, SourceKind};
 
 use crate::course::Course;
 pub use crate::drift::Drift;
+pub use crate::latency::Latency;
 pub use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
+pub use crate::zones::ZoneRequests;
 
 /// The result of one run. All of it except `simulator` is a function of configuration, seed and requests.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -380,74 +382,6 @@ pub struct Host {
     /// Requests to zones; absent without any. Appended bytes are written bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZoneRequests>,
-}
-
-/// Requests that only zoned namespaces have.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct ZoneRequests {
-    /// Zone appends completed.
-    pub appends: u64,
-    /// Resets of zones completed.
-    pub resets: u64,
-    /// Finishes of zones completed.
-    pub finishes: u64,
-    /// Explicit opens of zones completed.
-    pub opens: u64,
-    /// Closes of zones completed.
-    pub closes: u64,
-    /// Latency of zone appends from submission to completion, in microseconds.
-    pub append_latency_us: Latency,
-    /// Latency of resets from submission to completion, in microseconds.
-    pub reset_latency_us: Latency,
-    /// Latency of finishes from submission to completion, in microseconds.
-    pub finish_latency_us: Latency,
-    /// Latency of opens from submission to completion, in microseconds.
-    pub open_latency_us: Latency,
-    /// Latency of closes from submission to completion, in microseconds.
-    pub close_latency_us: Latency,
-}
-
-impl ZoneRequests {
-    /// The kinds of requests: name in column names, words for many, count and latency.
-    pub fn kinds(&mut self) -> [(&'static str, &'static str, u64, &mut Latency); 5] {
-        [
-            ("append", "zone appends", self.appends, &mut self.append_latency_us),
-            ("reset", "zone resets", self.resets, &mut self.reset_latency_us),
-            ("finish", "zone finishes", self.finishes, &mut self.finish_latency_us),
-            ("open", "zone opens", self.opens, &mut self.open_latency_us),
-            ("close", "zone closes", self.closes, &mut self.close_latency_us),
-        ]
-    }
-}
-
-/// A latency distribution, in microseconds. Mean, minimum and maximum are exact. Percentiles are accurate to
-/// three digits. A percentile is null if fewer than ten requests lie beyond it.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Latency {
-    /// Mean.
-    pub mean: f64,
-    /// Minimum.
-    pub min: f64,
-    /// 50th percentile (median).
-    pub p50: Option<f64>,
-    /// 80th percentile.
-    pub p80: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// 99.9th percentile.
-    pub p999: Option<f64>,
-    /// 99.99th percentile.
-    pub p9999: Option<f64>,
-    /// 99.999th percentile.
-    pub p99999: Option<f64>,
-    /// Maximum.
-    pub max: f64,
-    /// Cumulative distribution: (latency in microseconds, fraction of requests at or below it).
-    pub cumulative: Vec<(f64, f64)>,
 }
 
 /// A named amount.

@@ -59,7 +59,7 @@ impl Devices {
     }
 }
 
-/// What becomes of recorded zone operations.
+/// Treatment of recorded zone operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Zones {
@@ -112,7 +112,7 @@ pub struct Options {
     pub token_bytes: Option<Bytes>,
     /// Tokens of a block in a trace of a KV cache, from 1 to 65,536; 512 by default, as in Mooncake's traces.
     pub block_tokens: Option<u32>,
-    /// What becomes of recorded zone operations. Default: `keep` for a run on a zoned namespace, `map` for all else.
+    /// Treatment of recorded zone operations. Default: `keep` for a run on a zoned namespace, `map` for all else.
     pub zones: Option<Zones>,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.

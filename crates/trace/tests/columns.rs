@@ -89,7 +89,7 @@ fn lines_that_do_not_fit_the_map_name_line_text_and_what_was_wanted() {
         (
             "1,8,8,Q\n",
             "ts:s,off,len,op",
-            "t:1: found op \"Q\", wanted R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare",
+            "t:1: found op \"Q\", wanted R, W, D, F, Z, C, ZA, ZR, ZF, ZO or ZC, or the words: read, write, discard, flush, write_zeroes, compare, zone_append, zone_reset, zone_finish, zone_open, zone_close",
         ),
         (
             "1,8,8,R,70000\n",

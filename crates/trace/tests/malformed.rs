@@ -45,7 +45,7 @@ const MALFORMED: &[Malformed] = &[
     (
         "t_ns,op,offset,size\n0,X,0,512\n1,R,0,512\n",
         &[],
-        "t:2: found op \"X\", wanted R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare",
+        "t:2: found op \"X\", wanted R, W, D, F, Z, C, ZA, ZR, ZF, ZO or ZC, or the words: read, write, discard, flush, write_zeroes, compare, zone_append, zone_reset, zone_finish, zone_open, zone_close",
     ),
     (
         "t_ns,op,offset,size\n0,R,0,-512\n1,R,0,512\n",

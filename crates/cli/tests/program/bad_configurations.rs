@@ -29,7 +29,7 @@ const FILES: [Case; 19] = [
         "a key of another policy",
         "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"dynamic\", order = \"CWDP\" }\n",
         "3: ftl.placement.order",
-        &["unknown key"],
+        &["a key of another policy", "beside `dynamic`"],
     ),
     (
         "a share above one",
@@ -143,7 +143,7 @@ const ARGUMENTS: [(&str, &[&str]); 8] = [
 /// Arguments `--set` for preset `centaur`: for its design, and settings that do not fit two pools.
 const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "centaur, or another of"]),
-    ("design=centaur", &["--set design", "a table with the key name"]),
+    ("design=centaur", &["--set design", "a table: { name"]),
     ("design.epoch=5", &["--set design.epoch", "unknown key", "adjust_every"]),
     ("design.condition=96KiB", &["--set design.condition", "96KiB", "design.most (88KiB)"]),
     ("design.condition=72", &["--set design.condition", "found 72,", "a size with a unit"]),
@@ -297,7 +297,7 @@ fn a_setting_that_does_not_fit_its_preset_is_blamed_and_not_a_line_of_the_preset
 #[test]
 fn a_key_that_is_proposed_is_one_that_the_device_takes() {
     for (preset, setting, wanted) in [
-        ("ressd", "design.threshold=1", "wanted thresholds, or another of candidates"),
+        ("ressd", "design.threshold=1", "rewrites, thresholds"),
         ("raid5-tiny", "array.cache=16", "wanted stripe_cache, or another of block"),
         ("tiny", "ftl.gc.candidates=4", "wanted one of "),
     ] {

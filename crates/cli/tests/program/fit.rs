@@ -65,7 +65,7 @@ fn what_cannot_be_fitted_is_refused_with_file_and_line() {
         (vec!["fit", &drive, &other], "found no measurement of the drive"),
         (vec!["fit", &bad], "bad.csv:2: found quantity = iosp"),
         (vec!["fit", &few], "few: found no capacity"),
-        (vec!["fit", &none, &few], "none.toml: found missing field `drive`"),
+        (vec!["fit", &none, &few], "none.toml: found nothing, wanted a value for `drive`"),
         (vec!["fit", &drive, &drive, &few], "found a second description of a drive"),
         (vec!["fit", &few, "--scale", "3"], "--scale: found 3, wanted a power of two from 1 to 128"),
         (vec!["fit", &folder.path("")], "found no output of a job"),

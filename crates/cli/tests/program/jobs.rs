@@ -98,7 +98,7 @@ fn files_of_mqsim_become_a_device_and_a_workload_that_run() {
     let run =
         wordline(&["run", "--config", &device, "--workload", &job, "--requests", "300", "--json"]).json();
     assert_eq!(run["host"]["reads"], 300, "{run}");
-    let bad = folder.with("bad.xml", "<Execution_Parameter_Set><Seed>1</Sed></Execution_Parameter_Set>");
+    let bad = folder.with("bad.xml", "<Execution_Parameter_Set><Seed>1</Seed>");
     let refusal = wordline(&["config", "import", &bad]).refusal();
     assert!(refusal.contains("bad.xml:1: found"), "{refusal}");
 }

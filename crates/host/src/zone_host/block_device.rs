@@ -14,6 +14,7 @@ use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Se
 use wordline_nand::DataTag;
 use wordline_open_channel::zoned;
 
+use super::config::shape;
 use super::metrics::Mark;
 use super::{Event, Power, ZoneHost};
 
@@ -26,7 +27,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
     type Mark = Mark<zoned::Mark<D::Mark>>;
 
     fn shape(&self) -> Shape {
-        self.own_shape()
+        shape(self.zoned.config(), self.zoned.geometry().block_size)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
@@ -186,7 +187,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
-        self.mark_now(now)
+        Mark::new(&self.counts, &self.zoned, now)
     }
 
     fn programmed(&self) -> Programmed {
@@ -194,7 +195,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
-        self.metrics_since(mark, now)
+        mark.metrics(&self.counts, &self.zoned, now)
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
@@ -217,19 +218,5 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
         self.check_state(agenda)
-    }
-}
-
-impl<D: PhysicalDevice> ZoneHost<D> {
-    /// Completes a recovery that began at `since`, once the device has recovered.
-    fn advance_recovery(&mut self, since: Instant, now: Instant) {
-        if !PhysicalDevice::is_ready(&self.zoned) {
-            return;
-        }
-        self.zoned.clear_notifications();
-        self.zoned.clear_zone_completions();
-        let of_device = self.zoned.recovery().unwrap_or_default();
-        self.recovery = Some(Recovered { time: now - since, ..of_device });
-        self.power = Power::On;
     }
 }

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_device::SECTOR;
 use wordline_device::block_device::{Shape, ZoneShape};
-use wordline_device::{PhysicalDevice, SECTOR};
 use wordline_kernel::{Complaints, Duration, Seed};
 use wordline_open_channel::zoned::{ZonesConfig, ZonesFile, check_device};
 use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
@@ -99,12 +99,5 @@ pub(super) fn shape(zones: &ZonesConfig, block: wordline_kernel::Bytes) -> Shape
         logical_page: block,
         block_set: capacity,
         zones: Some(ZoneShape { size, capacity, count: layout.zones }),
-    }
-}
-
-impl<D: PhysicalDevice> ZoneHost<D> {
-    /// The shape of the device as a host sees it.
-    pub(super) fn own_shape(&self) -> Shape {
-        shape(self.zoned.config(), self.zoned.geometry().block_size)
     }
 }

@@ -7,7 +7,7 @@ use wordline_device::{Command, Operation};
 use wordline_nand::DataTag;
 use wordline_open_channel::zoned::{Completion, Operation as ZoneOperation};
 
-/// What is written where, by logical block and version, and what reads found.
+/// Contents that commands wrote, by logical block and version, and those that reads found.
 #[derive(Default)]
 pub(super) struct TrackedContents {
     carried: BTreeMap<u32, Vec<Content>>,

@@ -4,9 +4,7 @@ use wordline_device::PhysicalDevice;
 use wordline_device::lifetime::write_amplification;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
-use wordline_open_channel::zoned::Status;
-
-use super::ZoneHost;
+use wordline_open_channel::zoned::{self, Status, Zoned};
 
 counters! {
     /// The counters of the host since it was made.
@@ -49,20 +47,23 @@ pub struct Mark<M> {
     pub(super) zones: M,
 }
 
-impl<D: PhysicalDevice> ZoneHost<D> {
-    pub(super) fn mark_now(&self, now: Instant) -> Mark<wordline_open_channel::zoned::Mark<D::Mark>> {
-        Mark { counts: self.counts.clone(), zones: self.zoned.mark(now) }
+impl<M> Mark<zoned::Mark<M>> {
+    /// The counters of a host and its zoned device at `now`.
+    pub(super) fn new<D: PhysicalDevice<Mark = M>>(counts: &Counts, zoned: &Zoned<D>, now: Instant) -> Self {
+        Self { counts: counts.clone(), zones: zoned.mark(now) }
     }
 
-    pub(super) fn metrics_since(
+    /// The metrics of a host and its zoned device since the mark.
+    pub(super) fn metrics<D: PhysicalDevice<Mark = M>>(
         &self,
-        mark: &Mark<wordline_open_channel::zoned::Mark<D::Mark>>,
+        counts: &Counts,
+        zoned: &Zoned<D>,
         now: Instant,
     ) -> Metrics {
-        let counts = self.counts.since(&mark.counts);
-        let mut metrics = self.zoned.metrics(&mark.zones, now);
+        let counts = counts.since(&self.counts);
+        let mut metrics = zoned.metrics(&self.zones, now);
         counts.add_to(&mut metrics);
-        let bytes = |blocks: u64| Value::Count((self.zoned.geometry().block_size * blocks).0);
+        let bytes = |blocks: u64| Value::Count((zoned.geometry().block_size * blocks).0);
         let padding = metrics.count("zones.padding");
         let of_ssds = wordline_ssd::metrics::of_name;
         metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.blocks_written + padding));

@@ -102,4 +102,16 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
+
+    /// Completes a recovery that began at `since`, once the device has recovered.
+    fn advance_recovery(&mut self, since: Instant, now: Instant) {
+        if !self.zoned.is_ready() {
+            return;
+        }
+        self.zoned.clear_notifications();
+        self.zoned.clear_zone_completions();
+        let of_device = self.zoned.recovery().unwrap_or_default();
+        self.recovery = Some(Recovered { time: now - since, ..of_device });
+        self.power = Power::On;
+    }
 }

@@ -42,6 +42,18 @@ pub(super) struct Requests {
     pub completions: Vec<Completion>,
 }
 
+impl Requests {
+    /// Adds a request with one part: itself, until all of its parts are known.
+    fn add(&mut self, command: Command, submitted: Instant, is_forced: bool) -> u32 {
+        self.all.add(Request { command, submitted, parts: 1, failed: false, is_forced })
+    }
+
+    /// Records that a request has failed in part.
+    fn fail(&mut self, number: u32) {
+        self.all.get_mut(number).failed = true;
+    }
+}
+
 impl<D: PhysicalDevice> ZoneHost<D> {
     /// Takes a command of the host.
     pub(super) fn take(
@@ -52,8 +64,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         assert!(self.power == Power::On, "it takes no command before it has recovered");
         let writes = matches!(command.operation, Operation::Write | Operation::ZoneAppend);
         let is_forced = command.fua && writes && self.zoned.has_volatile_writes();
-        let (submitted, failed) = (calendar.now(), false);
-        let number = self.requests.all.add(Request { command, submitted, parts: 1, failed, is_forced });
+        let number = self.requests.add(command, calendar.now(), is_forced);
         calendar.after(self.command_time, Event::Submission(number));
     }
 
@@ -170,7 +181,9 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             for completion in completions {
                 let Sent { part, zone, holds, is_forced_flush } = self.requests.sent.remove(completion.tag);
                 if is_forced_flush {
-                    self.requests.all.get_mut(part.request).failed |= completion.status.is_some();
+                    if completion.status.is_some() {
+                        self.requests.fail(part.request);
+                    }
                     self.end_part(part.request, calendar);
                     continue;
                 }
@@ -234,7 +247,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     ) {
         if let Some(status) = status {
             self.counts.note(status);
-            self.requests.all.get_mut(part.request).failed = true;
+            self.requests.fail(part.request);
         }
         self.end_part(part.request, calendar);
     }

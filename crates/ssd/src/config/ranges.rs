@@ -2,39 +2,37 @@
 
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::Pools;
+use wordline_nand::geometry::Layout;
 
-use super::DeviceFile;
 use crate::policy::placement::{Partitioned, PlacementKind, check_ranges};
 
-impl DeviceFile {
-    /// Checks `ftl.placement.ranges` on a device with `pages` logical pages of `unit` bytes. Each plane group
-    /// has space for `room` of them.
-    pub(super) fn check_ranges(
-        &self,
-        pools: &Pools,
-        (unit, pages): (Bytes, u32),
-        room: u64,
-        wrong: &mut Complaints,
-    ) {
-        let PlacementKind::Partitioned { order, ranges } = &self.ftl.placement else { return };
-        let is_one = pools.count() == 1 && self.ftl.mapping.block.is_none();
-        let wanted =
-            "fixed, or one pool mapped by page: ranges of addresses are divided among its plane groups";
-        wrong.require(is_one, "ftl.placement.policy", "partitioned", wanted);
-        let (geometry, packages) = (&pools.first().geometry, self.layout.packages_per_channel);
-        let before = wrong.0.len();
-        check_ranges(ranges, (geometry, packages), (unit, pages), wrong);
-        let is_sound = is_one && self.ftl.placement.complaint().is_none() && wrong.0.len() == before;
-        if !is_sound || self.layout.short_channels > 0 {
-            return;
-        }
-        let placement = Partitioned::of(geometry, packages, unit, order, ranges);
-        let most = placement.most_pages(pages, geometry.rows());
-        wrong.require(
-            most <= room,
-            "ftl.placement.ranges",
-            format!("{most} pages for a plane group"),
-            format!("at most {room}, for which it has space beside its active and reserved blocks"),
-        );
+/// Checks `ftl.placement.ranges` on a device with `pages` logical pages of `unit` bytes. Each plane group
+/// has space for `room` of them.
+pub(super) fn check(
+    placement: &PlacementKind,
+    (layout, is_by_block): (&Layout, bool),
+    pools: &Pools,
+    (unit, pages): (Bytes, u32),
+    room: u64,
+    wrong: &mut Complaints,
+) {
+    let PlacementKind::Partitioned { order, ranges } = placement else { return };
+    let is_one = pools.count() == 1 && !is_by_block;
+    let wanted = "fixed, or one pool mapped by page: ranges of addresses are divided among its plane groups";
+    wrong.require(is_one, "ftl.placement.policy", "partitioned", wanted);
+    let (geometry, packages) = (&pools.first().geometry, layout.packages_per_channel);
+    let before = wrong.0.len();
+    check_ranges(ranges, (geometry, packages), (unit, pages), wrong);
+    let is_sound = is_one && placement.complaint().is_none() && wrong.0.len() == before;
+    if !is_sound || layout.short_channels > 0 {
+        return;
     }
+    let divided = Partitioned::of(geometry, packages, unit, order, ranges);
+    let most = divided.most_pages(pages, geometry.rows());
+    wrong.require(
+        most <= room,
+        "ftl.placement.ranges",
+        format!("{most} pages for a plane group"),
+        format!("at most {room}, for which it has space beside its active and reserved blocks"),
+    );
 }

@@ -40,7 +40,7 @@ fn a_fault_of_a_varied_key_names_the_argument_and_what_to_write() {
         ),
         (
             "ftl.gc.victim=greedy{window=3},fifo",
-            "--vary ftl.gc.victim: found a key of another policy, wanted no further key",
+            "--vary ftl.gc.victim: ftl.gc.victim.window: found a key of another policy, wanted no further key",
         ),
         (
             "ftl.gc.victm.policy=greedy,fifo",

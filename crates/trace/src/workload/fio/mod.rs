@@ -135,6 +135,11 @@ impl JobFile {
         zones: Option<DeviceZones>,
         limit: Option<u64>,
     ) -> Result<Jobs, Complaints> {
+        if let Some(device) = zones
+            && self.jobs.iter().any(|job| job.settings.zones.has_usual_size)
+        {
+            return self.with_zones_of(device).jobs_on(seed, capacity, zones, limit);
+        }
         let mut complaints = Complaints::default();
         let count: u64 = self.jobs.iter().map(|job| job.settings.queue.clones).sum();
         complaints.require(
@@ -179,6 +184,17 @@ impl JobFile {
         let names = self.jobs.iter().map(|job| job.name.clone()).collect();
         let ends = self.jobs.iter().any(|job| job.settings.order.ends);
         Ok(Jobs::new(lanes, starts, names, shared, limit, ends))
+    }
+
+    /// The same jobs; those that do not give their zones have those of the device.
+    fn with_zones_of(&self, device: DeviceZones) -> Self {
+        let mut own = self.clone();
+        for zones in own.jobs.iter_mut().map(|job| &mut job.settings.zones) {
+            if zones.has_usual_size {
+                (zones.size, zones.has_usual_size) = (device.size.0, false);
+            }
+        }
+        own
     }
 
     /// Places the files of all jobs.
@@ -231,12 +247,11 @@ impl JobFile {
     fn zones(&self, capacity: Bytes, device: Option<DeviceZones>) -> Result<Option<Zones>, Complaints> {
         let mut zoned = self.jobs.iter().filter(|job| job.settings.zones.kind() == ZoneMode::Zbd);
         let Some(job) = zoned.next() else { return Ok(None) };
-        let ZoneSettings { size, capacity: writable, max_open, has_usual_size, .. } = job.settings.zones;
+        let ZoneSettings { size, capacity: writable, max_open, .. } = job.settings.zones;
         let mut complaints = Complaints::default();
         if let Some(device) = device {
             let wanted = format!("{}, the zones of the device, or none", device.size);
-            let is_own = has_usual_size || size == device.size.0;
-            complaints.require(is_own, &job.place("zonesize"), Bytes(size), wanted);
+            complaints.require(size == device.size.0, &job.place("zonesize"), Bytes(size), wanted);
             let wanted = format!("{}, the capacity of the zones of the device, or none", device.capacity);
             let is_own = writable == 0 || writable == device.capacity.0;
             complaints.require(is_own, &job.place("zonecapacity"), Bytes(writable), wanted);

@@ -101,7 +101,10 @@ fn a_key_with_an_effect_that_is_not_simulated_leaves_a_note() {
     );
     assert_eq!(notes("cmdprio=0"), [""; 0]);
     assert_eq!(notes("time_based"), ["a: time_based has no effect without a runtime, as in fio"]);
-    assert_eq!(notes("zonemode=zbd\nrw=write")[1], "a: zonesize is not given: zones have 256 MiB");
+    assert_eq!(
+        notes("zonemode=zbd\nrw=write")[1],
+        "a: zonesize is not given: zones have 256 MiB, or are those of a zoned namespace"
+    );
     assert_eq!(
         notes("ioengine=null"),
         ["requests go to the simulated device; with ioengine=null fio has no device"]
