@@ -379,9 +379,8 @@ impl DeviceFile {
         // The first of several pools must have space for all pages, the last for translation pages.
         let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
-        let (of, room) =
-            ((&self.layout, self.ftl.mapping.block.is_some()), most / u64::from(geometry.rows()));
-        ranges::check(&self.ftl.placement, of, pools, (unit, logical), room, wrong);
+        let of = (&self.layout, self.ftl.mapping.block.is_some());
+        ranges::check(&self.ftl.placement, of, pools, (unit, logical), most, wrong);
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
         let mut tables = of_map + self.ftl.recovery.discard_pages(self, pools, unit, logical);

@@ -6,8 +6,8 @@ use wordline_nand::geometry::Layout;
 
 use crate::policy::placement::{Partitioned, PlacementKind, check_ranges};
 
-/// Checks `ftl.placement.ranges` on a device with `pages` logical pages of `unit` bytes. Each plane group
-/// has space for `room` of them.
+/// Checks `ftl.placement.ranges` on a device with `pages` logical pages of `unit` bytes. Its
+/// plane groups together have space for `room` of them.
 pub(super) fn check(
     placement: &PlacementKind,
     (layout, is_by_block): (&Layout, bool),
@@ -27,6 +27,7 @@ pub(super) fn check(
     if !is_sound || layout.short_channels > 0 {
         return;
     }
+    let room = room / u64::from(geometry.rows());
     let divided = Partitioned::of(geometry, packages, unit, order, ranges);
     let most = divided.most_pages(pages, geometry.rows());
     wrong.require(
