@@ -22,7 +22,7 @@ DEVICES: list[tuple[Any, str]] = [
     ({**TINY, "ftl": {"over_provisoning": 0.5}}, "found an unknown key, wanted over_provisioning, or another of"),
     ({**TINY, "ftl": 7}, "ftl: found 7, wanted a table of settings"),
     ({**TINY, "ftl": {"gc": {"victim": {"policy": "gredy"}}}}, "greedy, or another of"),
-    ({**TINY, "ftl": {"gc": {"victim": "greedy"}}}, "wanted a table with the key policy"),
+    ({**TINY, "ftl": {"gc": {"victim": "greedy"}}}, "wanted a table: { policy = \"greedy\" }"),
     ({**TINY, "device": "sdd"}, "ssd, or another of"),
     ({**TINY, "designs": ["cubftl"]}, "cubeftl, or another of"),
     ({**TINY, 3: 4}, "found 3, wanted keys that are text"),

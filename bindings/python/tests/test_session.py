@@ -88,7 +88,7 @@ def test_a_device_is_saved_and_survives_a_power_cut(tmp_path: Path) -> None:
         ({"times": [0.5, 1]}, "times: found an array of float64 in 1 dimensions, wanted whole numbers in one dimension"),
         ({"times": [[0], [1]]}, "times: found an array of int64 in 2 dimensions"),
         ({"times": [0, 1, 2], "sectors": [0, 8]}, "the columns: found 3 times, 1 ops, 2 sectors, 1 lengths, wanted arrays of one length"),
-        ({"ops": 9}, "ops: found 9, wanted a whole number from 0 to 5"),
+        ({"ops": 11}, "ops: found 11, wanted a whole number from 0 to 10"),
         ({"ops": "raed"}, "ops: found 'raed', wanted one of read, write"),
         ({"ops": ["read", "flsh"], "times": [0, 1]}, "ops: found 'flsh', wanted one of"),
         ({"ops": None}, "ops: found None, wanted whole numbers"),

@@ -379,7 +379,7 @@ impl DeviceFile {
         // The first of several pools must have space for all pages, the last for translation pages.
         let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
-        let of = (&self.layout, self.ftl.mapping.block.is_some());
+        let of = (&self.layout, self.ftl.mapping.block.is_none());
         ranges::check(&self.ftl.placement, of, pools, (unit, logical), most, wrong);
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);

@@ -43,6 +43,15 @@ class Zones(Table):
         self._set("capacity", value)
 
     @property
+    def finish_pads(self) -> bool:
+        """Whether the finish of a zone programs padding up to its capacity. Otherwise it only closes the chunks."""
+        return self._get("finish_pads")
+
+    @finish_pads.setter
+    def finish_pads(self, value: bool) -> None:
+        self._set("finish_pads", value)
+
+    @property
     def max_active(self) -> int | None:
         """Maximum number of active zones, which are open or closed. Default: no limit. A whole number from 0."""
         return self._get("max_active")
@@ -59,6 +68,29 @@ class Zones(Table):
     @max_open.setter
     def max_open(self, value: int) -> None:
         self._set("max_open", value)
+
+    @property
+    def reset_time(self) -> str | None:
+        """Time of the reset of an empty zone. With it, the firmware completes a reset by its own time, and erases the chunks
+        afterwards. Default: a reset completes when its chunks are erased. Takes a time with a unit, such as "700us" (ps, ns, us,
+        ms, s, min, h, d).
+        """
+        return self._get("reset_time")
+
+    @reset_time.setter
+    def reset_time(self, value: str | int) -> None:
+        self._set("reset_time", value)
+
+    @property
+    def reset_time_full(self) -> str | None:
+        """Time of the reset of a full zone. Between empty and full the time is in proportion to what was written. Default:
+        `reset_time`. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        """
+        return self._get("reset_time_full")
+
+    @reset_time_full.setter
+    def reset_time_full(self, value: str | int) -> None:
+        self._set("reset_time_full", value)
 
     @property
     def size(self) -> str | None:
@@ -1992,6 +2024,59 @@ class ReadRetry(Table):
         self._set("time", value)
 
 
+class PlacementRange(Table):
+    """A range of logical addresses, and the plane groups of its pages."""
+
+    __slots__ = ()
+
+    @property
+    def channels(self) -> list[int]:
+        """Channels, from 0. Default: all."""
+        return self._get("channels")
+
+    @channels.setter
+    def channels(self, value: abc.Sequence[int]) -> None:
+        self._set("channels", value)
+
+    @property
+    def dies(self) -> list[int]:
+        """Dies of a package, from 0. Default: all."""
+        return self._get("dies")
+
+    @dies.setter
+    def dies(self, value: abc.Sequence[int]) -> None:
+        self._set("dies", value)
+
+    @property
+    def packages(self) -> list[int]:
+        """Packages of a channel, from 0. Default: all."""
+        return self._get("packages")
+
+    @packages.setter
+    def packages(self, value: abc.Sequence[int]) -> None:
+        self._set("packages", value)
+
+    @property
+    def planes(self) -> list[int]:
+        """Plane groups of a die, from 0. Default: all."""
+        return self._get("planes")
+
+    @planes.setter
+    def planes(self, value: abc.Sequence[int]) -> None:
+        self._set("planes", value)
+
+    @property
+    def size(self) -> str:
+        """Size. Ranges follow one another from the first logical byte on. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
+        GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("size")
+
+    @size.setter
+    def size(self, value: str | int) -> None:
+        self._set("size", value)
+
+
 class PlacementKind(Table):
     """Built-in placement policies."""
 
@@ -2009,13 +2094,24 @@ class PlacementKind(Table):
         self._set("order", value)
 
     @property
-    def policy(self) -> Literal["dynamic", "fixed"]:
-        """Which one: `dynamic`, `fixed`."""
+    def policy(self) -> Literal["dynamic", "fixed", "partitioned"]:
+        """Which one: `dynamic`, `fixed`, `partitioned`."""
         return self._get("policy")
 
     @policy.setter
-    def policy(self, value: Literal["dynamic", "fixed"]) -> None:
+    def policy(self, value: Literal["dynamic", "fixed", "partitioned"]) -> None:
         self._set("policy", value)
+
+    @property
+    def ranges(self) -> Tables[PlacementRange]:
+        """The ranges, from the first logical byte on. Pages behind them go to the plane groups that no range has, or to all plane
+        groups if there is none.
+        """
+        return Tables(self._device, self._at("ranges"), PlacementRange)
+
+    @ranges.setter
+    def ranges(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("ranges", value)
 
 
 class BlockMap(Table):
@@ -2535,7 +2631,7 @@ class Ftl(Table):
 
     @property
     def placement(self) -> PlacementKind:
-        """Selects the channel, package, die and plane group of a write. One of `dynamic`, `fixed`."""
+        """Selects the channel, package, die and plane group of a write. One of `dynamic`, `fixed`, `partitioned`."""
         return PlacementKind(self._device, self._at("placement"))
 
     @placement.setter
@@ -2667,6 +2763,17 @@ class Pcie(Table):
     @generation.setter
     def generation(self, value: int) -> None:
         self._set("generation", value)
+
+    @property
+    def lane_bandwidth(self) -> str | None:
+        """Bytes that a lane transfers in a second in each direction, headers of packets included, such as `1000MB`. Default: the
+        rate of the generation. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("lane_bandwidth")
+
+    @lane_bandwidth.setter
+    def lane_bandwidth(self, value: str | int) -> None:
+        self._set("lane_bandwidth", value)
 
     @property
     def lanes(self) -> int:
@@ -4344,12 +4451,12 @@ class DeviceKeys(Table):
         self._set("designs", value)
 
     @property
-    def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]:
+    def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned", "zoned-namespace"]:
         """The type of device, as `wordline devices` lists them. Default: `ssd`."""
         return self._get("device")
 
     @device.setter
-    def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]) -> None:
+    def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned", "zoned-namespace"]) -> None:
         self._set("device", value)
 
     @property
@@ -4454,6 +4561,7 @@ class DeviceKeys(Table):
         """`pblk`: The open-channel device.
         `open-channel`: The open-channel device.
         `zoned`: The open-channel device that the zones are made of.
+        `zoned-namespace`: The open-channel device that the zones are made of.
         """
         return OpenChannel(self._device, self._at("open_channel"))
 
@@ -4562,6 +4670,17 @@ class DeviceKeys(Table):
     @write_buffer.setter
     def write_buffer(self, value: str | int) -> None:
         self._set("write_buffer", value)
+
+    @property
+    def write_plugging(self) -> bool:
+        """Whether the host has one write of a zone in flight at a time, so that writes reach the zone in order (zone write plugging
+        of Linux). Zone appends are not limited. Default: true.
+        """
+        return self._get("write_plugging")
+
+    @write_plugging.setter
+    def write_plugging(self, value: bool) -> None:
+        self._set("write_plugging", value)
 
     @property
     def zones(self) -> Zones:

@@ -20,7 +20,7 @@ class Log:
     |---|---|
     | ``submitted_ps`` | time of submission, in picoseconds since the run began |
     | ``latency_ps`` | time from submission to completion, in picoseconds |
-    | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes`` or ``compare`` |
+    | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes``, ``compare``, or an operation of zones such as ``zone_append`` |
     | ``sector``, ``sectors`` | first sector, and number of sectors, of 512 bytes |
     | ``failed`` | whether the request completed with an error |
     """

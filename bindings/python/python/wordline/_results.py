@@ -388,6 +388,8 @@ class Host:
     """Writes completed."""
     written_bytes: int
     """Bytes written."""
+    zones:  = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Requests to zones; absent without any. Appended bytes are written bytes. `None` for a device without flash."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Host:
@@ -410,6 +412,7 @@ class Host:
             write_zeroes_latency_us=Latency.from_json(values["write_zeroes_latency_us"]),
             writes=values["writes"],
             written_bytes=values["written_bytes"],
+            zones=cast(Any, values.get("zones")),
         )
 
 
@@ -907,7 +910,7 @@ class SlowRequest:
     offset: int
     """First byte of the request."""
     operation: str
-    """`read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`."""
+    """`read`, `write`, `discard`, `flush`, `write_zeroes`, `compare`, or an operation of zones such as `zone_append`."""
     submitted_seconds: float
     """Time of its submission, in seconds from the beginning of the run."""
     time: tuple[TailPart, ...]

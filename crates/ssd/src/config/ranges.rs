@@ -10,14 +10,14 @@ use crate::policy::placement::{Partitioned, PlacementKind, check_ranges};
 /// plane groups together have space for `room` of them.
 pub(super) fn check(
     placement: &PlacementKind,
-    (layout, is_by_block): (&Layout, bool),
+    (layout, has_page_map): (&Layout, bool),
     pools: &Pools,
     (unit, pages): (Bytes, u32),
     room: u64,
     wrong: &mut Complaints,
 ) {
     let PlacementKind::Partitioned { order, ranges } = placement else { return };
-    let is_one = pools.count() == 1 && !is_by_block;
+    let is_one = pools.count() == 1 && has_page_map;
     let wanted = "fixed, or one pool mapped by page: ranges of addresses are divided among its plane groups";
     wrong.require(is_one, "ftl.placement.policy", "partitioned", wanted);
     let (geometry, packages) = (&pools.first().geometry, layout.packages_per_channel);
