@@ -379,8 +379,9 @@ pub struct Host {
     pub write_zeroes_latency_us: Latency,
     /// Latency of compares from submission to completion, in microseconds.
     pub compare_latency_us: Latency,
-    /// Requests to zones; absent without any. Appended bytes are written bytes.
+    /// Requests to zones; left out without any. Appended bytes are written bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ZoneRequests")]
     pub zones: Option<ZoneRequests>,
 }
 

@@ -351,6 +351,48 @@ class Latency:
 
 
 @dataclass(frozen=True)
+class ZoneRequests:
+    """Requests that only zoned namespaces have."""
+
+    append_latency_us: Latency
+    """Latency of zone appends from submission to completion, in microseconds."""
+    appends: int
+    """Zone appends completed."""
+    close_latency_us: Latency
+    """Latency of closes from submission to completion, in microseconds."""
+    closes: int
+    """Closes of zones completed."""
+    finish_latency_us: Latency
+    """Latency of finishes from submission to completion, in microseconds."""
+    finishes: int
+    """Finishes of zones completed."""
+    open_latency_us: Latency
+    """Latency of opens from submission to completion, in microseconds."""
+    opens: int
+    """Explicit opens of zones completed."""
+    reset_latency_us: Latency
+    """Latency of resets from submission to completion, in microseconds."""
+    resets: int
+    """Resets of zones completed."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> ZoneRequests:
+        """The result that the JSON is of."""
+        return ZoneRequests(
+            append_latency_us=Latency.from_json(values["append_latency_us"]),
+            appends=values["appends"],
+            close_latency_us=Latency.from_json(values["close_latency_us"]),
+            closes=values["closes"],
+            finish_latency_us=Latency.from_json(values["finish_latency_us"]),
+            finishes=values["finishes"],
+            open_latency_us=Latency.from_json(values["open_latency_us"]),
+            opens=values["opens"],
+            reset_latency_us=Latency.from_json(values["reset_latency_us"]),
+            resets=values["resets"],
+        )
+
+
+@dataclass(frozen=True)
 class Host:
     """Requests, throughput and latency at the host."""
 
@@ -388,8 +430,8 @@ class Host:
     """Writes completed."""
     written_bytes: int
     """Bytes written."""
-    zones:  = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Requests to zones; absent without any. Appended bytes are written bytes. `None` for a device without flash."""
+    zones: ZoneRequests | None = None
+    """Requests to zones; left out without any. Appended bytes are written bytes."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Host:
@@ -412,7 +454,7 @@ class Host:
             write_zeroes_latency_us=Latency.from_json(values["write_zeroes_latency_us"]),
             writes=values["writes"],
             written_bytes=values["written_bytes"],
-            zones=cast(Any, values.get("zones")),
+            zones=ZoneRequests.from_json(values["zones"]) if values.get("zones") is not None else None,
         )
 
 

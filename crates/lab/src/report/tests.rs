@@ -380,10 +380,6 @@ fn describe(root: &Value, object: &Value, path: &str, out: &mut String) {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let text = property["description"].as_str().unwrap_or_else(|| panic!("{path} has no description"));
         let item = if property["type"] == "array" { &property["items"] } else { property };
-        // An optional object is that object or null.
-        let object =
-            item["anyOf"].as_array().and_then(|either| either.iter().find(|one| one["$ref"].is_string()));
-        let item = object.unwrap_or(item);
         let referred = item["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
         let target = referred.unwrap_or(item);
         let list = if property["type"] == "array" { "list of " } else { "" };
