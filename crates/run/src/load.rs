@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::block_device::Shape;
 use wordline_host::{Pace, QueueMapping};
 use wordline_kernel::Duration;
 
@@ -36,6 +37,13 @@ pub enum Precondition {
 }
 
 impl Precondition {
+    /// The default on a device of `shape`, for a workload whose default is this state. Zones begin empty:
+    /// requests that do not manage zones could write nothing to full ones.
+    #[must_use]
+    pub fn usual_on(self, shape: &Shape) -> Self {
+        if shape.zones.is_some() { Self::Empty } else { self }
+    }
+
     /// The state in words, for titles.
     pub fn in_words(self) -> String {
         let percent = |fraction: f64| format!("{} %", (1e4 * fraction).round() / 1e2);

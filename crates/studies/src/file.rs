@@ -349,9 +349,14 @@ impl Study {
     /// # Errors
     /// Those of [`points`](Self::points).
     pub fn point(&self, at: toml::Table) -> Result<Point> {
-        let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
+        let options = self.options(self.repeat.first);
         let point = self.sweep.point(&self.path, at, &options).map_err(|error| self.placed(error))?;
         self.check_inputs(&point).map(|()| point)
+    }
+
+    /// Options of its runs with this seed.
+    pub(crate) fn options(&self, seed: u64) -> Options {
+        Options { seed, traces: self.traces.clone(), ..Options::default() }
     }
 
     fn check_inputs(&self, point: &Point) -> Result<()> {
@@ -381,8 +386,8 @@ impl Study {
     /// [`Error::Argument`] if a trace is missing.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         self.check_size()?;
-        let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
-        let points = self.sweep.points(&self.path, &options).map_err(|error| self.placed(error))?;
+        let points =
+            self.sweep.points(&self.path, &self.options(seed)).map_err(|error| self.placed(error))?;
         points.iter().try_for_each(|point| self.check_inputs(point))?;
         Ok(points)
     }

@@ -9,6 +9,7 @@ mod unknown;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use wordline_lab::Precondition;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::Error;
 use wordline_lab::provenance::Provenance;
@@ -436,6 +437,23 @@ fn snapshots_and_designs_can_be_varied() {
         .map(str::to_owned);
     let told = run(&study(&gone.expect("a part")), &store, "program", &progress(&AtomicBool::new(false)));
     assert!(told.expect_err("no file").to_string().contains("no-such.snap"));
+}
+
+#[test]
+fn zones_are_empty_before_a_study_that_does_not_fill_them() {
+    let text = |more: &str| {
+        let jobs = "workload = { name = \"randwrite-4k\", requests = 50 }";
+        format!(
+            "preset = \"zns-tlc-raw\"\n{jobs}\n{more}columns = [\"host.iops\"]\n[[vary]]\nkey = \"zones.max_open\"\nvalues = [14]\n"
+        )
+    };
+    let states = |more: &str| {
+        let study = study(&text(more));
+        let words = study.sweep.state_in_words(&study.path, &study.options(0)).expect("one state");
+        (study.points(0).expect("it is sound")[0].precondition, words)
+    };
+    assert_eq!(states(""), (Precondition::Empty, "empty".into()));
+    assert_eq!(states("precondition = \"filled\"\n"), (Precondition::Filled(1.0), "filled once".into()));
 }
 
 #[test]

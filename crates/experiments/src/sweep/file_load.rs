@@ -111,6 +111,8 @@ fn generated(path: &Path) -> Result<Generated> {
     Generated::from_toml(&path.display().to_string(), &text).map_err(Error::Config)
 }
 
+/// Reads a job file. One that includes other files or refers to variables is refused, because the name of a run
+/// in a store covers the bytes of the files that [`FileLoad::files`] lists, and nothing else.
 fn jobs(path: &Path) -> Result<JobFile> {
     let text = input::text(path, "a job file of fio")?;
     JobFile::parse(&path.display().to_string(), &text).map_err(Error::Config)

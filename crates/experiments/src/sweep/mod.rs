@@ -63,7 +63,7 @@ pub struct Sweep {
     /// Workload.
     pub workload: Workload,
     /// Initial state of the device. Default: the state that a generated workload asks for; for a trace, a
-    /// filled device.
+    /// filled device. Zones are empty by default.
     pub precondition: Option<InitialState>,
     /// Snapshot from which the device is restored, in place of a precondition. Only in studies.
     #[serde(skip)]
@@ -133,6 +133,17 @@ pub enum InitialState {
         #[serde(default)]
         covers_volume: bool,
     },
+}
+
+impl From<InitialState> for Precondition {
+    fn from(state: InitialState) -> Self {
+        match state {
+            InitialState::Empty {} => Self::Empty,
+            InitialState::Filled { fraction } => Self::Filled(fraction),
+            InitialState::Steady { fraction: None, .. } => Self::Steady,
+            InitialState::Steady { fraction: Some(fraction), .. } => Self::SteadyTo(fraction),
+        }
+    }
 }
 
 /// Workload of a point of a sweep.
@@ -299,6 +310,14 @@ impl Point {
         }
     }
 
+    /// Initial state of the device in words.
+    fn state_in_words(&self) -> String {
+        match &self.from_snapshot {
+            Some(path) => format!("from snapshot {}", path.file_name().unwrap_or_default().display()),
+            None => self.precondition.in_words(),
+        }
+    }
+
     /// Returns the warm-up, and the number of additional requests that a generator provides for it.
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
         let is_generated = match &self.workload {
@@ -380,7 +399,8 @@ impl Points for Sweep {
         let mut inner = Complaints::default();
         check_before(before, &mut inner);
         inner.into_result(()).map_err(|inner| self.nested(path, "vary", inner))?;
-        let precondition = precondition(before, &workload);
+        let precondition =
+            before.map_or_else(|| usual_state(&workload).usual_on(&device.shape()), Precondition::from);
         let covers_volume = matches!(before, Some(InitialState::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
         Ok(Point {
@@ -422,15 +442,17 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
-    /// Initial state of the devices in words; `None` if it is varied.
-    pub fn state_in_words(&self) -> Option<String> {
+    /// Initial state of all devices in words; `None` if they differ or it is varied. `path` is the file, for
+    /// messages.
+    pub fn state_in_words(&self, path: &Path, options: &Options) -> Option<String> {
         if self.vary.iter().any(|axis| [PRECONDITION, SNAPSHOT].contains(&axis.key.as_str())) {
             return None;
         }
-        Some(match &self.from_snapshot {
-            Some(path) => format!("from snapshot {}", path.file_name().unwrap_or_default().display()),
-            None => precondition(self.precondition, &self.workload).in_words(),
-        })
+        let points = axes::combinations(&self.varied(options)).into_iter();
+        let mut states = points
+            .map(|settings| self.point(path, settings, options).ok().map(|point| point.state_in_words()));
+        let first = states.next().flatten();
+        states.all(|state| state == first).then_some(first).flatten()
     }
 
     /// Returns the valid columns, if no device of these types has `column`; otherwise `None`.
@@ -563,16 +585,16 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
     }
 }
 
-fn precondition(before: Option<InitialState>, workload: &Workload) -> Precondition {
-    match (before, workload) {
-        (Some(InitialState::Empty {}), _) => Precondition::Empty,
-        (Some(InitialState::Filled { fraction }), _) => Precondition::Filled(fraction),
-        (Some(InitialState::Steady { fraction: None, .. }), _) => Precondition::Steady,
-        (Some(InitialState::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
-        (None, Workload::Generated(workload)) => workload.precondition.into(),
-        (None, Workload::Named(named)) => named.precondition(),
-        (None, Workload::File(file)) => file.precondition(),
+/// Initial state that a workload asks for.
+fn usual_state(workload: &Workload) -> Precondition {
+    match workload {
+        Workload::Generated(workload) => workload.precondition.into(),
+        Workload::Named(named) => named.precondition(),
+        Workload::File(file) => file.precondition(),
         // Replayed traces and job files run on a filled device, so that reads find data.
-        (None, _) => Precondition::Filled(1.0),
+        Workload::UniformWrites { .. }
+        | Workload::Replayed { .. }
+        | Workload::Clients(_)
+        | Workload::Volume(_) => Precondition::Filled(1.0),
     }
 }

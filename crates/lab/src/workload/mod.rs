@@ -163,9 +163,7 @@ impl Workload {
         };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &**configured)?;
-        // Requests that do not manage zones could write nothing to full ones.
-        let usual = if shape.zones.is_some() { Precondition::Empty } else { ready.precondition };
-        let start = options.start(usual);
+        let start = options.start(ready.precondition.usual_on(&shape));
         let is_empty = start == Start::Preconditioned(Precondition::Empty);
         let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {

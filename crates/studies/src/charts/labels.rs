@@ -30,7 +30,7 @@ impl ChartContext {
             [] => None,
             several => Some(format!("{} {many}", several.len())),
         };
-        let state = study.sweep.state_in_words();
+        let state = study.sweep.state_in_words(&study.path, &study.options(study.repeat.first));
         let all = [one_or(devices, "devices"), one_or(workloads, "workloads"), state];
         let runs = all.into_iter().flatten().collect::<Vec<_>>().join(", ");
         Self { runs, axes: table.axes.clone() }
