@@ -60,15 +60,9 @@ impl ZonedFile {
     pub fn check(self) -> Result<ZonedConfig, Complaints> {
         let mut wrong = Complaints::default();
         check_host(&self.gc, self.command_time, &mut wrong);
-        if let Err(inner) = check_device(&self.open_channel) {
-            wrong.nest("open_channel", inner);
-        }
-        let device =
-            self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
-        let Some(device) = device else { return Err(wrong) };
-        let zones = self.zones.check(&self.open_channel, &device.geometry);
-        let zones = zones.map_err(|inner| wrong.nest("zones", inner)).ok();
-        let Some(zones) = zones else { return Err(wrong) };
+        let Some((device, zones)) = check_below(&self.open_channel, &self.zones, &mut wrong) else {
+            return Err(wrong);
+        };
         let geometry = zones.geometry(&device.geometry);
         check_limits(&geometry, &mut wrong);
         check_places(&geometry, &mut wrong);
@@ -78,6 +72,21 @@ impl ZonedFile {
         let layout = sizes.layout(&geometry)?;
         Ok(ZonedConfig { file: self, device, zones, layout })
     }
+}
+
+/// Checks zones and the open-channel device that they are made of.
+pub(crate) fn check_below(
+    open_channel: &OpenChannelFile,
+    zones: &ZonesFile,
+    wrong: &mut Complaints,
+) -> Option<(OpenChannelConfig, ZonesConfig)> {
+    if let Err(inner) = check_device(open_channel) {
+        wrong.nest("open_channel", inner);
+    }
+    let device = open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok()?;
+    let zones = zones.check(open_channel, &device.geometry);
+    let zones = zones.map_err(|inner| wrong.nest("zones", inner)).ok()?;
+    Some((device, zones))
 }
 
 /// Checks that the limit of active zones allows the lines that the FTL keeps open.

@@ -48,7 +48,7 @@ use wordline_kernel::{Digest, Duration, Schedule};
 
 pub use collector::CollectorFile;
 pub use config::{PblkConfig, PblkFile};
-pub(crate) use config::{Sizes, check_host, check_places, command_time};
+pub(crate) use config::{Sizes, check_command_time, check_host, check_places, command_time};
 pub use counts::Counts;
 pub use layout::Layout;
 pub use metrics::{Mark, all as metrics};

@@ -1,7 +1,6 @@
 //! Invariants of the host, and the check of a restored state.
 
 use wordline_device::PhysicalDevice;
-use wordline_device::physical_device::Chunk;
 use wordline_device::snapshot::Agenda;
 use wordline_kernel::ensure::ensure;
 use wordline_open_channel::zoned;
@@ -12,11 +11,9 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     /// Checks that each completed block of a zone has the address and version with which it was written.
     pub(super) fn audit_all(&self) {
         let layout = &self.zoned.config().layout;
-        let (geometry, sets) = (self.zoned.geometry(), layout.zones / self.zoned.geometry().chunks_per_unit);
         for zone in 0..layout.zones {
-            // To hosts of chunks, zones on the same parallel units form one unit.
-            let chunk = Chunk { group: 0, unit: (zone % sets) as u16, chunk: zone / sets };
-            debug_assert!(geometry.has(chunk));
+            let chunk = layout.as_chunk(zoned::ZoneId(zone));
+            debug_assert!(self.zoned.geometry().has(chunk));
             let start = u64::from(zone) * layout.size;
             for block in 0..self.zoned.report(chunk).readable {
                 let Some(found) = self.zoned.stamp(chunk.at(block)).filter(|found| found.is_data()) else {
@@ -30,14 +27,14 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Checks that a restored state is consistent.
-    pub(super) fn check_state(&self, agenda: &Agenda<Event<zoned::Event<D::Event>>>) -> Result<(), String> {
+    pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
         let layout = &self.zoned.config().layout;
         let requests = &self.requests;
         let is_sound = requests.all.is_sound() && requests.sent.is_sound();
         ensure(is_sound && self.generations.len() == layout.zones as usize, || {
             "requests or zones that do not exist".into()
         })?;
-        let mut parts = requests.sent.values().map(|sent| (sent.zone, sent.part));
+        let mut parts = requests.sent.values().map(|part| (self.zone_of(part), part));
         let mut waiting = self.plugs.iter().flat_map(|plugs| plugs.waiting());
         let is_there = |zone: u32, request: u32| zone < layout.zones && requests.all.has(request);
         let are_there = parts.all(|(zone, part)| is_there(zone, part.request))

@@ -23,7 +23,7 @@ use super::{Event, Power, ZoneHost};
 const FILLED_AT_ONCE: u64 = wordline_device::physical_device::MOST_BLOCKS as u64;
 
 impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
-    type Event = Event<zoned::Event<D::Event>>;
+    type Event = Event<D::Event>;
     type Mark = Mark<zoned::Mark<D::Mark>>;
 
     fn shape(&self) -> Shape {
@@ -61,7 +61,9 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
         }
     }
 
+    /// Scales the host time of a command with the controller times.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
+        self.command_time = factors.controller.of(self.command_time);
         self.zoned.change_times(factors)
     }
 

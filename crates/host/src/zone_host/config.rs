@@ -5,14 +5,12 @@ use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
 use wordline_device::block_device::{Shape, ZoneShape};
 use wordline_kernel::{Complaints, Duration, Seed};
-use wordline_open_channel::zoned::{ZonesConfig, ZonesFile, check_device};
+use wordline_open_channel::zoned::{ZonesConfig, ZonesFile};
 use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
 
 use super::ZoneHost;
-use crate::pblk::command_time;
-
-/// Longest host time per command. Chosen: far beyond any software.
-const LONGEST_COMMAND_TIME: Duration = Duration::from_ms(1_000);
+use crate::pblk::{check_command_time, command_time};
+use crate::zones::check_below;
 
 /// Configuration of a zoned namespace without an FTL, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,17 +52,10 @@ impl ZoneHostFile {
     /// Every key that is invalid.
     pub fn check(self) -> Result<ZoneHostConfig, Complaints> {
         let mut wrong = Complaints::default();
-        let (time, most) = (self.command_time, LONGEST_COMMAND_TIME);
-        wrong.require(time <= most, "command_time", time, format!("at most {most}"));
-        if let Err(inner) = check_device(&self.open_channel) {
-            wrong.nest("open_channel", inner);
-        }
-        let device =
-            self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
-        let Some(device) = device else { return Err(wrong) };
-        let zones = self.zones.check(&self.open_channel, &device.geometry);
-        let zones = zones.map_err(|inner| wrong.nest("zones", inner)).ok();
-        let Some(zones) = zones else { return Err(wrong) };
+        check_command_time(self.command_time, &mut wrong);
+        let Some((device, zones)) = check_below(&self.open_channel, &self.zones, &mut wrong) else {
+            return Err(wrong);
+        };
         let blocks = zones.layout.size * u64::from(zones.layout.zones);
         let wanted =
             format!("zones of fewer than {} logical blocks together: data tags number them", u32::MAX);

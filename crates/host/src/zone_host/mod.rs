@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use wordline_device::{PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, state};
-use wordline_open_channel::Zoned;
+use wordline_open_channel::{Zoned, zoned};
 
 use contents::TrackedContents;
 use plugs::Plugs;
@@ -33,8 +33,8 @@ pub use metrics::{Counts, Mark, all as metrics};
 /// Events of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// An event of its device.
-    Device(E),
+    /// An event of the zoned device.
+    Device(zoned::Event<E>),
     /// The host has prepared the request with this number, and submits it.
     Submission(u32),
     /// The request with this number completes.

@@ -23,22 +23,12 @@ pub(super) struct Request {
     is_forced: bool,
 }
 
-/// A command in flight to the zoned device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sent {
-    pub part: Part,
-    pub zone: u32,
-    /// Whether later writes of the zone wait for its end.
-    pub holds: bool,
-    /// Whether it is the flush after a write with FUA.
-    pub is_forced_flush: bool,
-}
-
 /// All requests, the commands in flight, and the completions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Requests {
     pub all: Slab<Request>,
-    pub sent: Slab<Sent>,
+    /// The commands in flight to the zoned device.
+    pub sent: Slab<Part>,
     pub completions: Vec<Completion>,
 }
 
@@ -56,11 +46,7 @@ impl Requests {
 
 impl<D: PhysicalDevice> ZoneHost<D> {
     /// Takes a command of the host.
-    pub(super) fn take(
-        &mut self,
-        command: Command,
-        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
-    ) {
+    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         assert!(self.power == Power::On, "it takes no command before it has recovered");
         let writes = matches!(command.operation, Operation::Write | Operation::ZoneAppend);
         let is_forced = command.fua && writes && self.zoned.has_volatile_writes();
@@ -69,11 +55,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Submits a request in parts: reads and writes are split at zone boundaries.
-    pub(super) fn submit_parts(
-        &mut self,
-        number: u32,
-        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
-    ) {
+    pub(super) fn submit_parts(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         let command = self.requests.all.get(number).command;
         let (mut first, size) = (command.sector / self.sectors_of_a_block, self.zoned.config().layout.size);
         let end = first + command.sectors / self.sectors_of_a_block;
@@ -96,12 +78,19 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         self.process(calendar);
     }
 
+    /// Zone of a part.
+    pub(super) fn zone_of(&self, part: &Part) -> u32 {
+        (part.first / self.zoned.config().layout.size) as u32
+    }
+
+    fn operation_of(&self, part: &Part) -> Operation {
+        self.requests.all.get(part.request).command.operation
+    }
+
     /// Submits a part, unless an earlier write of its zone is in flight.
-    fn submit_part(&mut self, part: Part, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
-        let request = self.requests.all.get_mut(part.request);
-        request.parts += 1;
-        let operation = request.command.operation;
-        let zone = (part.first / self.zoned.config().layout.size) as u32;
+    fn submit_part(&mut self, part: Part, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.requests.all.get_mut(part.request).parts += 1;
+        let (operation, zone) = (self.operation_of(&part), self.zone_of(&part));
         let waits = operation == Operation::Write || Operation::ZONE_MANAGEMENT.contains(&operation);
         if let Some(plugs) = self.plugs.as_mut().filter(|_| waits)
             && !plugs.admit(zone, part, operation == Operation::Write)
@@ -109,21 +98,14 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             self.counts.plugged += 1;
             return;
         }
-        if let Some(status) = self.send(part, zone, calendar) {
-            let holds = self.plugs.is_some() && operation == Operation::Write;
-            self.end(part, zone, holds, Some(status), calendar);
+        if let Some(status) = self.send(part, calendar) {
+            self.end(part, Some(status), calendar);
         }
     }
 
     /// Sends a part to the zoned device. Returns the status if the device rejects it.
-    fn send(
-        &mut self,
-        part: Part,
-        zone: u32,
-        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
-    ) -> Option<Status> {
-        let operation = self.requests.all.get(part.request).command.operation;
-        let holds = self.plugs.is_some() && operation == Operation::Write;
+    fn send(&mut self, part: Part, calendar: &mut impl Schedule<Event<D::Event>>) -> Option<Status> {
+        let (operation, zone) = (self.operation_of(&part), self.zone_of(&part));
         let tag = self.requests.sent.next();
         let Part { first, blocks, .. } = part;
         let stamps = self.stamps(operation, zone, part);
@@ -146,7 +128,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             let skipped = (part.first.saturating_sub(request.sector / self.sectors_of_a_block)) as usize;
             followed.send(request, &stamps, skipped, self.sectors_of_a_block);
         }
-        self.requests.sent.add(Sent { part, zone, holds, is_forced_flush: false });
+        self.requests.sent.add(part);
         self.generations[zone as usize] += u32::from(operation == Operation::ZoneReset);
         None
     }
@@ -169,7 +151,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Handles the completions of the zoned device.
-    pub(super) fn process(&mut self, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
+    pub(super) fn process(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             let completions = self.zoned.zone_completions().to_vec();
             // The host learns of a zone that the device closed when it uses the zone.
@@ -179,30 +161,31 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             }
             self.zoned.clear_zone_completions();
             for completion in completions {
-                let Sent { part, zone, holds, is_forced_flush } = self.requests.sent.remove(completion.tag);
-                if is_forced_flush {
+                let part = self.requests.sent.remove(completion.tag);
+                let is_flush = completion.operation == zoned::Operation::Flush;
+                if is_flush && self.operation_of(&part) != Operation::Flush {
+                    // The flush after a write with FUA.
                     if completion.status.is_some() {
                         self.requests.fail(part.request);
                     }
                     self.end_part(part.request, calendar);
                     continue;
                 }
-                self.note_data(&completion, part, zone);
-                self.end(part, zone, holds, completion.status, calendar);
+                self.note_data(&completion, part);
+                self.end(part, completion.status, calendar);
             }
         }
     }
 
     /// Checks and counts the data of a completion.
-    fn note_data(&mut self, completion: &zoned::Completion, part: Part, zone: u32) {
+    fn note_data(&mut self, completion: &zoned::Completion, part: Part) {
         match completion.operation {
             zoned::Operation::Read => {
                 self.counts.blocks_read += u64::from(part.blocks);
+                let version = self.generations[self.zone_of(&part) as usize] + 1;
                 for (block, found) in (completion.first..).zip(&completion.found) {
                     assert!(
-                        !found.is_data()
-                            || u64::from(found.logical) == block
-                                && found.version <= self.generations[zone as usize] + 1,
+                        !found.is_data() || u64::from(found.logical) == block && found.version <= version,
                         "a block of a zone is where it was written"
                     );
                 }
@@ -219,18 +202,12 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Ends a part. If later parts of its zone wait for it, sends them up to the next write.
-    fn end(
-        &mut self,
-        part: Part,
-        zone: u32,
-        holds: bool,
-        status: Option<Status>,
-        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
-    ) {
+    fn end(&mut self, part: Part, status: Option<Status>, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let (holds, zone) = (self.operation_of(&part) == Operation::Write, self.zone_of(&part));
         self.end_with(part, status, calendar);
         while holds && let Some(next) = self.plugs.as_mut().and_then(|plugs| plugs.end(zone)) {
-            let is_write = self.requests.all.get(next.request).command.operation == Operation::Write;
-            match self.send(next, zone, calendar) {
+            let is_write = self.operation_of(&next) == Operation::Write;
+            match self.send(next, calendar) {
                 Some(status) => self.end_with(next, Some(status), calendar),
                 None if is_write => return,
                 None => {}
@@ -243,7 +220,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         &mut self,
         part: Part,
         status: Option<Status>,
-        calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         if let Some(status) = status {
             self.counts.note(status);
@@ -253,7 +230,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     }
 
     /// Ends a part of a request, or the request itself as its last part. A flush follows a write with FUA.
-    fn end_part(&mut self, number: u32, calendar: &mut impl Schedule<Event<zoned::Event<D::Event>>>) {
+    fn end_part(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         let request = self.requests.all.get_mut(number);
         request.parts -= 1;
         if request.parts > 0 {
@@ -264,8 +241,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             let tag = self.requests.sent.next();
             let flushed = self.zoned.submit(&zoned::Command::flush(tag), &mut calendar.within(Event::Device));
             assert!(flushed.is_ok(), "a device that is ready takes a flush");
-            let part = Part { request: number, first: 0, blocks: 0 };
-            self.requests.sent.add(Sent { part, zone: 0, holds: false, is_forced_flush: true });
+            self.requests.sent.add(Part { request: number, first: 0, blocks: 0 });
             return;
         }
         calendar.after(wordline_kernel::Duration::ZERO, Event::Completion(number));

@@ -72,7 +72,7 @@ impl Layout {
     /// Chunk address of a zone, for hosts that see zones as chunks. Zones on the same parallel units form one
     /// parallel unit.
     #[inline]
-    pub(super) fn as_chunk(&self, zone: ZoneId) -> Chunk {
+    pub fn as_chunk(&self, zone: ZoneId) -> Chunk {
         let sets = self.units / self.width;
         Chunk { group: 0, unit: (zone.0 % sets) as u16, chunk: zone.0 / sets }
     }
