@@ -3,27 +3,12 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use wordline_device::{Operation, SECTOR};
+use wordline_device::SECTOR;
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_lab::CompletedRequest;
 use wordline_lab::trace::{Op, Request};
 
 use crate::errors::refused;
-
-/// The operations, at the index of their number, with names.
-pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
-    (Op::Read, Operation::Read, "read"),
-    (Op::Write, Operation::Write, "write"),
-    (Op::Discard, Operation::Discard, "discard"),
-    (Op::Flush, Operation::Flush, "flush"),
-    (Op::WriteZeroes, Operation::WriteZeroes, "write_zeroes"),
-    (Op::Compare, Operation::Compare, "compare"),
-    (Op::ZoneAppend, Operation::ZoneAppend, "zone_append"),
-    (Op::ZoneReset, Operation::ZoneReset, "zone_reset"),
-    (Op::ZoneFinish, Operation::ZoneFinish, "zone_finish"),
-    (Op::ZoneOpen, Operation::ZoneOpen, "zone_open"),
-    (Op::ZoneClose, Operation::ZoneClose, "zone_close"),
-];
 
 /// Creates a request from its arrival in picoseconds, the number of its operation, its first sector, and its
 /// number of sectors.
@@ -34,7 +19,7 @@ pub fn request([time, op, sector, length]: [i64; 4]) -> PyResult<Request> {
     let time = within("times", time, i64::MAX as u64)?;
     let (sector, length) =
         (within("sectors", sector, most_sectors)?, within("lengths", length, most_sectors)?);
-    let request = Request::new(OPERATIONS[op as usize].0, SECTOR * sector, SECTOR * length);
+    let request = Request::new(Op::ALL[op as usize], SECTOR * sector, SECTOR * length);
     Ok(Request { arrival: Instant::ZERO + Duration::from_ps(time), ..request })
 }
 

@@ -12,10 +12,8 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use wordline_device::SECTOR;
+use wordline_device::{Operation, SECTOR};
 use wordline_lab::CompletedRequest;
-
-use crate::columns::OPERATIONS;
 
 /// Rows of a batch. Chosen: a few megabytes, as in a log file.
 pub const BATCH: u64 = 1 << 17;
@@ -50,7 +48,7 @@ fn schema() -> Schema {
 impl LogBuilder {
     /// Begins an empty log.
     pub fn begin() -> Self {
-        let names = OPERATIONS.map(|(_, _, name)| name);
+        let names = Operation::ALL.map(Operation::name);
         let operations = Arc::new(StringArray::from_iter_values(names));
         Self { schema: Arc::new(schema()), operations, batches: Vec::new() }
     }

@@ -22,6 +22,29 @@ pub struct Admission {
     executes: u16,
 }
 
+/// Operation of the command for a request.
+#[inline]
+const fn operation_of(op: Op) -> Operation {
+    match op {
+        Op::Read => Operation::Read,
+        Op::Write => Operation::Write,
+        Op::Discard => Operation::Discard,
+        Op::Flush => Operation::Flush,
+        Op::WriteZeroes => Operation::WriteZeroes,
+        Op::Compare => Operation::Compare,
+        Op::ZoneAppend => Operation::ZoneAppend,
+        Op::ZoneReset => Operation::ZoneReset,
+        Op::ZoneFinish => Operation::ZoneFinish,
+        Op::ZoneOpen => Operation::ZoneOpen,
+        Op::ZoneClose => Operation::ZoneClose,
+    }
+}
+
+/// Operation of the request that a command stands for.
+pub const fn op_of(operation: Operation) -> Op {
+    Op::ALL[operation as usize]
+}
+
 impl Admission {
     /// The limits of a device on requests to one of its namespaces; `namespace` counts from 0.
     pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
@@ -35,24 +58,10 @@ impl Admission {
     /// sectors: it covers the whole device. Zone management has none either: it covers the zone at its offset.
     #[inline]
     pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
-        let operation = match request.op {
-            Op::Read => Operation::Read,
-            Op::Write => Operation::Write,
-            Op::Discard => Operation::Discard,
-            Op::Flush => Operation::Flush,
-            Op::WriteZeroes => Operation::WriteZeroes,
-            Op::Compare => Operation::Compare,
-            Op::ZoneAppend => Operation::ZoneAppend,
-            Op::ZoneReset => Operation::ZoneReset,
-            Op::ZoneFinish => Operation::ZoneFinish,
-            Op::ZoneOpen => Operation::ZoneOpen,
-            Op::ZoneClose => Operation::ZoneClose,
-        };
+        let operation = operation_of(request.op);
         let (sector, end) = match request.op {
             Op::Flush => (0, 0),
-            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
-                (request.offset.0 / SECTOR.0, request.offset.0 / SECTOR.0)
-            }
+            op if op.is_zone_management() => (request.offset.0 / SECTOR.0, request.offset.0 / SECTOR.0),
             _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
         };
         let command = Command {
@@ -116,6 +125,18 @@ impl Admission {
                 format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
                 format!("one within {:.0} s, 106 days, of simulated time", Instant::LIMIT.seconds()),
             )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_stands_for_the_request_that_it_came_from() {
+        for op in Op::ALL {
+            assert_eq!(op_of(operation_of(op)), op);
         }
     }
 }

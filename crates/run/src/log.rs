@@ -15,6 +15,7 @@ use parquet::schema::parser::parse_message_type;
 use wordline_device::{Completion, SECTOR};
 use wordline_kernel::Instant;
 
+use crate::admission::op_of;
 use crate::error::{Error, Result};
 use crate::output::{Output, is_standard};
 
@@ -187,7 +188,7 @@ fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<
     let mut text = String::with_capacity(rows.len() * 48);
     for (completion, now) in rows {
         let command = &completion.command;
-        let op = ["R", "W", "D", "F", "Z", "C", "ZA", "ZR", "ZF", "ZO", "ZC"][command.operation as usize];
+        let op = op_of(command.operation).letters();
         let (offset, size) = (command.sector * SECTOR.0, command.sectors * SECTOR.0);
         let (begin, latency) = (now.ps() - completion.latency.ps(), completion.latency.ps());
         let failed = u8::from(completion.failed);

@@ -199,16 +199,12 @@ fn byte_unit(field: &Field<'_>) -> Result<Bytes> {
 
 /// Parses an operation; the inner `None` for requests that are left out.
 fn operation(letter: &str) -> Result<Option<Op>> {
-    const LETTERS: [(&str, Option<Op>); 7] = [
-        ("R", Some(Op::Read)),
-        ("W", Some(Op::Write)),
-        ("D", Some(Op::Discard)),
-        ("F", Some(Op::Flush)),
-        ("Z", Some(Op::WriteZeroes)),
-        ("C", Some(Op::Compare)),
-        ("-", None),
-    ];
-    LETTERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(letter)).map(|(_, op)| *op).ok_or_else(|| {
+    const KNOWN: [Op; 6] = [Op::Read, Op::Write, Op::Discard, Op::Flush, Op::WriteZeroes, Op::Compare];
+    if letter == "-" {
+        return Ok(None);
+    }
+    let found = KNOWN.into_iter().find(|op| op.letters().eq_ignore_ascii_case(letter));
+    found.map(Some).ok_or_else(|| {
         wrong(format!("operation \"{letter}\""), "R, W, D, F, Z, C, or - for requests that are left out")
     })
 }

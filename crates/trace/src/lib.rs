@@ -134,6 +134,11 @@ impl Op {
     /// Number of operations.
     pub const COUNT: usize = Self::ALL.len();
 
+    /// Letters in CSV traces and logs.
+    pub const fn letters(self) -> &'static str {
+        ["R", "W", "D", "F", "Z", "C", "ZA", "ZR", "ZF", "ZO", "ZC"][self as usize]
+    }
+
     /// Whether the operation changes the state of a zone without data.
     pub fn is_zone_management(self) -> bool {
         matches!(self, Self::ZoneReset | Self::ZoneFinish | Self::ZoneOpen | Self::ZoneClose)

@@ -4,6 +4,7 @@
 use wordline_kernel::grouped;
 
 use super::Op;
+use super::input::ParseError;
 use super::options::Action;
 
 /// A recorded operation without an equal among [`Op`], or one of zones.
@@ -27,7 +28,7 @@ pub(super) enum RecordedOp {
     Passthrough,
     /// `N`: the kernel had no letters for the operation. In ftrace, kernels before 6.17 write it for zone commands, and
     /// kernels before 6.19 for write zeroes (`blk_fill_rwbs` in kernel/trace/blktrace.c).
-    Unnamed,
+    NoLetters,
     /// Letters that no kernel up to 6.19 writes, or a field for the operation that is empty.
     Unknown,
     /// Deallocations of NVMe, whose ranges are not in the event.
@@ -49,7 +50,7 @@ impl RecordedOp {
         Self::ZoneOpen,
         Self::ZoneClose,
         Self::Passthrough,
-        Self::Unnamed,
+        Self::NoLetters,
         Self::Unknown,
         Self::Deallocate,
         Self::NoData,
@@ -68,6 +69,11 @@ impl RecordedOp {
         }
     }
 
+    /// First byte of an event that is left out: of its zone for an operation of zones, else 0.
+    pub(super) fn offset(self, of_zone: impl FnOnce() -> Result<u64, ParseError>) -> Result<u64, ParseError> {
+        if self.of_zones().is_some() { of_zone() } else { Ok(0) }
+    }
+
     /// Whether a request takes its place.
     pub(super) const fn is_simulated(self) -> bool {
         matches!(self, Self::ZoneAppend | Self::SecureErase)
@@ -84,7 +90,7 @@ impl RecordedOp {
             Self::ZoneOpen => ["zone open", "zone opens"],
             Self::ZoneClose => ["zone close", "zone closes"],
             Self::Passthrough => ["passthrough command", "passthrough commands"],
-            Self::Unnamed => [
+            Self::NoLetters => [
                 "request of an operation without letters (N)",
                 "requests of an operation without letters (N)",
             ],

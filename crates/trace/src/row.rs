@@ -196,25 +196,25 @@ impl Reader for TextReader<'_> {
     }
 }
 
-/// The names of operations: the letters of CSV first.
-const OPERATIONS: [(Op, &[&str]); Op::COUNT] = [
-    (Op::Read, &["r", "read"]),
-    (Op::Write, &["w", "write"]),
-    (Op::Discard, &["d", "discard", "trim", "unmap"]),
-    (Op::Flush, &["f", "flush", "sync"]),
-    (Op::WriteZeroes, &["z", "write_zeroes", "writezeroes"]),
-    (Op::Compare, &["c", "compare"]),
-    (Op::ZoneAppend, &["za", "zone_append", "append"]),
-    (Op::ZoneReset, &["zr", "zone_reset"]),
-    (Op::ZoneFinish, &["zf", "zone_finish"]),
-    (Op::ZoneOpen, &["zo", "zone_open"]),
-    (Op::ZoneClose, &["zc", "zone_close"]),
+/// The words for operations.
+const WORDS: [(Op, &[&str]); Op::COUNT] = [
+    (Op::Read, &["read"]),
+    (Op::Write, &["write"]),
+    (Op::Discard, &["discard", "trim", "unmap"]),
+    (Op::Flush, &["flush", "sync"]),
+    (Op::WriteZeroes, &["write_zeroes", "writezeroes"]),
+    (Op::Compare, &["compare"]),
+    (Op::ZoneAppend, &["zone_append", "append"]),
+    (Op::ZoneReset, &["zone_reset"]),
+    (Op::ZoneFinish, &["zone_finish"]),
+    (Op::ZoneOpen, &["zone_open"]),
+    (Op::ZoneClose, &["zone_close"]),
 ];
 
 /// Parses the operation of a request: R, W, D, F, Z, C, ZA, ZR, ZF, ZO, ZC or the full words, in any case.
 pub(super) fn op(text: &str) -> Result<Op, ParseError> {
-    let is = |name: &&str| name.eq_ignore_ascii_case(text);
-    let known = OPERATIONS.iter().find(|(_, names)| names.iter().any(is));
+    let is = |name: &str| name.eq_ignore_ascii_case(text);
+    let known = WORDS.iter().find(|(op, words)| is(op.letters()) || words.iter().any(|word| is(word)));
     known.map(|(op, _)| *op).ok_or_else(|| ParseError {
         found: format!("op {}", super::input::quoted(text)),
         wanted: "R, W, D, F, Z, C, ZA, ZR, ZF, ZO or ZC, or the words: read, write, discard, flush, write_zeroes, compare, zone_append, zone_reset, zone_finish, zone_open, zone_close".into(),

@@ -258,7 +258,7 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: boo
     let sectors = (offset + size).div_ceil(512) - first;
     match format {
         TargetFormat::Csv => {
-            let op = ["R", "W", "D", "F", "Z", "C", "ZA", "ZR", "ZF", "ZO", "ZC"][request.op as usize];
+            let op = request.op.letters();
             let response = request.response.map(|time| time.ps().to_string()).unwrap_or_default();
             let fua = u8::from(request.fua);
             write!(out, "{ps},{op},{offset},{size},{device},{response},{fua}")?;

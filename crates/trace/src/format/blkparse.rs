@@ -73,7 +73,7 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, ParseErro
             return Ok(Some(Row::left_out(time, RecordedOp::Passthrough, device, Some(kind))));
         }
         // The completion of a flush: its request had the letters.
-        _ if kind == Action::Complete && flags.left_out() == Some(RecordedOp::Unnamed) => return Ok(None),
+        _ if kind == Action::Complete && flags.left_out() == Some(RecordedOp::NoLetters) => return Ok(None),
         // A flush, a zone command, or the completion of a request without data has no size.
         _ if flags.preflush
             || flags.left_out().is_some()

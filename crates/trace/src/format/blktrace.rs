@@ -13,6 +13,8 @@ use std::collections::BinaryHeap;
 use std::io::Read;
 use std::path::PathBuf;
 
+use wordline_kernel::Bytes;
+
 use super::super::Op;
 use super::super::field::bytes;
 use super::super::input::{Input, ParseError, fill, stream_error};
@@ -23,6 +25,9 @@ use crate::{Error, error::Result};
 
 /// First four bytes of every record (`BLK_IO_TRACE_MAGIC`): the letters `eat`, and the version in the lowest byte.
 const MAGIC: u32 = 0x6561_7400;
+
+/// Unit of addresses.
+const SECTOR: Bytes = Bytes(512);
 
 /// Size of the fields up to the longest version's padding, in bytes.
 const MAX_RECORD: usize = 64;
@@ -303,14 +308,12 @@ impl Record {
         let (op, recorded) = operation.map_or((Some(Op::Read), None), |(_, op, recorded)| (*op, *recorded));
         let Some(op) = op else {
             let recorded = recorded.unwrap_or(RecordedOp::Unknown);
-            let is_of_zone = recorded.of_zones().is_some();
-            let offset =
-                if is_of_zone { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? } else { 0 };
+            let offset = recorded.offset(|| bytes(self.sector, SECTOR, "sector"))?;
             return Ok(Some(Row { offset, ..Row::left_out(time, recorded, self.device, Some(kind)) }));
         };
         let size = u64::from(self.bytes);
         // The address of an event without data has no meaning, and sometimes has all bits set.
-        let offset = if size == 0 { 0 } else { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? };
+        let offset = if size == 0 { 0 } else { bytes(self.sector, SECTOR, "sector")? };
         Ok(Some(Row {
             event: Some(kind),
             preflush: is(category::FLUSH),

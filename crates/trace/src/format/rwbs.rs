@@ -25,7 +25,7 @@ const OPERATIONS: [(&str, Option<Op>, Option<RecordedOp>); 13] = [
     ("D", Some(Op::Discard), None),
     // Kernels before 4.8 (`REQ_SECURE`) may have a secure erase alone.
     ("E", Some(Op::Discard), Some(RecordedOp::SecureErase)),
-    ("N", None, Some(RecordedOp::Unnamed)),
+    ("N", None, Some(RecordedOp::NoLetters)),
 ];
 
 /// Letters of flags after those of the operation: FUA, read-ahead, synchronous, metadata, atomic, and the barrier of
@@ -55,7 +55,7 @@ impl Rwbs {
         });
         let flush = (Some(Op::Flush), None, "");
         let (op, recorded, flags) = match (before, found) {
-            (Some(_), None | Some((None, Some(RecordedOp::Unnamed), _))) if has_only_flags(rest) => flush,
+            (Some(_), None | Some((None, Some(RecordedOp::NoLetters), _))) if has_only_flags(rest) => flush,
             (_, Some(found)) if has_only_flags(found.2) => found,
             _ => (None, Some(RecordedOp::Unknown), ""),
         };
@@ -79,8 +79,7 @@ impl Rwbs {
     ) -> Result<Row, ParseError> {
         let Some(op) = self.op else {
             let recorded = self.recorded.unwrap_or(RecordedOp::Unknown);
-            let is_of_zone = recorded.of_zones().is_some();
-            let offset = if is_of_zone { parse_bytes(sector, units.address, "sector")? } else { 0 };
+            let offset = recorded.offset(|| parse_bytes(sector, units.address, "sector"))?;
             return Ok(Row { offset, ..Row::left_out(time, recorded, device, Some(kind)) });
         };
         let (sector, size) = match op {
@@ -106,7 +105,7 @@ mod tests {
 
     #[test]
     fn letters_name_the_operation_and_its_flags() {
-        use RecordedOp::{SecureErase, Unknown, Unnamed, ZoneAppend, ZoneReset, ZoneResetAll};
+        use RecordedOp::{NoLetters, SecureErase, Unknown, ZoneAppend, ZoneReset, ZoneResetAll};
         for (letters, op, recorded, preflush, fua) in [
             ("R", Some(Op::Read), None, false, false),
             ("RAM", Some(Op::Read), None, false, false),
@@ -129,8 +128,8 @@ mod tests {
             ("ZF", None, Some(RecordedOp::ZoneFinish), false, false),
             ("ZO", None, Some(RecordedOp::ZoneOpen), false, false),
             ("ZC", None, Some(RecordedOp::ZoneClose), false, false),
-            ("N", None, Some(Unnamed), false, false),
-            ("NS", None, Some(Unnamed), false, false),
+            ("N", None, Some(NoLetters), false, false),
+            ("NS", None, Some(NoLetters), false, false),
             ("X", None, Some(Unknown), false, false),
             ("WX", None, Some(Unknown), false, false),
             ("FX", None, Some(Unknown), true, false),
