@@ -31,7 +31,7 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
     let zones = &settings.zones;
     let needs_size = zones.kind() == ZoneMode::Strided;
     wrong.require(!needs_size || zones.size > 0, "zonemode", "no zonesize", "a zonesize");
-    if zones.kind() == ZoneMode::Zbd && zones.size > 0 {
+    if zones.kind() == ZoneMode::Zbd {
         let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
         let wanted = format!("requests of at most a zone, {most} bytes");
         let largest = settings.largest();

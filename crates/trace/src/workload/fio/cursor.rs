@@ -24,8 +24,7 @@ pub struct Span {
 #[derive(Clone, Debug)]
 pub struct Rules {
     align: Each<u64>,
-    /// Unit of the map of blocks.
-    block: u64,
+    /// Smallest size of a request, and the unit of the map of blocks.
     smallest: u64,
     is_random: bool,
     random: Each<u64>,
@@ -57,7 +56,6 @@ impl Rules {
         let is_simple = settings.mix.random == [100; 3] && settings.mix.run == 1 && !is_strided;
         Self {
             align: [0, 1, 2].map(|kind| settings.alignment(kind)),
-            block: settings.smallest(),
             smallest: settings.smallest(),
             is_random: settings.mix.is_random,
             random: settings.mix.random,
@@ -105,7 +103,7 @@ const MAX_MAP: u64 = 1 << 30;
 impl Cursor {
     /// Creates the position of clone `number` at the start of `span`.
     pub fn new(span: Span, settings: &Settings, rules: &Rules, number: u64) -> Self {
-        let blocks = span.length.div_ceil(rules.block);
+        let blocks = span.length.div_ceil(rules.smallest);
         let generators = [0, 1, 2].map(|kind| {
             let slots = slots(rules, span.length, kind);
             let is_used = settings.kinds().contains(&kind);
@@ -198,9 +196,9 @@ impl Cursor {
     pub fn accept(&mut self, rules: &Rules, kind: usize, position: Position, at: u64, size: u64) -> u64 {
         let mut size = size;
         if let (Some(map), true) = (&mut self.map, position.is_random) {
-            let blocks = size.div_ceil(rules.block);
-            let taken = map.take(position.at / rules.block, blocks);
-            size = size.min(taken * rules.block);
+            let blocks = size.div_ceil(rules.smallest);
+            let taken = map.take(position.at / rules.smallest, blocks);
+            size = size.min(taken * rules.smallest);
         }
         let start = self.offset + at;
         (self.start[kind], self.end[kind]) = (Some(start), start + size);
@@ -239,12 +237,12 @@ impl Cursor {
         let slot = self.generators[shared].next(slots, !rules.wraps_random, random.place)?;
         let at = slot * rules.align[kind];
         let Some(map) = &mut self.map else { return Some(at) };
-        let mut free = map.next_free(at / rules.block);
+        let mut free = map.next_free(at / rules.smallest);
         if free.is_none() && rules.wraps_random {
             map.reset();
-            free = Some(at / rules.block);
+            free = Some(at / rules.smallest);
         }
-        free.map(|block| block * rules.block)
+        free.map(|block| block * rules.smallest)
     }
 
     /// Returns the address behind the last request of a kind, plus the step of the job.

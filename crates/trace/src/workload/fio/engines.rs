@@ -51,11 +51,11 @@ const fn none(name: &'static str, why: &'static str) -> Engine {
     Engine { name, waiting: Waiting::None(why), instead: None, has_volume: false, waits_for_trims: false }
 }
 
-const MEMORY: Option<&str> = Some("memory that the processor addresses");
 const fn trims_alone(name: &'static str) -> Engine {
-    Engine { name, waiting: Waiting::Asynchronous, instead: None, has_volume: false, waits_for_trims: true }
+    Engine { waits_for_trims: true, ..keeps(name, None) }
 }
 
+const MEMORY: Option<&str> = Some("memory that the processor addresses");
 const NETWORK: Option<&str> = Some("storage behind a network");
 const NO_DEVICE: Option<&str> = Some("no device");
 const METADATA: &str = "an engine with reads and writes: this one creates, deletes and examines files";

@@ -228,7 +228,7 @@ fn whole_device(jobs: &[Job]) -> Option<String> {
     (has_names && named().all(|name| name == first)).then_some(first)
 }
 
-/// Whether a name is that of a device. `/dev/null` and the like are not drives.
+/// Whether a name is a device's. `/dev/null` and the like are not drives.
 pub fn is_device(name: &str) -> bool {
     let rest = name.strip_prefix("/dev/");
     let is_pseudo = |rest: &str| {

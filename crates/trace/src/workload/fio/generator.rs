@@ -136,7 +136,8 @@ impl Generator {
         }
     }
 
-    /// Draws the kind of the next request. In a job of trims and writes it is that of its rate.
+    /// Draws the kind of the next request. In a job of trims and writes it is the kind whose rate
+    /// applies.
     pub fn draw_kind(&mut self) -> usize {
         match self.ops {
             Ops::Only(kind) => kind,

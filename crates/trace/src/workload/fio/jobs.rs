@@ -290,6 +290,7 @@ impl Jobs {
         FixedLatencyRequests { jobs: self, under_way: VecDeque::new() }
     }
 }
+
 /// Latency of requests without a device. Chosen: about the latency of a flash read.
 const ASSUMED_LATENCY: Duration = Duration::from_us(100);
 

@@ -110,7 +110,7 @@ impl Lane {
     /// Creates a clone of a job that accesses `spans`. It is number `number` of all clones.
     pub fn new(settings: &Settings, spans: Vec<Span>, seed: Seed, number: u64) -> Self {
         let limits = Limits::new(settings, &spans);
-        let size = limits.size(&spans, settings);
+        let size = pass_size(&spans, settings);
         let queue = &settings.queue;
         let depth = settings.depth();
         let low = if queue.low == 0 || queue.low > depth { depth } else { queue.low };
@@ -147,9 +147,9 @@ impl Lane {
         }
     }
 
-    /// The lane with the requests of a trace, which are moved into `span`.
-    pub fn replaying(self, trace: &[Request], span: &Span, loops: u64) -> Self {
-        Self { replay: Some(ReplayedTrace::new(trace, span, loops)), ..self }
+    /// The lane with the requests of a trace.
+    pub fn replaying(self, replay: ReplayedTrace) -> Self {
+        Self { replay: Some(replay), ..self }
     }
 
     /// Starts the lane at `now`.
@@ -222,8 +222,7 @@ impl Lane {
         }
         replay.advance();
         self.limits.issued_requests += 1;
-        self.in_flight.outstanding += 1;
-        Some(LaneAction::Issue(Request { arrival: now, cpu: Some(self.number), ..request }))
+        Some(LaneAction::Issue(self.send(request, now)))
     }
 
     /// Reports a completion. Returns whether it was the last one of a lane that has ended.
@@ -386,7 +385,7 @@ impl Lane {
             return Some(LaneAction::Issue(self.flush(now)));
         }
         if let Some((address, size)) = self.written.pop() {
-            // The batch is that of the whole list, so that the reads do not wait for each other.
+            // The batch is the whole list, so that the reads do not wait for each other.
             self.batch = self.written.count();
             return Some(LaneAction::Issue(self.issue(Draft::read(address, size), now)));
         }
@@ -397,8 +396,7 @@ impl Lane {
     }
 
     fn flush(&mut self, now: Instant) -> Request {
-        self.in_flight.outstanding += 1;
-        Request { arrival: now, cpu: Some(self.number), ..Request::new(Op::Flush, Bytes(0), Bytes(0)) }
+        self.send(Request::new(Op::Flush, Bytes(0), Bytes(0)), now)
     }
 
     /// Issues the reset of the zone of a write, which then waits for it, or the request itself. A trim of a zone
@@ -408,21 +406,23 @@ impl Lane {
         if draft.kind == 1 {
             self.in_flight.held = Some(Draft { reset: None, ..draft });
         }
-        self.in_flight.outstanding += 1;
-        let reset = Request::new(Op::ZoneReset, Bytes(zone), Bytes(0));
-        Request { arrival: now, cpu: Some(self.number), ..reset }
+        self.send(Request::new(Op::ZoneReset, Bytes(zone), Bytes(0)), now)
     }
 
     fn issue(&mut self, draft: Draft, now: Instant) -> Request {
-        self.in_flight.outstanding += 1;
         let op = [Op::Read, Op::Write, Op::Discard][draft.kind];
-        Request {
-            arrival: now,
-            cpu: Some(self.number),
+        let request = Request {
             fua: draft.kind == 1 && (self.durability.is_sync || self.durability.fua),
             stream: draft.stream,
             ..Request::new(op, Bytes(draft.address), Bytes(draft.size))
-        }
+        };
+        self.send(request, now)
+    }
+
+    /// Counts a request that is issued at `now` as outstanding.
+    fn send(&mut self, request: Request, now: Instant) -> Request {
+        self.in_flight.outstanding += 1;
+        Request { arrival: now, cpu: Some(self.number), ..request }
     }
 }
 
@@ -461,7 +461,7 @@ impl Limits {
             writes: 0,
             is_after_write: false,
         };
-        let size = limits.size(spans, settings);
+        let size = pass_size(spans, settings);
         limits.bytes = io_size.unwrap_or(size);
         // A job that writes at random without a map, or in order, goes on in the same pass.
         let goes_on = settings.writes() && (!settings.mix.is_random || !settings.place.has_map);
@@ -480,15 +480,6 @@ impl Limits {
             requests.saturating_mul(twice).saturating_mul(limits.loops)
         });
         limits
-    }
-
-    /// Bytes of a pass over the files: `size`, if it is given in bytes and is not beyond them.
-    fn size(&self, spans: &[Span], settings: &Settings) -> u64 {
-        let whole: u64 = spans.iter().map(|span| span.length).sum();
-        match settings.place.size {
-            Some(Amount::Bytes(size)) => size.min(whole),
-            _ => whole,
-        }
     }
 
     fn count(&mut self, draft: &Draft) {
@@ -536,5 +527,14 @@ impl Limits {
     fn begin_pass(&mut self) {
         self.loops = self.loops.saturating_sub(1).max(1);
         self.issued_in_pass = 0;
+    }
+}
+
+/// Bytes of a pass over the files: `size`, if it is given in bytes and is not beyond them.
+fn pass_size(spans: &[Span], settings: &Settings) -> u64 {
+    let whole: u64 = spans.iter().map(|span| span.length).sum();
+    match settings.place.size {
+        Some(Amount::Bytes(size)) => size.min(whole),
+        _ => whole,
     }
 }

@@ -37,9 +37,11 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Bytes, Complaints, Seed};
 
+use cursor::Span;
 use files::{Layout, Refusal};
 use jobs::Start;
 use lane::Lane;
+use replay::ReplayedTrace;
 use settings::{Settings, ZoneMode, ZoneSettings};
 use shared::Shared;
 use zones::Zones;
@@ -160,13 +162,17 @@ impl JobFile {
                     continue;
                 }
             };
+            let mut replayed: Option<(Span, ReplayedTrace)> = None;
             for clone in 0..job.settings.queue.clones {
                 match layout.spans(job, clone) {
                     Ok(spans) => {
                         let span = spans[0];
                         let lane = Lane::new(&job.settings, spans, seed, lanes.len() as u64);
-                        lanes.push(match &trace {
-                            Some(trace) => lane.replaying(trace, &span, job.settings.total.loops),
+                        let new = |trace| (span, ReplayedTrace::new(trace, &span, job.settings.total.loops));
+                        let known = replayed.take().filter(|(known, _)| *known == span);
+                        replayed = trace.as_deref().map(|trace| known.unwrap_or_else(|| new(trace)));
+                        lanes.push(match &replayed {
+                            Some((_, replay)) => lane.replaying(replay.clone()),
                             None => lane,
                         });
                     }

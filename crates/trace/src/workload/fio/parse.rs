@@ -90,7 +90,7 @@ impl Reader {
         match key.treatment {
             Treatment::Simulated(_) => {
                 let set = job.settings.set(key.name, Given { text: value, units });
-                if let Err(wanted) = set.expect("the table is that of the settings") {
+                if let Err(wanted) = set.expect("the settings have all simulated keys") {
                     return self.complain(entry, &shown(entry), &wanted);
                 }
                 for name in std::iter::once(key.name).chain(key.alias) {

@@ -13,7 +13,7 @@ use crate::{Fit, Fitter, MAX_HELD_REQUESTS, Options, Request, open};
 const MOST: usize = 16 * MAX_HELD_REQUESTS;
 
 /// Reads the trace at `path`. On failure returns what was found and what was expected.
-pub(super) fn read(path: &str) -> Result<Arc<[Request]>, (String, String)> {
+pub(super) fn read(path: &str) -> Result<Vec<Request>, (String, String)> {
     let wanted = "a trace that Wordline reads (docs/traces.md)";
     let failed = |error: crate::Error| (error.to_string(), wanted.to_owned());
     let mut requests = Vec::new();
@@ -23,12 +23,13 @@ pub(super) fn read(path: &str) -> Result<Arc<[Request]>, (String, String)> {
         }
         requests.push(request.map_err(failed)?);
     }
-    Ok(requests.into())
+    Ok(requests)
 }
 
 /// The requests of a trace in the region of a job, and the next of them.
 #[derive(Clone, Debug)]
 pub struct ReplayedTrace {
+    /// Shared with the clones of the job in the same region.
     requests: Arc<[Request]>,
     at: usize,
     /// Passes left after this one.

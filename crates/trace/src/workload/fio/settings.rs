@@ -60,7 +60,7 @@ pub struct Sizes {
     pub align: Each<Option<u64>>,
     /// Whether sizes of a range may be any number of bytes that the device takes.
     pub unaligned: bool,
-    /// Whether the second size is that of random requests (`bs_is_seq_rand`).
+    /// Whether the second size is for random requests (`bs_is_seq_rand`).
     pub by_randomness: bool,
 }
 
@@ -176,13 +176,13 @@ pub struct ZoneSettings {
     /// Bytes of a strided zone that are accessed; 0 for `size`.
     pub range: u64,
     pub skip: Amount,
-    /// Most zones that are written at a time; 0 for any number.
+    /// Most zones that all jobs write at a time; 0 for any number.
     pub max_open: u64,
-    /// The same for each job.
+    /// Most zones that a job writes at a time; 0 for any number.
     pub job_max_open: u64,
     /// Whether reads may go beyond the write pointer of a zone.
     pub reads_beyond: bool,
-    /// Whether the size is not given, and is that of [`USUAL_ZONE`].
+    /// Whether the size is not given, so that it is [`USUAL_ZONE`].
     pub has_usual_size: bool,
 }
 

@@ -18,9 +18,7 @@ pub static SIMULATED: [Key; 81] = [
     ),
     key(
         "bs_is_seq_rand",
-        Simulated(
-            "of two sizes, the first is that of sequential requests and the second that of random ones",
-        ),
+        Simulated("of two sizes, the first is for sequential requests and the second for random ones"),
     ),
     also(
         "bs_unaligned",
@@ -98,9 +96,9 @@ pub static SIMULATED: [Key; 81] = [
     ),
     key("iodepth_low", Simulated("a full queue is refilled once so few requests are outstanding")),
     key("ioengine", Simulated("whether a job waits for each completion ([engines](#engines))")),
-    key("job_max_open_zones", Simulated("the same for each job")),
+    key("job_max_open_zones", Simulated("most zones that a job writes at a time")),
     key("loops", Simulated("passes over the region. With `randrepeat`, each pass has the same addresses")),
-    key("max_open_zones", Simulated("most zones that are written at a time")),
+    key("max_open_zones", Simulated("most zones that all jobs write at a time")),
     key("new_group", Simulated("begins a group of jobs for `exitall`")),
     key(
         "norandommap",
@@ -136,7 +134,7 @@ pub static SIMULATED: [Key; 81] = [
         ),
     ),
     also("randrepeat", "allrandrepeat", Simulated("with `0`, each pass has addresses of its own")),
-    key("randseed", Simulated("as `randrepeat=0`. The seed is that of `--seed`")),
+    key("randseed", Simulated("as `randrepeat=0`. `--seed` sets the seed")),
     key(
         "rate",
         Simulated(

@@ -205,7 +205,7 @@ static OTHERS: [Key; 295] = [
         "latency_target",
         HarmlessAt(
             "0",
-            "0: the depth is that of `iodepth`, and `wordline sweep --vary` finds the depth of a latency",
+            "0: `iodepth` sets the depth, and `wordline sweep --vary` finds the depth of a latency",
         ),
     ),
     key("latency_window", HarmlessAt("0", NO_TARGET)),
