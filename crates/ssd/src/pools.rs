@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_kernel::{Bytes, Complaints};
+use wordline_nand::chips::Counts;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{CellMode, Locations, Pool, Pools};
@@ -61,6 +62,16 @@ pub struct PoolState {
 }
 
 impl PoolState {
+    /// State of a pool with these counts of its chips and `valid` logical pages.
+    pub(crate) fn of(pool: &Pool, counts: &Counts, valid: u64) -> Self {
+        let worn = PoolWear {
+            erases: counts.block_sets_erased,
+            blocks: u64::from(pool.geometry.block_sets()),
+            endurance: pool.part.endurance,
+        };
+        Self { worn, fullness: Utilization { valid, total: u64::from(pool.locations.count()) } }
+    }
+
     /// Endurance used, as a fraction (Centaur, equation 1).
     pub fn spent(&self) -> f64 {
         self.worn.spent()

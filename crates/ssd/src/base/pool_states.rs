@@ -1,6 +1,5 @@
 //! States of the pools, as policies see them.
 
-use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_flash::Flash;
 
 use crate::blocks::BlockManager;
@@ -25,15 +24,5 @@ pub(super) fn states_now<'a>(
     blocks: &'a BlockManager,
 ) -> impl Iterator<Item = PoolState> + 'a {
     let pools = blocks.pools().iter().zip(flash.chips().counts_of_pools()).enumerate();
-    pools.map(|(n, (pool, counts))| PoolState {
-        worn: PoolWear {
-            erases: counts.block_sets_erased,
-            blocks: u64::from(pool.geometry.block_sets()),
-            endurance: pool.part.endurance,
-        },
-        fullness: Utilization {
-            valid: blocks.by_pool()[n].valid(),
-            total: u64::from(pool.locations.count()),
-        },
-    })
+    pools.map(|(number, (pool, counts))| PoolState::of(pool, counts, blocks.by_pool()[number].valid()))
 }

@@ -1,6 +1,5 @@
 //! View of the device for a design that makes a decision or observes an event.
 
-use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_flash::Flash;
 use wordline_kernel::{Instant, Stream};
 use wordline_nand::{BlockSetId, CellMode, DieId, PlaneGroupId, Pools};
@@ -62,18 +61,7 @@ impl View<'_> {
     pub fn pool(&self, pool: usize) -> PoolState {
         let DesignContext { flash, blocks } = self.context;
         let one = blocks.pools().iter().nth(pool).expect("a pool of the device");
-        let counts = &flash.chips().counts_of_pools()[pool];
-        PoolState {
-            worn: PoolWear {
-                erases: counts.block_sets_erased,
-                blocks: u64::from(one.geometry.block_sets()),
-                endurance: one.part.endurance,
-            },
-            fullness: Utilization {
-                valid: blocks.by_pool()[pool].valid(),
-                total: u64::from(one.locations.count()),
-            },
-        }
+        PoolState::of(one, &flash.chips().counts_of_pools()[pool], blocks.by_pool()[pool].valid())
     }
 
     /// Occupancy of the write buffer when the current event began, or after a page was last taken out of it.
