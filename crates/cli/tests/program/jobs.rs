@@ -44,7 +44,7 @@ fn what_a_job_file_cannot_say_is_refused_with_file_line_and_key() {
         "a.fio",
         "[a]\nfilename=x\nlatency_target=500\n",
         &[],
-        "a.fio:3: latency_target: found `500`, which is not simulated, wanted 0: the depth is that of `iodepth`",
+        "a.fio:3: latency_target: found `500`, which is not simulated, wanted 0: `iodepth` sets the depth",
     );
     with("b.fio", "[a]\nfilename=x\nrwmixraed=70\n", &[], "rwmixread, or another key of fio");
     with("c.fio", "[a]\nfilename=x\nsize=1t\n", &[], "c.fio:3: [a] size: found 1TiB, wanted at most");

@@ -441,8 +441,8 @@ const fn not(name: &'static str, as_here: &'static [&'static str], reason: &'sta
 
 /// Parameters that are not mapped to keys, each with the values that need no key, and the reason.
 const NOT_MAPPED: [NotMapped; 16] = [
-    not("Seed", &["*"], "the seed is that of the run, --seed"),
-    not("Enabled_Preconditioning", &["*"], "the state of the device is that of the run, --precondition"),
+    not("Seed", &["*"], "`--seed` sets the seed of the run"),
+    not("Enabled_Preconditioning", &["*"], "`--precondition` sets the initial state of the device"),
     not(
         "Enable_ResponseTime_Logging",
         &["FALSE"],

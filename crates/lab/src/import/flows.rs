@@ -378,7 +378,7 @@ fn trace_based(given: &mut Parameters, flow: &mut Flow, find: FindTrace<'_>) {
 /// Parameters that are not mapped to keys, each with the reason.
 const NOT_MAPPED: [(&str, &str); 4] = [
     ("Bandwidth", "of flows that come by a rate"),
-    ("Seed", "the seed is that of the run, --seed"),
+    ("Seed", "`--seed` sets the seed of the run"),
     ("Intensity", "MQSim reads Bandwidth"),
     ("Type", "MQSim does not read it"),
 ];
@@ -390,14 +390,14 @@ fn not_mapped(given: &mut Parameters, flow: &mut Flow) {
         }
     }
     let occupancy = format!(
-        "not mapped: Initial_Occupancy_Percentage = {}: the state of the device is that of the run, --precondition",
+        "not mapped: Initial_Occupancy_Percentage = {}: `--precondition` sets the initial state of the device",
         flow.occupancy
     );
     flow.comments.push(occupancy);
     let caching = match flow.caching {
         "WRITE_CACHE" => return,
         "TURNED_OFF" => "the buffer is write-through if no flow has a write cache",
-        _ => "the read cache is that of the device, for all flows (buffer.read_cache)",
+        _ => "all flows share the read cache of the device (buffer.read_cache)",
     };
     flow.comments.push(format!("Device_Level_Data_Caching_Mode = {}: {caching}", flow.caching));
 }

@@ -1,4 +1,4 @@
-//! Makes an imported configuration one that loads. The check is that of the loader itself.
+//! Makes an imported configuration one that loads. The loader itself checks it.
 
 use wordline_kernel::{Bytes, Complaint, Complaints};
 
