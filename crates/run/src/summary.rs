@@ -140,7 +140,8 @@ impl Summary {
 
     /// Adds power cuts to the summary. The time of their recoveries does not count in the IOPS.
     pub(crate) fn with_power_cuts(self, power_cuts: Vec<PowerCut>) -> Self {
-        let recovery_seconds = power_cuts.iter().map(|cut| cut.recovery_seconds).sum();
+        // A sum of no numbers would be -0.0.
+        let recovery_seconds = power_cuts.iter().fold(0.0, |sum, cut| sum + cut.recovery_seconds);
         let mut summary = Self { power_cuts, recovery_seconds, ..self };
         let seconds = summary.seconds_in_service();
         summary.wear = summary.wear.with_rates(seconds);
