@@ -18,7 +18,8 @@ const PROGRAM: &str = "crates/lab/tests/golden/digests.toml";
 /// Keys of an experiment's file that are only text for the reader.
 const WORDS: [&str; 4] = ["chart", "left_open", "note", "source"];
 
-/// The records of all experiments. For each experiment the largest size with the most seeds is first.
+/// The records of all experiments. For each experiment the largest size with the most seeds is
+/// first; a part of an experiment comes after the whole.
 ///
 /// # Errors
 /// A file that is not well formed, or a record whose rows do not match its digest.
@@ -28,7 +29,7 @@ pub fn stored(root: &Path) -> Result<BTreeMap<String, Vec<Record>>, String> {
         let place = path.display();
         let mut records: Vec<Record> =
             serde_json::from_str(&text(&path)?).map_err(|error| format!("{place}: {error}"))?;
-        records.sort_by_key(|record| (record.key.quick, Reverse(record.key.seeds)));
+        records.sort_by_key(|Record { key, .. }| (key.quick, !key.only.is_empty(), Reverse(key.seeds)));
         if records.iter().any(|record| record.digest != record.rows_digest()) {
             return Err(format!("{place}: the rows were changed by hand"));
         }

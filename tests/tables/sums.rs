@@ -46,7 +46,11 @@ fn cell(stand: VerdictCounts) -> String {
 
 /// Size and seeds as text.
 fn how(key: &Key) -> String {
-    let size = if key.quick { "scaled down" } else { "full size" };
+    let size = match (key.quick, key.only.is_empty()) {
+        (true, _) => "scaled down",
+        (false, true) => "full size",
+        (false, false) => "full size, a part",
+    };
     match key.seeds {
         1 => format!("{size}, seed {}", key.seed),
         seeds => format!("{size}, {seeds} seeds"),

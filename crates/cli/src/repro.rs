@@ -1,11 +1,12 @@
 //! `wordline repro`: reproduces published figures and tables, and compares the numbers with the paper's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wordline_experiments::{self as experiments, Experiment, Lab, Library, Options, Outcome, SEEDS};
+use wordline_experiments::{self as experiments, Experiment, Lab, Library, Options, Outcome, SEEDS, only};
 use wordline_lab::Error;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
@@ -26,6 +27,7 @@ Examples:
   wordline repro list
   wordline repro validation/waf-uniform
   wordline repro centaur --quick                     takes some minutes
+  wordline repro centaur/fig20 --only volume=prn_0 --only volume=src1_2
   wordline repro --all --quick --json                takes hours
   wordline repro validation/waf-uniform --seeds 1 --report out";
 
@@ -51,6 +53,10 @@ pub struct Arguments {
     /// A folder of recorded traces. A trace in it replaces the profile of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// Runs only points with this value of a varied key; may be repeated. An experiment that does not vary the
+    /// key is run as a whole.
+    #[arg(long, value_name = "KEY=VALUE")]
+    only: Vec<String>,
     #[command(flatten)]
     json: JsonArgument,
     /// Prints the rows as Markdown tables, for documents.
@@ -80,14 +86,21 @@ pub struct Arguments {
 
 impl Arguments {
     /// Returns the options of the experiments.
-    fn options(&self) -> Options {
-        Options {
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if `--only` does not match the experiments.
+    fn options(&self, experiments: &[&Experiment]) -> Result<Options, Error> {
+        let mut only = BTreeMap::new();
+        self.only.iter().try_for_each(|argument| only::add_to(&mut only, argument))?;
+        only::check(&only, experiments)?;
+        Ok(Options {
             quick: self.quick,
             traces: self.traces.clone(),
             seed: self.seed.seed,
             seeds: self.seeds,
+            only,
             ..Options::default()
-        }
+        })
     }
 
     /// Returns the destination for the charts of an experiment: beside its report, or in folders with its
@@ -140,6 +153,7 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
 /// Runs experiments one after another, each with its parts in parallel. If a report cannot be written, the
 /// results are still printed.
 fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
+    let options = arguments.options(experiments)?;
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
         ("--report", arguments.report.as_deref()),
@@ -168,10 +182,10 @@ fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result
         if interrupt::asked() {
             break;
         }
-        let outcome = run_experiment(experiment, arguments, &lab)?;
+        let outcome = run_experiment(experiment, (arguments, &options), &lab)?;
         match (has_table, arguments.markdown) {
             (false, _) => {}
-            (true, true) => output::text(&experiments::markdown(&outcome, &arguments.options()))?,
+            (true, true) => output::text(&experiments::markdown(&outcome, &options))?,
             (true, false) => output::table(&experiments::table(&outcome, screen::width()))?,
         }
         if let Some(folder) = folders.next() {
@@ -225,13 +239,17 @@ fn lock(reached: &Mutex<PartialResults>) -> MutexGuard<'_, PartialResults> {
     reached.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run_experiment(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outcome, Failure> {
+fn run_experiment(
+    experiment: &Experiment,
+    (arguments, options): (&Arguments, &Options),
+    lab: &Lab,
+) -> Result<Outcome, Failure> {
     let steps = ExperimentProgress::new(&experiment.id, arguments.no_progress);
     let conduct = SweepOptions {
         threads: arguments.threads as usize,
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let outcome = experiments::run(experiment, &arguments.options(), lab, &conduct)?;
+    let outcome = experiments::run(experiment, options, lab, &conduct)?;
     Ok(Outcome { provenance: provenance(), ..outcome })
 }

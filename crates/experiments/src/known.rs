@@ -63,14 +63,14 @@ fn read(path: &Path, text: &str) -> Result<Lists> {
 }
 
 impl KnownOutside {
-    /// Returns the rows that differ from the list. If there is no list, or recorded traces replace the
-    /// profiles, the rows outside without a reason are returned. A row never counts if a part of its
+    /// Returns the rows that differ from the list. If there is no list, recorded traces replace the profiles, or
+    /// a part of the experiment was run, the rows outside without a reason are returned. A row never counts if a part of its
     /// confidence interval gives another verdict.
     pub(crate) fn surprises(&self, rows: &[Row], options: &Options) -> Vec<String> {
         let list = if options.quick { &self.quick } else { &self.full };
         let rows = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);
         let outside = rows.clone().filter(|row| row.verdict == Verdict::Outside && row.sure);
-        let Some(list) = list.as_ref().filter(|_| options.traces.is_none()) else {
+        let Some(list) = list.as_ref().filter(|_| options.traces.is_none() && options.only.is_empty()) else {
             let without = outside.filter(|row| !row.explained && !row.contradicted);
             return without
                 .map(|row| format!("outside, and without a reason: {}", row.shown_what()))

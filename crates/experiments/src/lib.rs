@@ -16,6 +16,7 @@ mod library;
 mod map;
 pub mod models;
 pub mod nand;
+pub mod only;
 mod options;
 pub mod printed;
 mod run;

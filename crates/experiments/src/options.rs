@@ -1,5 +1,6 @@
 //! Options for running an experiment.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use wordline_lab::trace::Unit;
@@ -23,6 +24,9 @@ pub struct Options {
     pub seed: u64,
     /// Number of consecutive seeds.
     pub seeds: u32,
+    /// Values of varied keys to which experiments are restricted. An experiment that does not vary a key is not
+    /// restricted by it.
+    pub only: BTreeMap<String, Vec<String>>,
     /// Whether rows that are outside their bands are repeated, under the change of the model that removes
     /// their reason.
     pub beside: bool,
@@ -33,7 +37,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { quick: false, traces: None, seed: 0, seeds: SEEDS, beside: true, change: toml::Table::new() }
+        Self {
+            quick: false,
+            traces: None,
+            seed: 0,
+            seeds: SEEDS,
+            only: BTreeMap::new(),
+            beside: true,
+            change: toml::Table::new(),
+        }
     }
 }
 
@@ -41,7 +53,8 @@ impl Options {
     /// The key of an outcome with these options. Its digests of program and file are empty.
     pub(crate) fn key(&self) -> Key {
         let traces = self.traces.is_some();
-        Key { quick: self.quick, seed: self.seed, seeds: self.seeds, traces, ..Key::default() }
+        let Self { quick, seed, seeds, .. } = *self;
+        Key { quick, seed, seeds, only: self.only.clone(), traces, ..Key::default() }
     }
 
     /// Scale of a profile. It is 1 for the full scale, and if the paper does not print the counts of the volume.

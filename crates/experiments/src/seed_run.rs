@@ -14,6 +14,7 @@ use crate::judge::outcome::{Measured, Trace};
 use crate::judge::{self, PointResult};
 use crate::kind::Kind;
 use crate::nand::{NandPoint, NandSummary};
+use crate::only;
 use crate::options::Options;
 use crate::statistics;
 use crate::sweep::axes::Points;
@@ -249,6 +250,7 @@ pub(crate) fn once(
     if options.quick {
         once.notes.push(scale(&experiment.kind));
     }
+    once.notes.extend(only::in_words(&options.only));
     once.is_whole = left_out == 0 && !conduct.stop.load(Ordering::Relaxed);
     if !once.is_whole {
         once.notes.push(format!("interrupted: {left_out} parts were not finished"));

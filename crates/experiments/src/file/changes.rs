@@ -10,6 +10,7 @@ use crate::file::errors::ErrorCollector;
 use crate::judge::class::Class;
 use crate::judge::expect::Expect;
 use crate::kind::Kind;
+use crate::only;
 use crate::options::Options;
 use crate::printed;
 use crate::sweep::axes::Points;
@@ -85,10 +86,11 @@ impl Experiment {
         names(self.changes.keys().map(String::as_str))
     }
 
-    /// Whether a point is run. Under a change of the model only points that an expected value compares are
-    /// run.
+    /// Whether a point is run: it has the values to which the options restrict the experiment, and under a change
+    /// of the model, an expected value compares it.
     pub(crate) fn is_needed(&self, settings: &toml::Table, options: &Options) -> bool {
-        options.change.is_empty() || self.expect.iter().any(|expect| expect.needs(settings))
+        let is_compared = || self.expect.iter().any(|expect| expect.needs(settings));
+        only::allows(&options.only, settings) && (options.change.is_empty() || is_compared())
     }
 
     /// Creates every device of the experiment under each change of the model, to validate it.

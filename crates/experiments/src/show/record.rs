@@ -1,6 +1,8 @@
 //! The record of an outcome: the cells of its table as printed, and its key. `data/results` stores records of
 //! each experiment. `tests/tables` makes the tables of the book from them, and compiles this file too.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Digest;
 
@@ -29,6 +31,9 @@ pub struct Key {
     pub seed: u64,
     /// The number of seeds.
     pub seeds: u32,
+    /// Values of varied keys to which the experiment was restricted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub only: BTreeMap<String, Vec<String>>,
     /// Whether recorded traces were used. Such a record is not stored.
     #[serde(skip)]
     pub traces: bool,
@@ -44,8 +49,16 @@ impl Key {
             self.traces.then(|| " --traces DIR".to_owned()),
         ];
         let options: String = options.into_iter().flatten().collect();
-        format!("wordline repro {id}{options} --markdown")
+        let values = self.only.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value)));
+        let only: String =
+            values.map(|(key, value)| format!(" --only {}", quoted(&format!("{key}={value}")))).collect();
+        format!("wordline repro {id}{options}{only} --markdown")
     }
+}
+
+/// An argument for a shell.
+fn quoted(argument: &str) -> String {
+    if argument.contains(' ') { format!("'{argument}'") } else { argument.to_owned() }
 }
 
 /// The record of an outcome. Values that depend on the machine are left out.
@@ -135,6 +148,9 @@ fn a_table_has_its_command_and_the_digest_of_its_rows() {
     let key = Key { quick: true, seed: 7, seeds: 3, ..Key::default() };
     assert_eq!(key.command("a/b"), "wordline repro a/b --quick --seed 7 --seeds 3 --markdown");
     assert_eq!(Key { seeds: SEEDS, ..Key::default() }.command("a/b"), "wordline repro a/b --markdown");
+    let values = vec!["b c".to_owned(), "d".to_owned()];
+    let part = Key { seeds: SEEDS, only: BTreeMap::from([("a".to_owned(), values)]), ..Key::default() };
+    assert_eq!(part.command("a/b"), "wordline repro a/b --only 'a=b c' --only a=d --markdown");
     let rows = vec![vec!["A".into(), "b | c".into()]];
     let record = Record { key, heads: vec!["claim".into(), "what".into()], rows, ..Record::default() };
     let lines = "| claim | what |\n|---|---|\n| A | b \\| c |\n";

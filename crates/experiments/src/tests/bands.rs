@@ -151,7 +151,8 @@ fn listed_by_records() -> BTreeMap<String, RowLists> {
         let is_outside = |verdict: &str| verdict.starts_with("outside") && !verdict.contains('?');
         RowLists { outside: of(is_outside), changing: of(|verdict| verdict.contains('?')) }
     };
-    let full = stored().into_iter().filter(|(_, records)| !records[0].key.quick);
+    let full =
+        stored().into_iter().filter(|(_, records)| !records[0].key.quick && records[0].key.only.is_empty());
     full.map(|(id, records)| (id, rows(&records[0]))).collect()
 }
 

@@ -34,7 +34,7 @@ pub(super) fn root() -> &'static Path {
     above.find(|folder| folder.join("docs/VALIDATION.md").is_file()).expect("there are documents")
 }
 
-/// The records of each experiment. Records at full scale with the most seeds come first.
+/// The records of each experiment. Records at full scale, of the whole experiment, with the most seeds come first.
 pub(super) fn stored() -> BTreeMap<String, Vec<Record>> {
     store::stored(root()).expect("the store is well formed")
 }
@@ -47,13 +47,13 @@ fn documents() -> Vec<String> {
 
 /// The options with which a record was made.
 fn options(record: &Record) -> Options {
-    let Key { quick, seed, seeds, .. } = record.key;
-    Options { quick, seed, seeds, ..Options::default() }
+    let Key { quick, seed, seeds, ref only, .. } = record.key;
+    Options { quick, seed, seeds, only: only.clone(), ..Options::default() }
 }
 
 /// The outcome of an experiment that the band tests have already run: scaled down, with the default seed.
 fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
-    let is_usual = options.quick && options.seed == Options::default().seed;
+    let is_usual = options.quick && options.only.is_empty() && options.seed == Options::default().seed;
     outcomes().iter().filter(|_| is_usual).find(|outcome| outcome.experiment == id)
 }
 
