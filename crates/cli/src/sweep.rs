@@ -8,12 +8,13 @@ use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::SweepOptions;
+use wordline_lab::trace::Options;
 use wordline_studies::{
     self as studies, DeviceArguments, LoadArguments, Progress, Repeat, RunExecutor, RunsForm, Store, Study,
     StudyArguments, Table,
 };
 
-use crate::arguments::{SeedArgument, number, whole};
+use crate::arguments::{FormatArguments, SeedArgument, number, whole};
 use crate::charts::ChartsArguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -51,7 +52,7 @@ const DEFAULT_WORKLOAD: &str = "mixed-70-30";
 pub struct Arguments {
     /// A study file.
     #[arg(value_name = "STUDY.toml", conflicts_with_all = ["preset", "config", "settings", "workload", "trace", "requests", "queue_depth",
-        "time_scale", "think_time", "precondition", "vary"])]
+        "time_scale", "think_time", "format", "options", "precondition", "vary"])]
     study: Option<PathBuf>,
     /// An embedded device; see `wordline presets list`.
     #[arg(long, value_name = "NAME")]
@@ -69,6 +70,8 @@ pub struct Arguments {
     /// A trace file.
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Number of requests of each run: at most this many of a trace.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>)]
     requests: Option<u64>,
@@ -161,6 +164,7 @@ impl Arguments {
                 study
             }
             None => {
+                let options = self.format.options()?;
                 let DeviceArguments { preset: of_file, keys: device, config } =
                     studies::device_of(self.config.as_deref(), &self.settings)?;
                 let usual = || self.config.is_none().then(|| DEFAULT_PRESET.to_owned());
@@ -174,6 +178,7 @@ impl Arguments {
                         queue_depth: self.queue_depth,
                         time_scale: self.time_scale,
                         think_time: self.think_time,
+                        trace_options: Some(&options).filter(|options| **options != Options::default()),
                     },
                     precondition: self.precondition.as_deref(),
                     warm_up: self.warm_up,

@@ -7,6 +7,7 @@ use wordline_kernel::Duration;
 use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::trace::Options;
 
 use crate::file::{Designs, KeyOrigin, Repeat, STATES, Study, before_of, workload_of};
 
@@ -46,6 +47,8 @@ pub struct LoadArguments<'a> {
     pub time_scale: Option<f64>,
     /// Time between a completion and the next request of a trace or a file.
     pub think_time: Option<Duration>,
+    /// Options for reading the trace.
+    pub trace_options: Option<&'a Options>,
 }
 
 impl<'a> LoadArguments<'a> {
@@ -67,12 +70,16 @@ impl<'a> LoadArguments<'a> {
         table.extend(self.queue_depth.map(|depth| ("queue_depth".to_owned(), whole(depth.into()))));
         table.extend(self.time_scale.map(|scale| ("time_scale".to_owned(), scale.into())));
         table.extend(self.think_time.map(|time| ("think_time".to_owned(), time.to_string().into())));
+        let options = self
+            .trace_options
+            .map(|options| toml::Value::try_from(options).expect("options are texts and numbers"));
+        table.extend(options.map(|options| ("trace_options".to_owned(), options)));
         table
     }
 
     fn workload(&self) -> Result<Workload> {
         workload_of(self.table().into()).try_into().map_err(|_: toml::de::Error| Error::Argument {
-            what: "--time-scale or --think-time".into(),
+            what: "--time-scale, --think-time, --format or --trace-option".into(),
             found: format!("it with the workload {}", self.workload),
             wanted: "a trace or a file as well: --trace FILE, --workload FILE.toml".into(),
         })

@@ -69,7 +69,7 @@ pub use fit::{Fit, FitReport, Fitter, fit, wrap};
 pub use formats::{Format, TimeUnit};
 pub use generated::Generated;
 pub use input::Progress;
-pub use options::{Action, Devices, Options, Zones};
+pub use options::{Action, Devices, Discards, Options, Zones};
 pub use prepare::{LateNotes, MAX_HELD_REQUESTS, Prepared, Requests, Survey, prepare, prepare_embedded};
 pub use read::{open, open_with_progress, read, read_bytes};
 pub use source::{Source, SourceKind};

@@ -82,6 +82,30 @@ impl Zones {
     }
 }
 
+/// Treatment of recorded discards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Discards {
+    /// They are requests.
+    #[default]
+    Keep,
+    /// They are left out, as if the recorded file system had been mounted without them. A note counts them.
+    Skip,
+}
+
+impl Discards {
+    /// Both ways.
+    const ALL: [Self; 2] = [Self::Keep, Self::Skip];
+
+    /// The name in options.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 /// Options for reading a trace. An option that is `None` follows from the format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -114,6 +138,8 @@ pub struct Options {
     pub block_tokens: Option<u32>,
     /// Treatment of recorded zone operations. Default: `keep` for a run on a zoned namespace, `map` for all else.
     pub zones: Option<Zones>,
+    /// Treatment of recorded discards: `keep` or `skip`. Skipping them shows what TRIM gains.
+    pub discards: Discards,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -137,6 +163,7 @@ impl Default for Options {
             token_bytes: None,
             block_tokens: None,
             zones: None,
+            discards: Discards::Keep,
             window: None,
         }
     }
@@ -144,7 +171,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 15] = [
         "format",
         "time_unit",
         "address_unit",
@@ -158,6 +185,7 @@ impl Options {
         "token_bytes",
         "block_tokens",
         "zones",
+        "discards",
         "window",
     ];
 
@@ -206,6 +234,7 @@ impl Options {
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
             "zones" => one_of(value, &Zones::ALL.map(Zones::name)),
+            "discards" => one_of(value, &Discards::ALL.map(Discards::name)),
             "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),

@@ -9,7 +9,7 @@ use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Action, Options, Zones};
+use super::options::{Action, Discards, Options, Zones};
 use super::order::{OrderError, Sorter};
 use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};
@@ -41,6 +41,8 @@ pub struct Stream<'a> {
     of_any_device: u64,
     of_device: u64,
     empty: u64,
+    /// Discards left out; `None` if discards are requests.
+    without_discards: Option<u64>,
     emitted: u64,
     ends: DeviceEnds,
     /// Layout of the devices, once known.
@@ -76,6 +78,7 @@ impl<'a> Stream<'a> {
             of_any_device: 0,
             of_device: 0,
             empty: 0,
+            without_discards: (options.discards == Discards::Skip).then_some(0),
             emitted: 0,
             ends: DeviceEnds::new(options.devices),
             layout: None,
@@ -143,6 +146,9 @@ impl<'a> Stream<'a> {
         }
         if self.empty > 0 {
             notes.push(format!("{} of 0 bytes left out", counted(self.empty, "request")));
+        }
+        if let Some(count) = self.without_discards.filter(|count| *count > 0) {
+            notes.push(format!("{} left out (discards=skip)", counted(count, "discard")));
         }
         let (count, most) = self.sorter.disorder();
         if count > 0 && self.events.is_none() {
@@ -220,6 +226,12 @@ impl<'a> Stream<'a> {
             return false;
         }
         self.of_device += 1;
+        if row.op == Op::Discard
+            && let Some(left_out) = &mut self.without_discards
+        {
+            *left_out += 1;
+            return false;
+        }
         let has_data = row.size > 0 || row.op == Op::Flush || row.op.is_zone_management();
         self.empty += u64::from(!has_data);
         has_data

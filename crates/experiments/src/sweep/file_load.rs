@@ -25,6 +25,13 @@ pub struct FileLoad {
     pub time_scale: Option<f64>,
     /// Time between a completion and the next request of a closed loop. Not for job files.
     pub think_time: Option<Duration>,
+    /// Options for reading a trace, such as `discards = "skip"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub trace_options: Options,
+}
+
+fn is_default(options: &Options) -> bool {
+    *options == Options::default()
 }
 
 impl FileLoad {
@@ -38,7 +45,7 @@ impl FileLoad {
         let name = self.path.to_string_lossy().into_owned();
         let origin = match Self::is_file(&name) {
             true => Origin::Named(name),
-            false => Origin::Trace(self.path.clone(), Options::default()),
+            false => Origin::Trace(self.path.clone(), self.trace_options.clone()),
         };
         Workload {
             requests: self.requests,
@@ -99,6 +106,9 @@ impl FileLoad {
         if let Some(time) = self.think_time.filter(|_| is_jobs) {
             wrong.add("file.think_time", time, wanted);
         }
+        if matches!(end, "toml" | "fio") && !is_default(&self.trace_options) {
+            wrong.add("file.trace_options", "options", "none for a file that is no trace");
+        }
         if let Some(scale) = self.time_scale {
             let holds = !is_jobs && self.queue_depth.is_none() && scale.is_finite() && scale >= 0.0;
             wrong.require(holds, "file.time_scale", scale, "a factor of at least 0, for requests with times");
@@ -142,6 +152,10 @@ mod tests {
             ("path = 'nowhere.csv'".into(), "file.path: found no file nowhere.csv, wanted a trace"),
             (format!("path = {trace:?}\nqueue_depth = 0"), "file.queue_depth: found 0"),
             (format!("path = {trace:?}\nqueue_depth = 2\ntime_scale = 0.5"), "file.time_scale: found 0.5"),
+            (
+                format!("path = {jobs:?}\ntrace_options.discards = 'skip'"),
+                "file.trace_options: found options, wanted none",
+            ),
         ] {
             let mut wrong = Complaints::default();
             toml::from_str::<FileLoad>(&keys).expect("its keys").check(&mut wrong);

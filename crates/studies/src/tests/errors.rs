@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wordline_lab::devices::Registry;
+use wordline_lab::trace::Options;
 
 use crate::{DeviceArguments, LoadArguments, Repeat, Study, StudyArguments, axis_of, device_of};
 
@@ -152,4 +153,23 @@ fn a_study_runs_what_a_run_runs() {
     };
     assert_eq!(count(two), [[Some(1), Some(1)]; 2]);
     assert_eq!(count(LoadArguments::named(&path)), [[Some(5), Some(4)]; 2]);
+    let columns = write("a.txt", "0 1 0\n5 0 8\n");
+    let options = Options::from_pairs(["columns=ts:us,op:0=R|1=W,off:512"]).expect("an option");
+    let mapped =
+        LoadArguments { trace: Some(&columns), trace_options: Some(&options), ..LoadArguments::default() };
+    assert_eq!(count(mapped), [[Some(1), Some(1)]; 2]);
+}
+
+#[test]
+fn discards_of_a_trace_can_be_varied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("a.csv");
+    let lines = "t_ps,op,offset,size\n0,W,0,4096\n1000000,D,0,4096\n2000000,D,8192,4096\n3000000,W,0,4096\n";
+    std::fs::write(&trace, lines).expect("it is written");
+    let study = super::study(&format!(
+        "preset = \"tiny\"\nworkload = {{ trace = {trace:?} }}\ncolumns = [\"host.discards\"]\n\
+         [[vary]]\nkey = \"workload.trace_options.discards\"\nvalues = [\"keep\", \"skip\"]\n"
+    ));
+    let table = super::done(&study, &crate::Store::in_memory());
+    assert_eq!(table.rows.iter().map(|row| row.of("host.discards")[0]).collect::<Vec<_>>(), [2.0, 0.0]);
 }
