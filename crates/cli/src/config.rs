@@ -30,7 +30,7 @@ enum Command {
     /// Prints what follows from a configuration: geometry, capacity, memory, peak speeds.
     #[command(after_help = EXAMPLES)]
     Explain(DeviceArguments),
-    /// Prints all faults of a configuration. Without a fault it prints nothing, and the exit code is 0.
+    /// Prints all faults of a configuration, or `NAME: sound` with the exit code 0.
     #[command(after_help = EXAMPLES)]
     Check(DeviceArguments),
     /// Prints the whole configuration as one TOML document, defaults and changes included.

@@ -30,11 +30,26 @@ pub(crate) fn prepare<T: DeviceType>(
             let (path, history) = (path.display(), prepared.history.join("; then "));
             load.notes.push(format!("restored from the snapshot {path}: {history}"));
         }
-        Start::Preconditioned(Precondition::Empty | Precondition::Filled(_)) => {}
-        Start::Preconditioned(_) => load.notes.extend(prepared.history.last().cloned()),
+        Start::Preconditioned(precondition) => {
+            let is_made = !matches!(precondition, Precondition::Empty | Precondition::Filled(_));
+            load.notes.extend(prepared.history.last().filter(|_| is_made).cloned());
+            load.notes.extend(unwritten(*precondition));
+        }
     }
     load.notes.extend(device.notes(&prepared.device));
     Ok(prepared)
+}
+
+/// A note on logical pages that were never written: reads of them are far quicker than reads of data.
+fn unwritten(state: Precondition) -> Option<String> {
+    let part = match state {
+        Precondition::Empty => "the device was empty before the run".to_owned(),
+        Precondition::Filled(fraction) if fraction < 1.0 => {
+            format!("{:.3} % of the logical pages were not written before the run", 100.0 * (1.0 - fraction))
+        }
+        _ => return None,
+    };
+    Some(format!("{part}: a read of data that was never written reads no flash"))
 }
 
 /// The description of a snapshot to make.

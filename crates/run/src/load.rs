@@ -44,6 +44,15 @@ impl Precondition {
         if shape.zones.is_some() { Self::Empty } else { self }
     }
 
+    /// Fraction of the logical pages that are written in this state.
+    pub fn filled(self) -> f64 {
+        match self {
+            Self::Empty => 0.0,
+            Self::Filled(fraction) | Self::SteadyTo(fraction) => fraction,
+            Self::Steady | Self::Workload(_) => 1.0,
+        }
+    }
+
     /// The state in words, for titles.
     pub fn in_words(self) -> String {
         let percent = |fraction: f64| format!("{} %", (1e4 * fraction).round() / 1e2);

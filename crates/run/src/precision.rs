@@ -77,7 +77,7 @@ impl Batches {
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
         let column = self.column.get_or_insert_with(|| full_name(&self.wanted.column, batch));
         match follow(&values, column)
-            .ok_or_else(|| "a metric of the result, such as write_amplification".to_owned())?
+            .ok_or_else(|| "iops, mean, max or p50 to p99999 (of reads, or of writes if nothing is read), or a column of `wordline metrics`".to_owned())?
         {
             Json::Number(number) => {
                 self.values.push(number.as_f64().unwrap_or(f64::NAN));
@@ -209,8 +209,6 @@ mod tests {
             assert!(error.contains("such as p99:2%"), "{error}");
         }
         let mut batches = Batches::new("waf:5%".parse().expect("a precision"));
-        assert!(
-            batches.take(&sample::mixed()).is_err_and(|wanted| wanted.contains("a metric of the result"))
-        );
+        assert!(batches.take(&sample::mixed()).is_err_and(|wanted| wanted.contains("`wordline metrics`")));
     }
 }

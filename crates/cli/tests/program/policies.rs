@@ -46,7 +46,7 @@ fn designs_are_listed_beside_the_seams_and_have_pages() {
     assert!(page.starts_with("# Design: slc-mlc-hybrid") && page.contains("level_lifetimes"), "{page}");
     let presets = wordline(&["presets", "list"]).success();
     let flat = presets.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.starts_with("name class capacity spare 4 KiB writes/s, steady description"), "{presets}");
+    assert!(flat.starts_with("name class capacity spare 4K writes/s description"), "{presets}");
     assert!(
         flat.contains("paper 201 GiB 25.0 %") && flat.contains("client TLC, 1 TB 55.3 GiB 9.00 % 46,820"),
         "{presets}"

@@ -6,10 +6,14 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use wordline_lab::columns::columns;
 use wordline_lab::config::follow_schema;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Summary;
+
+/// Most columns that the message about an unknown one proposes. Chosen: what fits on two lines.
+const CLOSEST_COLUMNS: usize = 4;
 
 /// The fault of a name that does not lead to a value of the wanted kind.
 struct UnknownColumn {
@@ -137,7 +141,7 @@ pub(crate) fn unknown_summary_column(registry: &Registry, path: &str) -> Option<
         found.ok_or_else(|| schema_parts(&root, inside, key))
     });
     let found = match found {
-        Err(astray) => return Some(astray.wanted),
+        Err(astray) => return Some(columns_like(registry, path).unwrap_or(astray.wanted)),
         Ok(found) => follow_schema(&root, found).0,
     };
     let kinds = found["type"].to_string();
@@ -148,6 +152,21 @@ pub(crate) fn unknown_summary_column(registry: &Registry, path: &str) -> Option<
         Some("object" | "array") => format!("a number: after `{path}.` {}", schema_parts(&root, found, "")),
         _ => "a number".to_owned(),
     })
+}
+
+/// Columns whose last part is, contains or abbreviates `text`, such as `wear.drive_writes_per_day` for `dwpd`.
+fn columns_like(registry: &Registry, text: &str) -> Option<String> {
+    let initials = |part: &str| part.split('_').filter_map(|word| word.chars().next()).collect::<String>();
+    let rank = |name: &str| {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let ranks = [last == text, initials(last) == text, text.len() > 2 && last.contains(text)];
+        ranks.iter().position(|holds| *holds)
+    };
+    let all = columns(registry, None).ok()?.into_iter().map(|column| column.name);
+    let mut found: Vec<(usize, String)> = all.filter_map(|name| Some((rank(&name)?, name))).collect();
+    found.sort_by_key(|(rank, name)| (*rank, name.split('.').count()));
+    let best: Vec<String> = found.into_iter().take(CLOSEST_COLUMNS).map(|(_, name)| name).collect();
+    (!best.is_empty()).then(|| format!("{}, or another of `wordline metrics`", best.join(", ")))
 }
 
 /// Whether the items of a list have names.
@@ -202,6 +221,15 @@ mod tests {
             assert_eq!(unknown_column(&measured(), path, false), None, "{path}");
         }
         assert_eq!(text(&measured(), "pools.1.part").expect("a text"), "b");
+    }
+
+    #[test]
+    fn columns_are_proposed_for_a_part_of_a_name() {
+        let proposed =
+            |text: &str| unknown_summary_column(&Registry::default(), text).expect("it is unknown");
+        assert!(proposed("dwpd").starts_with("wear.drive_writes_per_day, or"), "{}", proposed("dwpd"));
+        assert!(proposed("p99").starts_with("host."), "{}", proposed("p99"));
+        assert!(proposed("zzz").contains("write_amplification"), "{}", proposed("zzz"));
     }
 
     #[test]

@@ -153,7 +153,15 @@ impl Workload {
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let warm_up = self.warm_up(options)?;
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
-        let zones = shape.zones.map(|zones| DeviceZones { size: zones.size, capacity: zones.capacity });
+        let zones = shape.zones.map(|zones| {
+            let all = zones.capacity.0 * (capacity.0 / zones.size.0);
+            let filled = options.precondition.map_or(0.0, Precondition::filled);
+            DeviceZones {
+                size: zones.size,
+                capacity: zones.capacity,
+                filled: Bytes((all as f64 * filled) as u64),
+            }
+        });
         let seed = options.seed;
         let wanted = RequestDemand { capacity, seed, drawn: seed, beside, zones };
         let ready = self.ready(&wanted, observer)?;

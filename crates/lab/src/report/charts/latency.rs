@@ -144,9 +144,9 @@ fn thinned(latency: &Latency) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let last = latency.cumulative.len().saturating_sub(1);
     for (index, &(us, below)) in latency.cumulative.iter().enumerate() {
-        let far = kept.last().is_none_or(|(_, before)| {
-            below - before >= 0.003 || (1.0 - below) <= 0.98 * (1.0 - before) && below - before < 1.0 - below
-        });
+        let far = kept
+            .last()
+            .is_none_or(|(_, before)| below - before >= 0.003 || (1.0 - below) <= 0.98 * (1.0 - before));
         if far || index == last || latency.cumulative[index + 1].1 >= 1.0 {
             kept.push((us, below));
         }

@@ -53,6 +53,8 @@ pub struct DeviceZones {
     pub size: Bytes,
     /// Writable bytes of a zone.
     pub capacity: Bytes,
+    /// Bytes written before the jobs start, zone by zone from the first on.
+    pub filled: Bytes,
 }
 
 /// Upper bound on clones of all jobs together. Chosen: the maximum number of queues of a device.
@@ -263,8 +265,9 @@ impl JobFile {
             complaints.require(is_own, &job.place("zonecapacity"), Bytes(writable), wanted);
         }
         complaints.into_result(())?;
-        let own = device.unwrap_or(DeviceZones { size: Bytes(size), capacity: Bytes(writable) });
-        Ok(Some(Zones::new(capacity.0, own.size.0, own.capacity.0, max_open, device.is_some())))
+        let (size, writable) = device.map_or((size, writable), |own| (own.size.0, own.capacity.0));
+        let filled = device.map(|own| own.filled.0);
+        Ok(Some(Zones::new(capacity.0, size, writable, max_open, filled)))
     }
 }
 

@@ -7,8 +7,7 @@ pub struct Zones {
     size: u64,
     /// Bytes of a zone that can be written.
     capacity: u64,
-    /// Bytes written in each zone. At the beginning all zones of a zoned namespace are empty, and those of other
-    /// devices are full, as the devices are.
+    /// Bytes written in each zone. At the beginning the zones of a conventional device are full, as the device is.
     written: Vec<u64>,
     /// Whether the device is a zoned namespace.
     has_commands: bool,
@@ -49,11 +48,14 @@ pub struct Wanted {
 }
 
 impl Zones {
-    /// Creates the zones of a device of `device` bytes.
-    pub fn new(device: u64, size: u64, capacity: u64, max_open: u64, has_commands: bool) -> Self {
+    /// Creates the zones of a device of `device` bytes. `filled`: bytes already written to the zones of a zoned
+    /// namespace, zone by zone from the first on; `None` for a conventional device.
+    pub fn new(device: u64, size: u64, capacity: u64, max_open: u64, filled: Option<u64>) -> Self {
         let capacity = if capacity > 0 { capacity.min(size) } else { size };
-        let written = vec![if has_commands { 0 } else { capacity }; (device / size) as usize];
-        Self { size, capacity, written, has_commands, open: Vec::new(), max_open }
+        let of_zone =
+            |zone: u64| filled.map_or(capacity, |bytes| bytes.saturating_sub(zone * capacity).min(capacity));
+        let written = (0..device / size).map(of_zone).collect();
+        Self { size, capacity, written, has_commands: filled.is_some(), open: Vec::new(), max_open }
     }
 
     /// Whether the device is a zoned namespace, which resets zones by commands.
@@ -155,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_zone_is_written_in_order_and_anew_once_it_is_full() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, false);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, None);
         let all: Vec<InZone> =
             (0..17).map(|_| zones.write(wanted(3 * ZONE + 123_456)).expect("room")).collect();
         for (n, write) in all.iter().enumerate() {
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_sequential_job_skips_what_is_behind_the_capacity_of_a_zone() {
-        let mut zones = Zones::new(4 * ZONE, ZONE, ZONE / 2, 0, true);
+        let mut zones = Zones::new(4 * ZONE, ZONE, ZONE / 2, 0, Some(0));
         let mut address = 0;
         let mut all = Vec::new();
         let part = (0, 2 * ZONE);
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn no_more_zones_are_open_than_allowed() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 2, false);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 2, None);
         let zone = |write: InZone| write.address / ZONE;
         assert_eq!(zone(zones.write(wanted(0)).expect("room")), 0);
         assert_eq!(zone(zones.write(wanted(9 * ZONE)).expect("room")), 9);
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn reads_find_what_was_written_and_a_trim_empties_a_zone() {
-        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, false);
+        let mut zones = Zones::new(16 * ZONE, ZONE, 0, 0, None);
         zones.write(wanted(ZONE)).expect("room");
         let read = zones.read(wanted(ZONE + 10 * 65_536)).expect("data");
         assert_eq!((read.address, read.size), (ZONE, 65_536));

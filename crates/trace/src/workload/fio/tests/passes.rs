@@ -189,7 +189,7 @@ fn files_share_the_size_of_a_job_and_take_turns() {
 
 #[test]
 fn on_a_zoned_namespace_full_zones_are_reset_before_they_are_written_again() {
-    let zones = DeviceZones { size: Bytes::mib(1), capacity: Bytes::kib(512) };
+    let zones = DeviceZones { size: Bytes::mib(1), capacity: Bytes::kib(512), filled: Bytes(0) };
     let file = parsed("[a]\nfilename=x\nrw=write\nbs=128k\nzonemode=zbd\nsize=2m\nio_size=2m\n");
     let jobs = file.jobs_on(Seed(1), DEVICE, Some(zones), None).expect("it fits");
     let all: Vec<(Op, u64)> =
