@@ -95,8 +95,8 @@ pub struct Flash {
     at_once: Option<Box<Untimed>>,
     /// Locations programmed while the clock was stopped.
     laid: u64,
-    /// Whether the tuner is queried for the parameters of programs.
-    tunes_programs: bool,
+    /// Whether the tuner is queried for the parameters of programs and erases.
+    tunes: bool,
     /// `None` without tail attribution and recording.
     history: Option<Box<History>>,
 }
@@ -104,7 +104,7 @@ pub struct Flash {
 state!(Flash {
     values { payloads, counts, served_ps, laid }
     parts { chips, queues, decoders }
-    fixed { levels, retry, max_suspends, at_once, tunes_programs, history }
+    fixed { levels, retry, max_suspends, at_once, tunes, history }
 });
 
 impl Flash {
@@ -132,7 +132,7 @@ impl Flash {
             served_ps: 0,
             at_once: None,
             laid: 0,
-            tunes_programs: false,
+            tunes: false,
             history: None,
         }
     }
@@ -142,9 +142,9 @@ impl Flash {
         self.chips.enable_mode(mode)
     }
 
-    /// Sets whether the tuner is queried for the parameters of each program.
-    pub fn tune_programs(&mut self, asked: bool) {
-        self.tunes_programs = asked;
+    /// Sets whether the tuner is queried for the parameters of each program and erase.
+    pub fn tune(&mut self, asked: bool) {
+        self.tunes = asked;
         if asked {
             // The number of parameter sets is fixed from the beginning.
             self.chips.set_parameters(1, Parameters::DATA_SHEET);

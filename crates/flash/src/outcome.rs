@@ -47,10 +47,7 @@ impl Flash {
         if done.failed {
             return self.failure(task, done, tuner, calendar);
         }
-        if self.tunes_programs
-            && done.command.operation == Operation::Program
-            && self.is_rejected(done, tuner)
-        {
+        if self.tunes && done.command.operation == Operation::Program && self.is_rejected(done, tuner) {
             let written = task.location.0..task.location.0 + task.locations;
             written.for_each(|location| self.chips.corrupt(Location(location)));
             return Outcome::Rejected;

@@ -7,7 +7,7 @@ use super::decoder::{DecoderId, Decoders};
 use super::task::{Task, TaskId};
 use super::ticket::Ticket;
 use super::{Event, Flash};
-use crate::policy::tuner::{ProgrammedPage, Tuner};
+use crate::policy::tuner::{ErasedBlock, ProgrammedPage, Tuner};
 
 impl Flash {
     /// Handles an event of the chips. Returns the command that a die has finished, if any. The command has
@@ -141,7 +141,7 @@ impl Flash {
         if again > 0 {
             command = command.spelled(CellMode::Reprogrammed(again));
         }
-        if self.tunes_programs && operation == Operation::Program {
+        if self.tunes && matches!(operation, Operation::Program | Operation::Erase) {
             command = self.with_tuned_parameters(die, command, tuner);
         }
         if self.chips.has_marks() {
@@ -150,22 +150,38 @@ impl Flash {
         self.chips.begin(die, command, &mut calendar.within(Event::Chips));
     }
 
-    /// Sets the parameters that the tuner selects for a program, in the parameter set of its die.
+    /// Sets the parameters that the tuner selects for a program or erase, in the parameter set of its die.
     #[inline(never)]
-    fn with_tuned_parameters(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
-        let (pools, asked) = (self.chips.pools(), self.programmed_page(program.page));
-        let parameters = tuner.program(&asked);
+    fn with_tuned_parameters(&mut self, die: DieId, command: Command, tuner: &dyn Tuner) -> Command {
+        let part = &self.chips.pools().of_die(die).part;
+        let (pool, parameters, beyond) = if command.operation == Operation::Erase {
+            let asked = self.block_to_erase(command.page);
+            let parameters = tuner.erase(&asked);
+            let beyond = parameters.erase.and_then(|time| part.beyond_erase(asked.mode, time));
+            (asked.pool, parameters, beyond)
+        } else {
+            let asked = self.programmed_page(command.page);
+            (asked.pool, tuner.program(&asked), None)
+        };
         if parameters == Parameters::DATA_SHEET {
-            return program;
+            return command;
         }
-        if let Some((found, allowed)) = pools.of_block(asked.block).part.beyond(&parameters) {
-            tuner.refused(&asked, found, allowed);
-            return program;
+        if let Some((found, allowed)) = beyond.or_else(|| part.beyond(&parameters)) {
+            tuner.refused(pool, found, allowed);
+            return command;
         }
         // Set 0 has the data sheet's parameters.
         let set = die.0 as u16 + 1;
         self.chips.set_parameters(set, parameters);
-        program.with(set)
+        command.with(set)
+    }
+
+    /// Block of an erase, as the tuner sees it.
+    fn block_to_erase(&self, page: PageId) -> ErasedBlock {
+        let ProgrammedPage { block, pool, erases, .. } = self.programmed_page(page);
+        let mode = self.chips.mode(block);
+        let time = self.chips.pools().of_block(block).part.erase_time(mode);
+        ErasedBlock { block, pool, erases, mode, time }
     }
 
     /// First page of a program, as the tuner sees it.

@@ -45,7 +45,7 @@ pub enum Purpose {
     Folding,
     /// To level wear.
     Levelling,
-    /// To move pages out of a failed or reclaimed block, or to another pool.
+    /// To move pages out of a failed or reclaimed block, to another pool, or on request of a design.
     Reclaiming,
 }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Duration;
 
 use crate::Part;
 use crate::onfi::LunTimes;
@@ -99,6 +100,12 @@ impl Part {
                 timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3
             }
         }
+    }
+
+    /// Erase time of a block in `mode`, by the data sheet.
+    pub fn erase_time(&self, mode: CellMode) -> Duration {
+        let slc = self.timing.slc.filter(|_| mode == CellMode::Slc);
+        slc.map_or(self.timing.erase, |slc| slc.erase)
     }
 
     /// The part with its blocks in `mode`: pages per word line and times. `None` if the part does not support

@@ -36,6 +36,8 @@ pub struct Parameters {
     pub final_margin: u16,
     /// Verifies of each program state that are skipped at the beginning, the lowest state first.
     pub skipped_verifies: [u8; MAX_PROGRAM_STATES],
+    /// Time of an erase; `None` for the time of the part in the mode of the block.
+    pub erase: Option<Duration>,
     /// Time that setting the parameters adds to the command.
     pub setting: Duration,
     /// Whether the outcome is requested.
@@ -49,6 +51,7 @@ impl Parameters {
         start_margin: 0,
         final_margin: 0,
         skipped_verifies: [0; MAX_PROGRAM_STATES],
+        erase: None,
         setting: Duration::ZERO,
         outcome: false,
     };
@@ -78,7 +81,8 @@ pub struct Work<'a> {
     pub parameters: &'a Parameters,
     /// Begin of the operation.
     pub begin: Instant,
-    /// Time of the operation by the data sheet: the time of the slowest plane.
+    /// Time of the operation by the data sheet: the time of the slowest plane. For an erase with a time of its
+    /// own ([`Parameters::erase`]): this time.
     pub data_sheet: Duration,
 }
 
@@ -256,6 +260,8 @@ impl CellModel {
         let Self { physics, sets } = self;
         let parameters = &sets[usize::from(number)];
         let mut outcome = parameters.outcome.then(Outcome::default);
+        let of_erase = parameters.erase.filter(|_| work.stage == Stage::Ber);
+        let work = Work { data_sheet: of_erase.unwrap_or(work.data_sheet), ..work };
         let time = physics.work(&Work { parameters, ..work }, outcome.as_mut());
         (time + parameters.setting, outcome)
     }

@@ -115,6 +115,7 @@ impl Parts {
         self.check_router(config, &mut wrong);
         self.check_frontier(config, &mut wrong);
         self.check_map(config, &mut wrong);
+        self.check_maintenance(config, &mut wrong);
         wrong.into_result(())?;
         file.check()
     }
@@ -171,6 +172,17 @@ impl Parts {
             "ftl.mapping.cache",
             format!("no cache beside the design {}", deciding.join(" and ")),
             "a size: the design decides `map`, and without a cache the whole map is in memory",
+        );
+    }
+
+    /// Checks that pages are mapped one by one if a design requests that they are relocated.
+    fn check_maintenance(&self, config: &Config, wrong: &mut Complaints) {
+        let deciding = self.designs.answering(ExtensionPoint::Maintain);
+        wrong.require(
+            config.file.ftl.mapping.block.is_none() || deciding.is_empty(),
+            "ftl.mapping.block",
+            format!("block-level mapping beside the design {}", deciding.join(" and ")),
+            "the key left out: the design decides `maintain`, and blocks and pages are relocated by GC",
         );
     }
 
@@ -238,7 +250,7 @@ impl Parts {
         let rests = self.background.idle_delay().is_some();
         let mapper = self.designs.mapper(config).unwrap_or(self.mapper);
         let policies = Policies {
-            designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),
+            designs: Designs::new(self.designs, &*self.router, &*self.relocator, config, seed),
             router: self.router,
             placement: self.placement,
             balancer: balances.then_some(self.balancer),

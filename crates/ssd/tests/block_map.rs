@@ -32,7 +32,7 @@ const ROWS: u32 = 4;
 
 /// The small device with block-level mapping: pages of 8 KiB on two planes, 16 pages in a block, 18 logical
 /// blocks in a plane group.
-fn mapped(replacements: u32) -> DeviceFile {
+pub fn mapped(replacements: u32) -> DeviceFile {
     let mut file = small();
     file.ftl.mapping.unit = Some(Bytes::kib(8));
     file.ftl.mapping.block = Some(BlockMapFile { replacements });

@@ -7,6 +7,7 @@ use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
 
 use crate::gathers::RandomCoalescer;
 use crate::guesses::GuessingMap;
+use crate::maintains::RandomMaintainer;
 use crate::sorts::RandomSorter;
 use crate::suspends::SetsAside;
 use wordline_ssd::{Config, DeviceFile, Parts};
@@ -96,7 +97,7 @@ pub fn configure(settings: &[String]) -> Result<Configured, String> {
     let designs = DesignsFile::take_from(&mut all).map_err(|wrong| wrong.to_string())?;
     let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
     let registry = Designs::default().with::<RandomSorter>().with::<RandomCoalescer>();
-    let registry = registry.with::<SetsAside>().with::<GuessingMap>();
+    let registry = registry.with::<SetsAside>().with::<GuessingMap>().with::<RandomMaintainer>();
     let (config, designs) = designs.check(&registry, file).map_err(|wrong| wrong.to_string())?;
     Ok(Configured { config, designs })
 }

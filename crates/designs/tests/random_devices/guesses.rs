@@ -97,12 +97,17 @@ pub fn add_to(mut case: Case) -> Case {
         return case;
     }
     let own = format!("{{ error = {} }}", [0, 1, 4, 15][case.number as usize / 4 % 4]);
+    add_beside(settings, "guesses", &own, "map");
+    case
+}
+
+/// Adds a design and its settings to the settings of a device, beside any other designs.
+pub fn add_beside(settings: &mut Vec<String>, name: &str, own: &str, seam: &str) {
     match settings.iter_mut().find(|setting| setting.starts_with("designs=[")) {
         Some(designs) => {
-            *designs = designs.replace(']', ", 'guesses']");
-            settings.push(format!("design.guesses={own}"));
+            *designs = designs.replace(']', &format!(", '{name}']"));
+            settings.push(format!("design.{name}={own}"));
         }
-        None => add_design(settings, "guesses", &own, "map"),
+        None => add_design(settings, name, own, seam),
     }
-    case
 }

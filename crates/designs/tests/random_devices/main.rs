@@ -12,6 +12,7 @@ mod guesses;
 mod host;
 #[path = "../../../ssd/tests/common/lost.rs"]
 mod lost;
+mod maintains;
 mod play;
 mod shrink;
 mod sorts;
@@ -64,7 +65,7 @@ fn fails(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) ->
 /// The case with a number, and its device. `None` if the device is rejected for a reason other than too
 /// little spare space.
 fn sound(number: u64) -> Option<(Case, Configured)> {
-    let drawn = guesses::add_to(Case::draw(SEED, number));
+    let drawn = maintains::add_to(guesses::add_to(Case::draw(SEED, number)));
     let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
     for case in std::iter::once(drawn.clone()).chain(spares) {
         match configure(&case.settings) {

@@ -1,8 +1,10 @@
 //! Limits of a part for the parameters of a command.
 
+use wordline_kernel::Duration;
+
 use super::set::{Base, CellSet};
-use crate::Part;
 use crate::physics::Parameters;
+use crate::{CellMode, Part};
 
 /// The value found, and the range allowed.
 type OutOfRange = (String, String);
@@ -23,6 +25,13 @@ impl Part {
             return Some((found, format!("levels from 1 to {programmed}")));
         }
         self.aged_cells().and_then(|cells| cells.set.beyond(parameters))
+    }
+
+    /// Checks an erase time for a block in `mode`. Returns the part that is not supported, and what is.
+    pub fn beyond_erase(&self, mode: CellMode, time: Duration) -> Option<OutOfRange> {
+        let most = self.erase_time(mode);
+        let allowed = || format!("a time above 0 up to {most}, the time of the part");
+        (time == Duration::ZERO || time > most).then(|| (format!("an erase of {time}"), allowed()))
     }
 }
 

@@ -57,7 +57,7 @@ impl Media {
     pub(super) fn new(config: OpenChannelConfig, seed: Seed, policies: Policies) -> Self {
         let mut flash = Flash::new(&config.setup(), seed);
         if policies.tunes_programs {
-            flash.tune_programs(true);
+            flash.tune(true);
         }
         Self { config, flash, policies, counts: Counts::default(), cut_programs: 0 }
     }

@@ -9,7 +9,9 @@ use super::{Base, Piece};
 use crate::HostWrite;
 use crate::blocks::{BlockManager, StreamId, SuspendedBlocks, WordLineSelector};
 use crate::config::BufferMode;
-use crate::design::{BufferOccupancy, DesignContext, DeviceEvent, EventMask, ExtensionPoint, ProgramSource};
+use crate::design::{
+    BufferOccupancy, DesignContext, DeviceEvent, EventMask, ExtensionPoint, Maintenance, ProgramSource,
+};
 use crate::parts::Policies;
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
@@ -122,6 +124,12 @@ impl Base {
         }
     }
 
+    /// Work that a design requests.
+    pub(crate) fn maintenance(&mut self) -> Option<Maintenance> {
+        let Self { blocks, flash, policies, .. } = self;
+        policies.maintenance(DesignContext { flash, blocks })
+    }
+
     /// Notifies designs of a host write.
     #[inline(always)]
     pub(crate) fn notify_written(&mut self, piece: &Piece, command: &Command) {
@@ -163,10 +171,13 @@ impl Base {
 
     /// Notifies designs of an erase.
     #[inline]
-    pub(crate) fn notify_erased(&mut self, block: BlockSetId) {
-        self.observe(EventMask::ERASED, |base| DeviceEvent::Erased {
-            block,
-            erases: base.flash.chips().erases()[block],
-        });
+    pub(crate) fn notify_erased(&mut self, block: BlockSetId, done: &CommandCompletion) {
+        if self.policies.designs.observes(EventMask::ERASED) {
+            let Self { blocks, flash, policies, .. } = self;
+            let (chips, context) = (flash.chips(), DesignContext { flash, blocks });
+            let (erases, array, outcome) = (chips.erases()[block], done.array, chips.outcome(done));
+            policies.designs.notify_pending(context);
+            policies.designs.notify(&DeviceEvent::Erased { block, erases, array, outcome }, context);
+        }
     }
 }

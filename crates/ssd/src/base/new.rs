@@ -23,7 +23,7 @@ impl Base {
         keep_indexes_for(policies.indexes(needs), &config, &mut blocks);
         order_word_lines(&policies, &config, &mut flash, &mut blocks);
         blocks.observe_kinds(policies.designs.observed());
-        flash.tune_programs(policies.tunes_programs());
+        flash.tune(policies.tunes());
         Self {
             life: DeviceHealth::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),

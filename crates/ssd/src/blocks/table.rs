@@ -132,6 +132,12 @@ impl BlockTable {
         self.state(block) == State::Closed || self.is_idle_suspended(block)
     }
 
+    /// Whether GC may relocate single pages of a block that it does not collect. Victims and blocks pending
+    /// retirement are collected anyway.
+    pub(crate) fn may_relocate_from(&self, block: BlockSetId) -> bool {
+        matches!(self.state(block), State::Open | State::Closing | State::Closed | State::Suspended)
+    }
+
     /// Whether a block can be the next victim of a plane group.
     #[inline]
     pub(crate) fn is_candidate(&self, block: BlockSetId, row: PlaneGroupId) -> bool {

@@ -30,22 +30,25 @@ pub enum ExtensionPoint {
     Victim,
     /// Where the valid pages of a victim are programmed.
     Relocate,
-    /// Parameters of a read or program command.
+    /// Parameters of a read, program or erase command.
     Tune,
     /// Action for a block after a failure in it.
     Fail,
     /// Part of the map that is in memory, and guesses of locations. One design decides for the whole device.
     Map,
+    /// Blocks and pages that are relocated now. One design decides for the whole device.
+    Maintain,
 }
 
 impl ExtensionPoint {
     /// All extension points: first those of the whole device, then those of each pool.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Pool,
         Self::Balance,
         Self::Background,
         Self::Coalesce,
         Self::Map,
+        Self::Maintain,
         Self::Stream,
         Self::Frontier,
         Self::Place,
@@ -70,12 +73,16 @@ impl ExtensionPoint {
             Self::Tune => "tune",
             Self::Fail => "fail",
             Self::Map => "map",
+            Self::Maintain => "maintain",
         }
     }
 
     /// Whether one design decides it for the whole device. Otherwise each pool may have another design.
     pub const fn is_of_device(self) -> bool {
-        matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce | Self::Map)
+        matches!(
+            self,
+            Self::Pool | Self::Balance | Self::Background | Self::Coalesce | Self::Map | Self::Maintain
+        )
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod coalesced_unit;
 mod extension_point;
+mod maintenance;
 mod query;
 mod suspension;
 mod table;
@@ -17,7 +18,7 @@ mod tuning;
 mod view;
 
 use wordline_flash::policy::failure::{Failure, FailureAction};
-use wordline_flash::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage};
+use wordline_flash::policy::tuner::{ErasedBlock, ProgrammedPage, ReadOutcome, ReadParameters, SensedPage};
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
@@ -39,6 +40,7 @@ pub use crate::policy::demands::Demands;
 pub use crate::policy::event::{BufferOccupancy, DeviceEvent, EventMask, ProgramSource};
 pub use coalesced_unit::CoalescedUnit;
 pub use extension_point::{ExtensionPoint, ExtensionPoints};
+pub use maintenance::Maintenance;
 pub use table::Combination;
 pub(crate) use table::{Designs, PausedDecisions};
 pub(crate) use view::DesignContext;
@@ -357,9 +359,29 @@ pub trait Design: State + Send {
         true
     }
 
+    /// [`ExtensionPoint::Tune`]: returns the parameters of an erase, when its die begins it:
+    /// [`Parameters::erase`] is its time, at most the [time of the data sheet](ErasedBlock::time).
+    /// [`DeviceEvent::Erased`] reports the time used. Whether the time suffices is not modelled: an erase of
+    /// any time succeeds and leaves no errors, unless a rule of `faults` lets it fail.
+    fn erase_parameters(&self, _block: &ErasedBlock) -> Parameters {
+        Parameters::DATA_SHEET
+    }
+
     /// [`ExtensionPoint::Fail`]: selects the action for a block in which an operation failed.
     fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> FailureAction {
         FailureAction::Retire
+    }
+
+    /// [`ExtensionPoint::Maintain`]: selects a block to collect now, or pages to relocate now; `None` if there
+    /// is nothing to do. The comments of [`Maintenance`] say which blocks and pages are allowed, and when the
+    /// device carries the work out.
+    ///
+    /// Queried at the end of each simulated event in which the design observed something, until the decision
+    /// is `None` or 64 requests were made; the others are made after the next event. Not queried while the
+    /// device is preconditioned or recovers from a power cut: the query is made in the first event
+    /// afterwards.
+    fn maintenance(&mut self, _view: &mut View<'_>) -> Option<Maintenance> {
+        None
     }
 
     /// [`ExtensionPoint::Map`]: makes the mapper, which decides which part of the map is in memory and may

@@ -56,7 +56,8 @@ impl Designs {
     /// Whether designs must be notified at the end of an event, given the buffer occupancy.
     #[inline]
     pub(crate) fn has_notifications(&self, level: BufferOccupancy, blocks: &BlockManager) -> bool {
-        !self.is_empty() && (level != self.notified_level || blocks.events().are_pending())
+        !self.is_empty()
+            && (self.is_maintenance_due || level != self.notified_level || blocks.events().are_pending())
     }
 
     pub(crate) fn note_level(&mut self, level: BufferOccupancy) {
@@ -76,9 +77,10 @@ impl Designs {
         f: impl FnOnce(&mut dyn Design, &mut View<'_>) -> T,
     ) -> T {
         self.notify_pending(context);
-        let Self { all, level, now, .. } = self;
-        let one = &mut all[design];
-        f(&mut *one.design, &mut View { context, level: *level, now: *now, random: &mut one.random })
+        let Self { all, level, now, logical_pages, .. } = self;
+        let (one, logical_pages) = (&mut all[design], *logical_pages);
+        let random = &mut one.random;
+        f(&mut *one.design, &mut View { context, level: *level, now: *now, logical_pages, random })
     }
 
     /// Notifies designs of the pending block events that they observe.
@@ -95,10 +97,13 @@ impl Designs {
     /// Notifies the designs that observe this event.
     #[inline(never)]
     pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
-        let Self { all, level, now, .. } = self;
-        for one in all.iter_mut().filter(|one| one.observes.has(seen.kind())) {
-            let mut view = View { context, level: *level, now: *now, random: &mut one.random };
+        let maintains = self.owner(ExtensionPoint::Maintain, 0);
+        let Self { all, level, now, is_maintenance_due, logical_pages, .. } = self;
+        for (n, one) in all.iter_mut().enumerate().filter(|(_, one)| one.observes.has(seen.kind())) {
+            let (level, now, logical_pages) = (*level, *now, *logical_pages);
+            let mut view = View { context, level, now, logical_pages, random: &mut one.random };
             one.design.observe(seen, &mut view);
+            *is_maintenance_due |= maintains == Some(n);
         }
     }
 
@@ -591,9 +596,5 @@ impl Policies {
             Some(design) => self.designs.query(design, context, |design, view| design.failed(failure, view)),
             None => self.failure.after(failure),
         }
-    }
-
-    pub(crate) fn tunes_programs(&self) -> bool {
-        self.designs.decides(ExtensionPoint::Tune)
     }
 }

@@ -1,9 +1,9 @@
-//! Queries about blocks to suspend, to reclaim and to resume.
+//! Queries about blocks to suspend, to reclaim and to resume, and about requests for work.
 
 use wordline_nand::BlockSetId;
 
 use super::table::Designs;
-use super::{Design, DesignContext, ExtensionPoint, View};
+use super::{Design, DesignContext, ExtensionPoint, Maintenance, View};
 use crate::blocks::{Streams, SuspendedBlocks};
 use crate::parts::Policies;
 use crate::policy::frontier::OpenBlock;
@@ -99,5 +99,41 @@ impl Policies {
             allowed,
         );
         None
+    }
+
+    /// Work that a design requests. Without a request, the design is queried again after the next event that
+    /// it observes.
+    pub(crate) fn maintenance(&mut self, context: DesignContext<'_>) -> Option<Maintenance> {
+        let design = self.designs.owner(ExtensionPoint::Maintain, 0);
+        let request = design
+            .and_then(|design| self.designs.query(design, context, |design, view| design.maintenance(view)));
+        if request.is_none() {
+            self.designs.is_maintenance_due = false;
+        }
+        let request = request?;
+        let Some((found, allowed)) = self.wrong_request(&request, context) else { return Some(request) };
+        self.designs.record_invalid(ExtensionPoint::Maintain, 0, found, || allowed);
+        None
+    }
+
+    /// The part of a request that is not allowed, and what is allowed.
+    fn wrong_request(&self, request: &Maintenance, context: DesignContext<'_>) -> Option<(String, String)> {
+        let (table, blocks) = (context.blocks.table(), context.blocks.pools().block_sets());
+        match request {
+            Maintenance::Block(block) => {
+                let state = (block.0 < blocks).then(|| table.state(*block));
+                let found = match state {
+                    Some(_) if table.can_be_collected(*block) => return None,
+                    Some(state) => format!("{block:?}, which is {state:?}"),
+                    None => format!("{block:?}, which is none"),
+                };
+                Some((found, "a block that is closed, or suspended without a program in progress".into()))
+            }
+            Maintenance::Pages(pages) => {
+                let most = self.designs.logical_pages;
+                let beyond = pages.iter().find(|page| page.0 >= most)?;
+                Some((format!("logical page {}", beyond.0), format!("pages from 0 to {}", most - 1)))
+            }
+        }
     }
 }

@@ -280,6 +280,13 @@ fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut 
             format!("{} with {} host streams and {of_collector} GC streams", names[n], needs.streams.len()),
             "up to 16 of each",
         );
+        let maintains = needs.decisions.has(ExtensionPoint::Maintain);
+        wrong.require(
+            !maintains || needs.observes != EventMask::NOTHING,
+            "designs",
+            format!("{} without an event", names[n]),
+            "a design that decides `maintain` to observe an event, after which it is queried",
+        );
         let open = needs.open_blocks;
         let found = format!("{} with {open} open blocks a stream", names[n]);
         wrong.require((1..=8).contains(&open), "designs", found, "from 1 to 8");
@@ -469,6 +476,10 @@ pub(crate) struct Designs {
     /// Buffer occupancy in the last event delivered to designs.
     pub(super) notified_level: BufferOccupancy,
     pub(super) now: Instant,
+    /// Whether the design that decides [`ExtensionPoint::Maintain`] observed an event since it was queried.
+    pub(super) is_maintenance_due: bool,
+    /// Logical pages of the host.
+    pub(super) logical_pages: u32,
     /// First invalid decision.
     pub(super) wrong: OnceCell<Box<InvalidDecision>>,
 }
@@ -480,10 +491,14 @@ pub(crate) struct PausedDecisions {
     routes: Option<HostStreams>,
 }
 
-state!(Designs { values { level, notified_level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
+state!(Designs {
+    values { level, notified_level, is_maintenance_due }
+    lists { all }
+    fixed { table, claimed, observed, routes, gathered, now, logical_pages, wrong }
+});
 
 impl Designs {
-    /// Designs of a device with this many pools and these policies.
+    /// Designs of a device of a configuration, with these policies.
     ///
     /// # Panics
     /// If designs conflict; see [`Combination::demands`].
@@ -491,9 +506,10 @@ impl Designs {
         combination: Combination,
         router: &dyn Router,
         relocator: &dyn Relocator,
-        pools: usize,
+        config: &Config,
         seed: Seed,
     ) -> Self {
+        let (pools, logical_pages) = (config.pools.count(), config.logical_pages);
         let needs = combination.needs();
         let (table, wrong) = combination.table(&needs, pools);
         assert!(wrong.0.is_empty(), "designs that go together: {wrong:?}");
@@ -513,6 +529,8 @@ impl Designs {
             level: BufferOccupancy::default(),
             notified_level: BufferOccupancy::default(),
             now: Instant::ZERO,
+            is_maintenance_due: false,
+            logical_pages,
             wrong: OnceCell::new(),
             all,
             table,
@@ -540,6 +558,12 @@ impl Designs {
         let PausedDecisions { table, claimed, routes } = unasked;
         (self.table, self.claimed) = (table, claimed);
         self.routes = self.routes.take().or(routes);
+    }
+
+    /// Whether the design that requests work must be queried.
+    #[inline]
+    pub(crate) fn is_maintenance_due(&self) -> bool {
+        self.is_maintenance_due
     }
 
     /// Open blocks of each stream that a design needs.

@@ -1,6 +1,8 @@
-//! Queries for read and program parameters, and the check of read parameters.
+//! Queries for the parameters of reads, programs and erases, and the check of read parameters.
 
-use wordline_flash::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
+use wordline_flash::policy::tuner::{
+    ErasedBlock, ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner,
+};
 use wordline_nand::{BlockSetId, Outcome, Parameters};
 
 use super::ExtensionPoint;
@@ -43,8 +45,15 @@ impl Tuner for Policies {
         owner.is_none_or(|design| self.designs.all[design].design.accepts(page, outcome))
     }
 
-    fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {
-        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, || allowed);
+    fn erase(&self, block: &ErasedBlock) -> Parameters {
+        match self.designs.owner(ExtensionPoint::Tune, usize::from(block.pool)) {
+            Some(design) => self.designs.all[design].design.erase_parameters(block),
+            None => self.tuner.erase(block),
+        }
+    }
+
+    fn refused(&self, pool: u8, found: String, allowed: String) {
+        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(pool), found, || allowed);
     }
 
     fn erased(&mut self, block: BlockSetId) {
@@ -57,6 +66,11 @@ impl Tuner for Policies {
 }
 
 impl Policies {
+    /// Whether a design decides the parameters of programs and erases.
+    pub(crate) fn tunes(&self) -> bool {
+        self.designs.decides(ExtensionPoint::Tune)
+    }
+
     /// Checks read parameters. Parameters that do not exist are replaced by the nominal ones.
     #[inline]
     fn tuned(&self, page: &SensedPage, decision: ReadParameters) -> ReadParameters {

@@ -2,9 +2,10 @@
 
 use wordline_flash::Flash;
 use wordline_kernel::{Instant, Stream};
-use wordline_nand::{BlockSetId, CellMode, DieId, PlaneGroupId, Pools};
+use wordline_nand::{BlockSetId, CellMode, DieId, Location, PlaneGroupId, Pools};
 
 use crate::blocks::{BlockManager, State, WordLineInfo};
+use crate::map::LogicalPage;
 use crate::policy::event::BufferOccupancy;
 use crate::pools::{FALLBACK_POOL, PoolState};
 
@@ -37,6 +38,8 @@ pub struct View<'a> {
     pub(super) context: DesignContext<'a>,
     pub(super) level: BufferOccupancy,
     pub(super) now: Instant,
+    /// Logical pages of the host.
+    pub(super) logical_pages: u32,
     pub(super) random: &'a mut Stream,
 }
 
@@ -117,6 +120,20 @@ impl View<'_> {
             mode: blocks.table().mode(block),
             relocated_by: blocks.table().relocated_by(block),
         }
+    }
+
+    /// Logical page of the host that is valid at a location; `None` if the location has no valid page, or one
+    /// of the device's tables.
+    pub fn page_at(&self, location: Location) -> Option<LogicalPage> {
+        self.stored_at(location).filter(|_| self.context.blocks.table().is_valid(location))
+    }
+
+    /// Logical page of the host whose data are stored at a location, even if they are not valid: in the event
+    /// of a program they are not valid yet, and in the event of an invalidation no longer. `None` if the
+    /// location is erased or unreadable, or has padding or a page of the device's tables.
+    pub fn stored_at(&self, location: Location) -> Option<LogicalPage> {
+        let stamp = self.context.flash.stamp(location);
+        (stamp.is_data() && stamp.logical < self.logical_pages).then_some(LogicalPage(stamp.logical))
     }
 
     /// State of a word line of a block in MLC mode.

@@ -37,7 +37,7 @@ impl BlockDevice for Device {
         }
         self.core.base.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
-        self.notify_designs();
+        self.notify_designs(calendar);
     }
 
     fn follow_contents(&mut self) {
@@ -72,7 +72,7 @@ impl BlockDevice for Device {
             self.handle_own(event, calendar);
         }
         self.writer.write_tables(&mut self.core, calendar);
-        self.notify_designs();
+        self.notify_designs(calendar);
     }
 
     fn explain(&mut self, tail: Tail) {

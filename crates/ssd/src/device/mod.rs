@@ -53,11 +53,14 @@ impl Device {
 
     /// Notifies designs of pending events at the end of an event.
     #[inline(always)]
-    fn notify_designs(&mut self) {
+    fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
         let level = self.core.cache.level();
         let Base { policies, blocks, .. } = &self.core.base;
         if policies.designs.has_notifications(level, blocks) {
             self.core.base.notify_end_of_event(level);
+            if self.core.base.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
+                self.front.maintain(&mut self.core, &mut self.writer, calendar);
+            }
         }
     }
 

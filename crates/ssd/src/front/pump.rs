@@ -63,6 +63,25 @@ impl Front {
         }
     }
 
+    /// Queries the design that requests work, and starts what it requests. Does nothing while the device is
+    /// preconditioned.
+    #[inline(never)]
+    pub(crate) fn maintain(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.base.flash.is_clock_stopped() {
+            return;
+        }
+        writer.maintain(core, calendar);
+        if writer.rows().has_opened() {
+            self.pump(core, writer, calendar);
+        }
+        core.base.notify_end_of_event(core.cache.level());
+    }
+
     /// Destages the pages that must leave the write buffer, as far as plane groups accept them.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
         if core.gc.take_unfinished() {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use wordline_flash::Flash;
 use wordline_kernel::{Column, Stream, state};
-use wordline_nand::{BlockSetId, PlaneGroupId};
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use super::config::GcFile;
 use super::group_state::{NoRoom, PlaneGroupState};
@@ -27,6 +27,7 @@ use super::sources::{Source, Sources};
 use super::step::Step;
 use super::victims::Victims;
 use crate::blocks::{BlockManager, State};
+use crate::map::LogicalPage;
 use crate::parts::QueryContext;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
@@ -200,8 +201,9 @@ impl Collector {
         }
         // A full plane group gets no steps from host writes, because it accepts no host writes.
         let unit = blocks.pools().per_program(row);
-        let is_spent =
-            (state.steps_left == 0 || is_ahead) && !leave.is_idle && !blocks.space().is_full(row, unit);
+        let is_requested = state.finishes || self.sources.requested.has_any(row);
+        let is_spent = (state.steps_left == 0 || is_ahead)
+            && !(leave.is_idle || is_requested || blocks.space().is_full(row, unit));
         let must_wait = leave.waits || is_spent;
         if must_wait && free > blocks.space().kept(row) && !self.throttles_host(row, blocks) {
             return None;
@@ -228,6 +230,7 @@ impl Collector {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
             }
+            self.keep_reserve(row, blocks, flash);
             if self.rows[row].goes_on(blocks.space().free(row) < leave.idle_goal) {
                 let state = &mut self.rows[row];
                 let step = match state.form_unit(row, blocks) {
@@ -247,7 +250,10 @@ impl Collector {
                 }
             }
             let (job, lacks_room) = self.next_job(row, leave, blocks, (flash, policies));
-            let Some(job) = job else { return self.make_room(row, lacks_room, blocks) };
+            let Some(job) = job else {
+                let finished = self.finish_request(row, blocks);
+                return finished.or_else(|| self.make_room(row, lacks_room, blocks));
+            };
             if let Some(block) = job.victim().filter(|block| blocks.table().state(*block) != State::Victim) {
                 blocks.make_victim(block);
                 self.selected.note(block, blocks.table().valid(block));
@@ -259,6 +265,43 @@ impl Collector {
             self.rows[row].begin(job);
             self.departures.go_on(row);
         }
+    }
+
+    /// Interrupts the relocation of requested pages while only the blocks reserved for GC are free, because it
+    /// gains none. The pages are requested again.
+    fn keep_reserve(&mut self, row: PlaneGroupId, blocks: &BlockManager, flash: &Flash) {
+        let Self { rows, sources, .. } = self;
+        let gains_none = |job: &Job| job.relocates_requested_pages();
+        if rows[row].job.as_ref().is_some_and(gains_none)
+            && blocks.space().free(row) <= blocks.space().kept(row)
+        {
+            for at in rows[row].interrupt_request(blocks) {
+                sources.requested.add_page(row, LogicalPage(flash.stamp(at).logical), at);
+            }
+        }
+    }
+
+    /// Programs the staged pages of a block that a design requested, with padding, if no source has a job.
+    fn finish_request(&mut self, row: PlaneGroupId, blocks: &BlockManager) -> Option<Step> {
+        if !self.rows[row].finishes || self.departures.force(row, blocks) {
+            return None;
+        }
+        let state = &mut self.rows[row];
+        if state.staged() == 0 || blocks.space().free(row) <= blocks.space().kept(row) {
+            state.finishes &= state.staged() > 0;
+            return None;
+        }
+        state.finish_padded(row, blocks)
+    }
+
+    /// Queues a block that a design requests to be collected.
+    pub fn request_block(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.sources.requested.add_block(row, block);
+    }
+
+    /// Queues a page that a design requests to be relocated.
+    pub fn request_page(&mut self, row: PlaneGroupId, page: LogicalPage, at: Location) {
+        self.sources.requested.add_page(row, page, at);
     }
 
     /// Programs staged pages if no source has a job but the plane group needs blocks. Only a padded unit can

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_flash::{Class, Purpose};
-use wordline_nand::{BlockSetId, PlaneGroupId};
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use crate::blocks::BlockManager;
 use crate::gc::job::Job;
@@ -33,6 +33,8 @@ pub(super) struct PlaneGroupState {
     pub(super) regained: u32,
     /// Steps that GC may do before the next host write.
     pub(super) steps_left: u32,
+    /// Whether the last job was requested by a design and is not finished.
+    pub(super) finishes: bool,
     /// Current job.
     pub(super) job: Option<Job>,
     /// Background job that is interrupted by a more urgent job.
@@ -117,12 +119,28 @@ impl PlaneGroupState {
 
     /// Begins a job. A background job in progress is interrupted and continues afterwards.
     pub(super) fn begin(&mut self, job: Job) {
+        self.finishes = job.is_requested;
         if let Some(waits) = self.job.replace(job) {
             assert!(
                 self.paused.replace(waits).is_none(),
                 "a job that goes on only while the host is idle waits for one"
             );
         }
+    }
+
+    /// Interrupts a job that relocates requested pages, because the free blocks are needed by GC. Returns the
+    /// pages that are not relocated.
+    pub(super) fn interrupt_request(&mut self, blocks: &BlockManager) -> Vec<Location> {
+        let Some(job) = self.job.as_ref().filter(|job| job.relocates_requested_pages()) else {
+            return Vec::new();
+        };
+        let left = job.requested_pages(blocks);
+        for staged in &mut self.staged {
+            staged.retain(|moved| !job.lists(moved.from));
+        }
+        self.finishes = false;
+        self.end();
+        left
     }
 
     /// Ends the current job.
@@ -195,6 +213,7 @@ impl PlaneGroupState {
     pub(super) fn lose(&mut self) {
         let Self { active, job, paused, read, staged, unit, lost, .. } = self;
         (*active, *job, *paused, *lost) = (false, None, None, true);
+        self.finishes = false;
         read.clear();
         staged.iter_mut().for_each(VecDeque::clear);
         unit.clear();

@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) is_asked: bool,
     /// Whether the job only reads its pages, which are then programmed together with host pages.
     pub(super) with_host: bool,
+    /// Whether a design requested the job. It is then finished at once, with a padded program unit.
+    pub(super) is_requested: bool,
 }
 
 /// Locations that one step reads: the same page number in adjacent planes, each plane with valid data.
@@ -87,6 +89,7 @@ impl Job {
             leaves: false,
             is_asked: false,
             with_host: false,
+            is_requested: false,
         }
     }
 
@@ -166,6 +169,21 @@ impl Job {
         let JobKind::Relocate { pages, gone, .. } = &mut self.work else { return false };
         *gone += pages[*gone..].iter().take_while(|page| !blocks.table().is_valid(**page)).count();
         *gone == pages.len()
+    }
+
+    /// The valid pages of the list, if a design requested the job and it collects no block.
+    pub(super) fn requested_pages(&self, blocks: &BlockManager) -> Vec<Location> {
+        match &self.work {
+            JobKind::Relocate { pages, .. } if self.is_requested => {
+                pages.iter().copied().filter(|page| blocks.table().is_valid(*page)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the job relocates pages that a design requested, and collects no block.
+    pub(super) fn relocates_requested_pages(&self) -> bool {
+        self.is_requested && self.victim().is_none()
     }
 
     /// Whether a page is in the list.

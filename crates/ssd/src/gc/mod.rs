@@ -15,12 +15,12 @@ mod steps;
 mod victims;
 
 use wordline_kernel::{Seed, state};
-use wordline_nand::{DataTag, Location, PlaneGroupId};
+use wordline_nand::{BlockSetId, DataTag, Location, PlaneGroupId};
 
 use crate::base::Base;
 use crate::blocks::{BlockManager, Streams};
 use crate::config::Config;
-use crate::map::Relocation;
+use crate::map::{LogicalPage, Relocation};
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use collector::Collector;
@@ -191,6 +191,16 @@ impl Gc {
     /// Pages of the program unit that the plane group programs.
     pub(crate) fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
         &self.collector.rows[row].unit
+    }
+
+    /// Queues a block that a design requests to be collected.
+    pub(crate) fn request_block(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.collector.request_block(row, block);
+    }
+
+    /// Queues a page that a design requests to be relocated.
+    pub(crate) fn request_page(&mut self, row: PlaneGroupId, page: LogicalPage, at: Location) {
+        self.collector.request_page(row, page, at);
     }
 
     /// State of GC in a plane group, as text.

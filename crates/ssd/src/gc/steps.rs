@@ -2,7 +2,9 @@
 
 use wordline_flash::{Class, Task, Ticket};
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{BlockSetId, CellMode, DataTag, DieId, Location, PageId, PlaneGroupId, Pool};
+use wordline_nand::{
+    BlockSetId, CellMode, CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId, Pool,
+};
 
 use crate::base::Base;
 use crate::blocks::BlockManager;
@@ -212,6 +214,7 @@ impl Gc {
         let (leaves, whole) =
             (self.collector.rows[row].leaves(), base.blocks.pool_of(row).is_coarsely_mapped());
         let with_host = self.collector.rows[row].is_programmed_with_host();
+        let may_migrate = self.collector.rows[row].victim().is_some();
         let victim = Victim::of(first, &base.blocks);
         for from in (first.0..first.0 + locations).map(Location) {
             if base.blocks.table().is_valid(from) {
@@ -224,7 +227,7 @@ impl Gc {
                     self.leaving.push(stamp);
                     continue;
                 }
-                if let Some(stream) = migration_stream(stamp, victim, base) {
+                if may_migrate && let Some(stream) = migration_stream(stamp, victim, base) {
                     self.collector.departures.add(row, stream, Relocation { stamp, from });
                     continue;
                 }
@@ -260,10 +263,10 @@ impl Gc {
     }
 
     /// Records that a victim was erased, and frees it.
-    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map_cache: &mut MapCache) {
+    pub(crate) fn gc_erased(&mut self, done: &CommandCompletion, base: &mut Base, map_cache: &mut MapCache) {
         base.totals.erases += 1;
         map_cache.release_tables();
-        let block = base.config.pools.block_of_page(page);
+        let block = base.config.pools.block_of_page(done.command.page);
         base.flash.set_mode(block, CellMode::Native);
         base.blocks.erased(block, base.flash.chips().erases()[block]);
         if base.flash.needs_tuner() {
@@ -274,7 +277,7 @@ impl Gc {
             base.totals.gc_victim_pages += u64::from(base.config.pools.per_block(block));
         }
         self.collector.erased(block, &base.blocks);
-        base.notify_erased(block);
+        base.notify_erased(block, done);
     }
 
     /// Counts the pages of the unit that come from the SLC cache.

@@ -98,6 +98,10 @@ pub enum DeviceEvent<'a> {
         block: BlockSetId,
         /// Erases of the block so far.
         erases: u32,
+        /// Array time.
+        array: Duration,
+        /// Outcome, if the parameters of the erase requested it.
+        outcome: Option<&'a Outcome>,
     },
     /// Opening of a free multi-plane block.
     Opened {

@@ -5,9 +5,14 @@ use wordline_flash::Task;
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, CommandCompletion, DieId, Operation, PageId, PlaneGroupId};
 
+use crate::design::Maintenance;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::writer::Writer;
+
+/// Most requests of a design at the end of an event. Chosen: more than a design has to make at once, so that
+/// it bounds only a design that never stops.
+const MOST_REQUESTS: u32 = 64;
 
 impl Writer {
     /// Updates which programs a plane group accepts, after a change of its state.
@@ -101,10 +106,10 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Task { page, location, .. } = *task;
+        let location = task.location;
         core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
         match (task.operation, &mut core.block_map) {
-            (Operation::Erase, _) => core.gc.gc_erased(page, &mut core.base, &mut core.map_cache),
+            (Operation::Erase, _) => core.gc.gc_erased(done, &mut core.base, &mut core.map_cache),
             (Operation::Read, Some(map)) => map.copy_read(row, task, &mut core.base),
             (Operation::Read, None) => {
                 core.gc.gc_read(row, task, &mut core.base);
@@ -178,6 +183,38 @@ impl Writer {
     pub(crate) fn resume_groups(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
             let waits = core.base.flash.serves_host(die);
+            self.collect_unless(waits, row, core, calendar);
+        }
+    }
+
+    /// Queries the design that requests work, and queues what it requests.
+    #[inline(never)]
+    pub(crate) fn maintain(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let mut rows = Vec::new();
+        for _ in 0..MOST_REQUESTS {
+            let Some(request) = core.base.maintenance() else { break };
+            let Core { base, map, gc, .. } = &mut *core;
+            let table = base.blocks.table();
+            match request {
+                Maintenance::Block(block) => {
+                    gc.request_block(table.group_of(block), block);
+                    rows.push(table.group_of(block));
+                }
+                Maintenance::Pages(pages) => {
+                    let pools = &base.config.pools;
+                    let located = pages.iter().filter_map(|page| Some((*page, map.get(*page)?)));
+                    for (page, at) in located.filter(|(_, at)| table.may_relocate_from(pools.block_of(*at))) {
+                        gc.request_page(pools.group_of(at), page, at);
+                        rows.push(pools.group_of(at));
+                    }
+                }
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        for row in rows {
+            let die = core.base.config.pools.of_group(row).geometry.die_of_group(row);
+            let waits = core.gc.yields_to_host() && core.base.flash.serves_host(die);
             self.collect_unless(waits, row, core, calendar);
         }
     }

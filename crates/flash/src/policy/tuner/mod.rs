@@ -10,8 +10,9 @@ mod nominal;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Duration;
 use wordline_kernel::snapshot::State;
-use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, PageId, Parameters};
+use wordline_nand::{BlockSetId, CellMode, LayerId, Layers, Outcome, PageId, Parameters};
 
 pub use last_good::LastGood;
 pub use nominal::Nominal;
@@ -46,6 +47,21 @@ pub struct ProgrammedPage {
     pub number: u32,
     /// Erases of the block so far.
     pub erases: u32,
+}
+
+/// A block that is about to be erased, as a tuner sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErasedBlock {
+    /// Multi-plane block.
+    pub block: BlockSetId,
+    /// Number of the pool.
+    pub pool: u8,
+    /// Erases of the block so far, without this one.
+    pub erases: u32,
+    /// Cell mode of the block.
+    pub mode: CellMode,
+    /// Erase time by the data sheet.
+    pub time: Duration,
 }
 
 /// Array parameters of a read.
@@ -101,9 +117,14 @@ pub trait Tuner: State + Send {
         true
     }
 
-    /// Records that the part does not support the parameters of a program. The part then programs with the
-    /// parameters of the data sheet.
-    fn refused(&self, _page: &ProgrammedPage, _found: String, _allowed: String) {}
+    /// Parameters of an erase, queried when the die begins it. Queried only if a design decides for some pool.
+    fn erase(&self, _block: &ErasedBlock) -> Parameters {
+        Parameters::DATA_SHEET
+    }
+
+    /// Records that the part of a pool does not support the parameters of a program or erase. The part then
+    /// uses the parameters of the data sheet.
+    fn refused(&self, _pool: u8, _found: String, _allowed: String) {}
 
     /// Records the end of a read, with all its retries.
     fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome);

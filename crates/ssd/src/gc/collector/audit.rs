@@ -57,6 +57,8 @@ impl Collector {
             ensure(is_from_row, || format!("plane group {row} moves pages of another"))?;
             let pending_retirement = self.sources.pending_retirement.of(row).all(is_of_row);
             ensure(pending_retirement, || format!("plane group {row} gives up blocks of another"))?;
+            let requested = self.sources.requested.is_possible(row, is_here, is_of_row);
+            ensure(requested, || format!("plane group {row} has requests for blocks or pages of another"))?;
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("plane group {row} migrates pages of a block that is not its victim"))?;
         }
@@ -64,6 +66,7 @@ impl Collector {
         ensure(self.selected.all(is_held), || {
             "a victim that does not exist, or with more valid pages than a block has".into()
         })?;
+        ensure(self.sources.requested.counts_right(), || "requests of designs, of another number".into())?;
         self.sources.check_wear(blocks)?;
         let locations = blocks.pools().locations();
         let is_in = |row, page: Location| {

@@ -5,6 +5,7 @@ mod free_blocks;
 mod idle;
 mod migration;
 mod reclaimed;
+mod requested;
 mod retirement;
 mod super_block;
 pub(super) mod view;
@@ -21,6 +22,7 @@ use free_blocks::FreeBlocks;
 use idle::Idle;
 use migration::Migration;
 use reclaimed::Reclaimed;
+use requested::Requested;
 use retirement::PendingRetirement;
 use super_block::SuperBlockMembers;
 use view::{GcLimits, View};
@@ -33,15 +35,21 @@ use wear::Wear;
 pub(super) struct Sources {
     pub(super) migration: Migration,
     pub(super) pending_retirement: PendingRetirement,
+    pub(super) requested: Requested,
     wear: Option<Wear>,
 }
 
-state!(Sources { parts { migration, pending_retirement, wear } });
+state!(Sources { parts { migration, pending_retirement, requested, wear } });
 
 impl Sources {
     /// Sources without jobs, for this many plane groups.
     pub(super) fn new(rows: u32) -> Self {
-        Self { migration: Migration::new(rows), pending_retirement: PendingRetirement::new(rows), wear: None }
+        Self {
+            migration: Migration::new(rows),
+            pending_retirement: PendingRetirement::new(rows),
+            requested: Requested::new(rows),
+            wear: None,
+        }
     }
 
     /// Checks the loaded state of the wear leveller.
@@ -81,6 +89,7 @@ impl Sources {
     ) -> bool {
         self.migration.is_at(row)
             || self.pending_retirement.has_any(row)
+            || self.requested.has_any(row)
             || self.wear.is_some()
             || Fold::has_excess(row, blocks, leave)
             || blocks.pool_of(row).next_super_block_victim(row).is_some()
@@ -93,6 +102,7 @@ impl Sources {
         self.migration
             .next(row, view)
             .or_else(|| self.pending_retirement.next(row, view))
+            .or_else(|| self.requested.next(row, view))
             .map(to(Purpose::Reclaiming))
             .or_else(|| Fold.next(row, view).map(to(Purpose::Folding)))
             .or_else(|| SuperBlockMembers.next(row, view))
@@ -106,6 +116,7 @@ impl Sources {
     pub(super) fn forget(&mut self, row: PlaneGroupId) {
         self.migration.forget(row);
         self.pending_retirement.forget(row);
+        self.requested.forget(row);
         if let Some(wear) = &mut self.wear {
             wear.forget(row);
         }

@@ -75,6 +75,13 @@ impl View<'_> {
         moving.next_multiple_of(unit) <= self.blocks.gc_room(row)
     }
 
+    /// Number of pages of a plane group that there is space for, together with staged pages and pages of
+    /// interrupted jobs.
+    pub(in crate::gc) fn room_for_pages(&self, row: PlaneGroupId) -> usize {
+        let unit = self.blocks.pools().per_program(row) as usize;
+        (self.blocks.gc_room(row) / unit * unit).saturating_sub(self.pages_in_hand())
+    }
+
     /// Whether the first pages of a block fill the partial unit. The victims that wait for this unit can then
     /// be erased, and there is space for the rest of the block.
     fn fills_unit(&self, row: PlaneGroupId, block: BlockSetId) -> bool {
@@ -91,9 +98,15 @@ impl View<'_> {
 
     /// Number of pages to relocate before a victim is erased.
     fn pages_to_relocate(&self, block: BlockSetId) -> usize {
+        self.blocks.table().valid(block) as usize + self.pages_in_hand()
+    }
+
+    /// Number of pages to relocate before the next job: staged pages, pages that migrate, and pages of
+    /// interrupted jobs.
+    fn pages_in_hand(&self) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
         let put_aside: usize = waiting.map(|job| job.valid_left(self.blocks)).sum();
-        self.blocks.table().valid(block) as usize + self.state.staged() + self.away + put_aside
+        self.state.staged() + self.away + put_aside
     }
 
     /// Job that collects `block`. If there is no space for its pages, the job collects the block with the
