@@ -23,7 +23,7 @@
 use std::collections::BTreeMap;
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,6 +152,22 @@ impl Serialize for Value {
     }
 }
 
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Read {
+            Count(u64),
+            Number(f64),
+        }
+        Ok(match Option::deserialize(from)? {
+            Some(Read::Count(count)) => Self::Count(count),
+            Some(Read::Number(number)) => Self::Number(number),
+            None => Self::Absent,
+        })
+    }
+}
+
 /// Metrics with their values, in the order in which they were added. Serialized as a map with a map for each
 /// section.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -222,6 +238,18 @@ impl Metrics {
         all
     }
 
+    /// The metrics with the definitions and in the order of `known`, where the first of a name counts. Others
+    /// follow as they were.
+    #[must_use]
+    pub fn defined(mut self, known: &[&Metric]) -> Self {
+        let place = |name: &str| known.iter().position(|metric| metric.name == name);
+        for (metric, _) in &mut self.0 {
+            *metric = place(metric.name).map_or(*metric, |place| *known[place]);
+        }
+        self.0.sort_by_key(|(metric, _)| place(metric.name).unwrap_or(known.len()));
+        self
+    }
+
     /// All metrics with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&Metric, Value)> {
         self.0.iter().map(|(metric, value)| (metric, *value))
@@ -249,6 +277,13 @@ impl Serialize for Metrics {
             table.serialize_entry(section, values)?;
         }
         table.end()
+    }
+}
+
+impl FromIterator<(Metric, Value)> for Metrics {
+    /// Metrics of different names.
+    fn from_iter<I: IntoIterator<Item = (Metric, Value)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
     }
 }
 
@@ -327,6 +362,21 @@ mod tests {
         assert_eq!(metrics.get("map.hit_ratio"), Some(Value::Absent));
         assert_eq!((metrics.number("energy_joules"), metrics.number("map.hit_ratio")), (Some(0.5), None));
         assert_eq!((metrics.count("flash.reads"), metrics.count("flash.programs")), (3, 0));
+    }
+
+    #[test]
+    fn values_are_read_back_and_known_metrics_are_defined() {
+        for (text, value) in [("3", Value::Count(3)), ("3.0", Value::Number(3.0)), ("null", Value::Absent)] {
+            assert_eq!(serde_json::from_str::<Value>(text).expect("a value"), value);
+            assert_eq!(serde_json::to_string(&value).expect("a value"), text);
+        }
+        let known: Vec<Metric> = measured().iter().map(|(metric, _)| *metric).collect();
+        let bare = |(metric, value): (&Metric, Value)| (Metric::new(metric.name, Unit::Count, ""), value);
+        let read: Metrics = measured().iter().map(bare).collect::<Vec<_>>().into_iter().rev().collect();
+        assert_eq!(read.clone().defined(&known.iter().collect::<Vec<_>>()), measured());
+        let some = read.defined(&[&known[2]]);
+        let units: Vec<(&str, Unit)> = some.iter().map(|(metric, _)| (metric.name, metric.unit)).collect();
+        assert_eq!(units[..2], [("energy_joules", Unit::Joules), ("map.hit_ratio", Unit::Count)]);
     }
 
     #[test]

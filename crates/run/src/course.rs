@@ -1,7 +1,7 @@
 //! Time series of the flash over simulated time: die utilisation, free blocks, and valid pages of GC victims.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wordline_device::{BlockDevice, Gauges};
 use wordline_kernel::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub struct Readings {
 }
 
 /// Time series of the flash, in the windows of the run.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Course {
     /// Free multi-plane blocks as a fraction of the good ones, at the beginning of each window; empty if the
     /// device does not report them.
@@ -29,7 +29,7 @@ pub struct Course {
 
 /// Utilisation of the die arrays over simulated time. With many dies or windows, neighbours share a row or
 /// column.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DieMap {
     /// Dies per row.
     pub dies_a_row: u64,

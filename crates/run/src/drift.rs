@@ -1,12 +1,12 @@
 //! Drift of write amplification during the measurement.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::summary::Window;
 
 /// Write amplification in the third and in the fourth quarter of the host's writes. If they differ, the
 /// device had not reached the steady state of the workload.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Drift {
     /// Bytes programmed per byte that the host wrote, in the third quarter of the host's writes.
     pub third_quarter: f64,

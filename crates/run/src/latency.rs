@@ -1,11 +1,11 @@
 //! A latency distribution in a summary.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A latency distribution, in microseconds. Mean, minimum and maximum are exact. Percentiles are accurate to
 /// three digits. A percentile is null if fewer than ten requests lie beyond it.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Mean.
     pub mean: f64,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The reason why the warm-up ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpEnd {
     /// The transient was over by the rule MSER-5 (`docs/measuring.md`).
@@ -16,7 +16,7 @@ pub enum WarmUpEnd {
 }
 
 /// The warm-up: the beginning of a load, which is not measured.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Requests completed in the warm-up.
     pub requests: u64,
@@ -28,7 +28,7 @@ pub struct LeftOut {
 }
 
 /// The precision reached for a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attained {
     /// Dotted name of the metric.
     pub column: String,

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::output::is_standard;
@@ -15,7 +15,7 @@ use crate::output::is_standard;
 pub const SCHEMA: u32 = 2;
 
 /// The program that made a result, and its command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Provenance {
     /// Version of the layout of this result.
     pub schema: u32,
@@ -57,7 +57,7 @@ fn quoted(argument: &str) -> String {
 }
 
 /// A trace file and its digest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TraceFile {
     /// The path as the user wrote it.
     pub path: String,

@@ -1,7 +1,7 @@
 //! The summary of a run. Its field names are the keys of the JSON.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wordline_kernel::Metrics;
 use wordline_kernel::chart::{Chart, ChartAxis, ChartData};
 pub use wordline_trace::{Source, SourceKind};
@@ -16,7 +16,7 @@ use crate::tail::Tail;
 pub use crate::zones::ZoneRequests;
 
 /// The result of one run. All of it except `simulator` is a function of configuration, seed and requests.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Name of the device: the preset or the configuration file.
     pub device: String,
@@ -57,7 +57,7 @@ pub struct Summary {
     /// Requests, throughput and latency at the host.
     pub host: Host,
     /// The metrics that `wordline metrics` lists; the part of a name before the dot is a table.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "crate::metrics::read")]
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
     /// Write amplification: bytes programmed (for the host, the map, GC and padding) per byte that the host
@@ -89,13 +89,13 @@ pub struct Summary {
     /// The wear of the blocks.
     pub wear: Wear,
     /// The pools, in order; left out if there is only one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolUse>,
     /// The devices of an array; left out for other devices.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberUse>,
     /// The jobs of a job file, in order; left out for other workloads. The clones of a job count as one job.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobUse>,
     /// Jain's fairness index of the jobs' IOPS: 1 if all are equal, one over the number of jobs if one job
     /// has all. Left out for fewer than two jobs.
@@ -103,10 +103,10 @@ pub struct Summary {
     #[schemars(with = "f64")]
     pub fairness: Option<f64>,
     /// The power cuts; left out if there were none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
     /// The charts of the designs; left out if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<DesignChart>,
     /// Notes for the user, such as wrapped addresses, clock jumps, or a generated profile.
     pub notes: Vec<String>,
@@ -117,7 +117,7 @@ pub struct Summary {
 }
 
 /// Speed of the simulator on this machine. It is not a property of the simulated device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulator {
     /// Wall time of the run, in seconds.
     pub wall_seconds: f64,
@@ -153,7 +153,7 @@ impl Summary {
 }
 
 /// The bottleneck of a run: a kind of part, a kind of work, or the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// The arrays of the dies, with work for the host.
@@ -171,7 +171,7 @@ pub enum Bound {
 }
 
 /// The bottleneck of a run, and the evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// `arrays`, `buses`, `link`, `garbage_collection`, `host`, or `unknown` if the run alone does not show
     /// it.
@@ -193,7 +193,7 @@ pub struct Verdict {
 }
 
 /// A chart that a design reports.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DesignChart {
     /// Name: the design, a hyphen, and the chart.
     pub name: String,
@@ -224,7 +224,7 @@ impl DesignChart {
 }
 
 /// Results of a pool, for devices with several pools.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PoolUse {
     /// Name of its NAND part.
     pub part: String,
@@ -255,13 +255,13 @@ pub struct PoolUse {
     /// Number of its values in `wear.erases`, where the values of the pools follow each other.
     pub wear_values: u64,
     /// Counters of failures and energy.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "crate::metrics::read")]
     #[schemars(with = "PoolMetricsSchema")]
     pub metrics: Metrics,
 }
 
 /// Results of a device of an array.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberUse {
     /// Role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare` or `failed`.
     pub role: String,
@@ -296,7 +296,7 @@ pub struct MemberUse {
 }
 
 /// Results of a job of a job file.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JobUse {
     /// Name of the job in the file.
     pub name: String,
@@ -332,7 +332,7 @@ impl JobUse {
 }
 
 /// The way in which a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every request completed.
@@ -344,7 +344,7 @@ pub enum Outcome {
 }
 
 /// Requests, throughput and latency at the host.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Requests completed.
     pub requests: u64,
@@ -387,7 +387,7 @@ pub struct Host {
 }
 
 /// A named amount.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// Name of the item that the amount belongs to.
     pub name: String,
@@ -398,7 +398,7 @@ pub struct Share {
 /// A stage of the latency breakdown: mean microseconds that reads and writes spend in it. The stages add up
 /// to the mean latency. For arrays the breakdown is estimated from a sample (the first 10,000 requests, then
 /// one of 128), and needs `--slowest`. It is empty for devices that do not record it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShare {
     /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`
     /// or `retries`. Arrays have `raid_wait`, `raid_reads` and `raid_log` before these; see the `name` of a
@@ -411,7 +411,7 @@ pub struct TimeShare {
 }
 
 /// The commands that destaged the write buffer to a pool.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WriteBack {
     /// Read-modify-write reads of the pool: the rest of a page or of a program unit.
     pub fill: CommandTime,
@@ -421,7 +421,7 @@ pub struct WriteBack {
 
 /// A kind of flash command: number of commands, and mean microseconds in each stage. Times count from the
 /// queueing of the command.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CommandTime {
     /// Number of commands.
     pub commands: u64,
@@ -444,7 +444,7 @@ pub struct CommandTime {
 }
 
 /// Wear of the blocks.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Wear {
     /// Erases of each block, by die and block. The list has at most 65,536 values; for more blocks, each
     /// value is the mean of neighbouring blocks.
@@ -483,7 +483,7 @@ pub struct Wear {
 }
 
 /// Wear of a die.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DieWear {
     /// Mean erases of its blocks.
     pub erases: f64,
@@ -492,7 +492,7 @@ pub struct DieWear {
 }
 
 /// A power cut, and the recovery from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerCut {
     /// Time of the power cut, in simulated seconds.
     pub at_seconds: f64,
@@ -513,7 +513,7 @@ pub struct PowerCut {
 }
 
 /// Time series of the run.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
     /// Width of a window in seconds.
     pub width_seconds: f64,
@@ -524,7 +524,7 @@ pub struct Windows {
 }
 
 /// A window of the run.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Requests completed.
     pub requests: u64,

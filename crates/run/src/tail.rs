@@ -1,7 +1,7 @@
 //! Tail attribution: latency breakdowns of the slowest requests, and of ranges of latency percentiles.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wordline_device::tail;
 use wordline_device::tail::{Interval, RequestBreakdown, UpperStage};
 use wordline_device::times::Component;
@@ -18,7 +18,7 @@ const LISTED: usize = 20;
 const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 /// Latency breakdowns of single requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
     /// Reads and writes by percentile of latency, from a sample: each of the first 10,000 requests, then one
     /// of 128.
@@ -32,7 +32,7 @@ pub struct Tail {
 }
 
 /// Requests between two percentiles of latency.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyRange {
     /// `read` or `write`.
     pub operation: String,
@@ -52,7 +52,7 @@ pub struct LatencyRange {
 }
 
 /// A part of the latency of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TailPart {
     /// A stage, named as in `time` of the run. The waits `gc_wait` and `die_wait` are split by the work of
     /// the die, into parts such as `behind_erase`. `behind_other` means that the work is not known: it was
@@ -68,7 +68,7 @@ pub struct TailPart {
 }
 
 /// The slowest requests together.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowest {
     /// Number of requests.
     pub requests: u64,
@@ -89,7 +89,7 @@ pub struct Slowest {
 }
 
 /// A die that requests waited for.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TailDie {
     /// Number of the die's device in an array; left out for other devices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub struct TailDie {
 }
 
 /// One of the slowest requests.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowRequest {
     /// `read`, `write`, `discard`, `flush`, `write_zeroes`, `compare`, or an operation of zones such as
     /// `zone_append`.
@@ -126,7 +126,7 @@ pub struct SlowRequest {
 }
 
 /// The command behind which a request waited longest.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongestCommand {
     /// Work of the command: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`,
     /// `erase` or `scan`. Relocations have two names each, such as `gc_read` and `gc_program`; the first word

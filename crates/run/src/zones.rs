@@ -1,12 +1,12 @@
 //! Requests to zones in a summary.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::latency::Latency;
 
 /// Requests that only zoned namespaces have.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ZoneRequests {
     /// Zone appends completed.
     pub appends: u64,

@@ -1,9 +1,9 @@
 //! Original sources of requests, so that generated requests are not mistaken for a recording.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Source of the requests.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Source {
     /// Name of the trace file, the workload or the profile.
     pub name: String,
@@ -22,7 +22,7 @@ impl Source {
 }
 
 /// Kind of a workload, from real to synthetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
     /// Recorded from a real system.

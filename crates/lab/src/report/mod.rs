@@ -34,7 +34,11 @@ mod tests;
 mod told;
 mod words;
 
-use crate::error::Result;
+use wordline_kernel::Metric;
+use wordline_run::provenance::SCHEMA as LAYOUT;
+
+use crate::devices::Registry;
+use crate::error::{Error, Result};
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
@@ -46,7 +50,7 @@ pub use hardware::{
     hardware, list_of_hardware, of_configuration as hardware_of, of_device as hardware_of_device,
 };
 pub use markup::{Section, add, escaped};
-pub use page::{Origin, html};
+pub use page::{Origin, embedded, html};
 pub use print::{Width, for_a_page, printed};
 pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
@@ -61,6 +65,39 @@ pub fn json(run: &Summary) -> String {
 /// Several runs as a JSON list. Its items have the form of [`json`].
 pub fn json_list(runs: &[Summary]) -> String {
     pretty(&runs)
+}
+
+/// Reads a run from the JSON of [`json`]. `name` is its file or another name for messages. Metrics that no
+/// device or design of `registry` has keep their values, without unit and meaning.
+///
+/// # Errors
+/// [`Error::Argument`] if the text is not the JSON of a run in the layout of this program.
+pub fn read(registry: &Registry, name: &str, text: &str) -> Result<Summary> {
+    #[derive(serde::Deserialize)]
+    struct Layout {
+        provenance: LayoutNumber,
+    }
+    #[derive(serde::Deserialize)]
+    struct LayoutNumber {
+        schema: u32,
+    }
+    let wrong = |found: String| Error::Argument {
+        what: name.to_owned(),
+        found,
+        wanted: format!("the JSON of one run, as `wordline run --json` writes it (layout {LAYOUT})"),
+    };
+    let no_run = |error: serde_json::Error| wrong(error.to_string());
+    let Layout { provenance: LayoutNumber { schema } } = serde_json::from_str(text).map_err(no_run)?;
+    if schema != LAYOUT {
+        return Err(wrong(format!("layout {schema}")));
+    }
+    let mut run: Summary = serde_json::from_str(text).map_err(no_run)?;
+    let known: Vec<&Metric> = registry.metrics().collect();
+    run.metrics = run.metrics.defined(&known);
+    for pool in &mut run.pools {
+        pool.metrics = std::mem::take(&mut pool.metrics).defined(&known);
+    }
+    Ok(run)
 }
 
 /// The JSON Schema of [`json`], with the meaning of each field.

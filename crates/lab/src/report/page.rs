@@ -52,6 +52,20 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     report.html()
 }
 
+/// The key results of one run, or of several runs side by side, as HTML without style, for another page.
+pub fn embedded(runs: &[Summary]) -> String {
+    let several = runs.len() > 1;
+    let mut out: String = runs.iter().map(|run| about(run, true)).collect();
+    for sentence in verdict(runs) {
+        add(&mut out, format_args!("<p>{}</p>\n", escaped(&sentence)));
+    }
+    out + &side_by_side(
+        if several { "Key results, and how many times the first run's" } else { "Key results" },
+        runs,
+        true,
+    )
+}
+
 /// The sentences that compare the runs, and the bottleneck of each run.
 fn verdict(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);

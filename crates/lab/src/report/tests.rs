@@ -477,3 +477,36 @@ fn no_chart_has_more_classes_than_there_are_colours() {
         }
     }
 }
+
+#[test]
+fn a_run_is_read_from_its_json_and_reported_as_before() {
+    let registry = crate::devices::Registry::default();
+    let all = [sample::mixed(), sample::empty(), sample::only_reads(), sample::pooled(), sample::array(4)];
+    for run in all {
+        let text = json(&run);
+        let read = super::read(&registry, "run.json", &text).expect("its own JSON");
+        assert_eq!((json(&read), table(&read, 100)), (text, table(&run, 100)));
+        assert_eq!(html(&[read], ORIGIN), html(&[run], ORIGIN));
+    }
+}
+
+#[test]
+fn other_json_is_refused_by_what_it_is() {
+    let registry = crate::devices::Registry::default();
+    let told = |text: &str| super::read(&registry, "run.json", text).expect_err(text).to_string();
+    let text = json(&sample::mixed());
+    for (text, found) in [
+        ("3", "invalid type"),
+        ("{}", "missing field `provenance`"),
+        (&text.replacen("\"schema\": 2", "\"schema\": 1", 1), "found layout 1"),
+        (&text.replacen("\"seed\"", "\"sead\"", 1), "missing field `seed`"),
+        (
+            &text.replacen("\"flash\": {", "\"flash\": \"none\", \"more\": {", 1),
+            "`flash`, which has no numbers",
+        ),
+    ] {
+        let told = told(text);
+        assert!(told.starts_with("run.json: found ") && told.contains(found), "{told}");
+        assert!(told.contains("wanted the JSON of one run, as `wordline run --json` writes it"), "{told}");
+    }
+}
