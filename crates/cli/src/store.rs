@@ -1,10 +1,11 @@
-//! `wordline store`: checks and repairs a store of studies.
+//! `wordline store`: checks, repairs and merges stores of studies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wordline_studies::{self as studies, CheckReport};
+use wordline_lab::error::Error;
+use wordline_studies::{self as studies, CheckReport, MergeReport, Store};
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
@@ -12,9 +13,10 @@ use crate::output::{self, JsonArgument};
 const EXAMPLES: &str = "\
 Examples:
   wordline store check runs
-  wordline store repair runs";
+  wordline store repair runs
+  wordline store merge runs part1 part2";
 
-/// Checks a store of studies, or moves damaged files out of it.
+/// Checks a store of studies, moves damaged files out of it, or merges stores.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -31,6 +33,21 @@ enum Command {
     /// overwritten. A study that is started again repeats the runs of these files. The exit code is 0, even
     /// if files were moved.
     Repair(StoreArguments),
+    /// Copies the runs of other stores into a store, which is created if necessary. Runs that it has are kept,
+    /// except failed ones that another store has without an error. The other stores are not changed.
+    Merge(MergeArguments),
+}
+
+#[derive(Args)]
+struct MergeArguments {
+    /// Folder of the store that gets the runs.
+    #[arg(value_name = "INTO")]
+    into: PathBuf,
+    /// Folders of the stores whose runs are copied.
+    #[arg(value_name = "FROM", required = true)]
+    from: Vec<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 #[derive(Args)]
@@ -45,6 +62,7 @@ struct StoreArguments {
 /// Runs the command.
 pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
+        Command::Merge(MergeArguments { into, from, json }) => merge(into, from, json),
         Command::Check(StoreArguments { store, json }) => {
             let checked = studies::check(store)?;
             output::json_or_text(json, &checked, || text(&checked))?;
@@ -63,9 +81,41 @@ pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+fn merge(into: &Path, from: &[PathBuf], json: &JsonArgument) -> Result<(), Failure> {
+    // Nothing is created or copied if one of the folders is no store.
+    for store in from {
+        if std::fs::canonicalize(store)
+            .ok()
+            .is_some_and(|store| std::fs::canonicalize(into).ok() == Some(store))
+        {
+            return Err(Failure::Error(Error::Argument {
+                what: "FROM".into(),
+                found: format!("{}, which is INTO", store.display()),
+                wanted: "another store".into(),
+            }));
+        }
+        studies::has_store(store)?;
+    }
+    let store = Store::open(into)?;
+    let mut all = MergeReport::default();
+    for other in from {
+        let MergeReport { added, known } = store.merge(other)?;
+        all = MergeReport { added: all.added + added, known: all.known + known };
+    }
+    let runs = store.count()?;
+    let value = json!({ "added": all.added, "known": all.known, "runs": runs });
+    output::json_or_text(json, &value, || {
+        let MergeReport { added, known } = all;
+        format!("{} copied, {known} known, {runs} in {}\n", count(added, "run"), into.display())
+    })
+}
+
+fn count(count: usize, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+}
+
 fn text(CheckReport { runs, damage }: &CheckReport) -> String {
     let line = |damage: &studies::Damage| format!("{}: found {}\n", damage.file.display(), damage.reason);
     let lines: String = damage.iter().map(line).collect();
-    let count = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
     format!("{lines}{} as written, {} damaged\n", count(*runs, "run"), count(damage.len(), "file"))
 }

@@ -10,8 +10,8 @@ use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::SweepOptions;
 use wordline_lab::trace::Options;
 use wordline_studies::{
-    self as studies, DeviceArguments, LoadArguments, Progress, Repeat, RunExecutor, RunsForm, Store, Study,
-    StudyArguments, Table,
+    self as studies, DeviceArguments, LoadArguments, Progress, Repeat, RunExecutor, RunsForm, Shard, Store,
+    Study, StudyArguments, Table,
 };
 
 use crate::arguments::{FormatArguments, SeedArgument, number, whole};
@@ -33,6 +33,7 @@ Examples:
   wordline sweep --trace writes.csv --vary ftl.over_provisioning=0.1..0.4/4
   wordline sweep study.toml --store runs --plan
   wordline sweep study.toml --store runs --runs runs.parquet --report out
+  wordline sweep study.toml --store runs --shard 2/8
   wordline sweep study.toml --store runs --cluster tcp://head:8786";
 
 /// Default device.
@@ -109,6 +110,10 @@ pub struct Arguments {
     /// Keeps the runs in this folder, and runs only those that are missing there.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Runs only part I of N: the runs whose position, modulo N, is I - 1. The stores of the parts can be one
+    /// folder, or be merged by `wordline store merge`.
+    #[arg(long, value_name = "I/N", requires = "store", conflicts_with = "plan")]
+    shard: Option<Shard>,
     /// Repeats failed runs.
     #[arg(long, requires = "store")]
     again: bool,
@@ -236,7 +241,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         progress: &|done, total| steps.show(done, total),
     };
     let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn RunExecutor);
-    let progress = Progress { conduct, again: arguments.again, elsewhere };
+    let progress = Progress { conduct, again: arguments.again, elsewhere, shard: arguments.shard };
     let table = studies::run(&study, &store, &program, &progress)?;
     drop(cluster);
     interrupt::take();

@@ -13,6 +13,7 @@ mod name;
 mod own;
 mod place;
 mod run;
+mod shard;
 mod show;
 mod size;
 mod store;
@@ -27,9 +28,12 @@ pub use charts::charts;
 pub use file::{Designs, KeyOrigin, PrecisionTarget, Repeat, Study};
 pub use name::{InputFile, RunNames};
 pub use own::{CallerDesigns, DesignMonitor, DeviceWithDesign};
-pub use run::{CombinationResult, Plan, Progress, RunExecutor, RunOutcome, plan, run, run_at};
-pub use show::{text, write_report};
-pub use store::{CheckReport, Damage, Files, MovedFile, Record, State, Store, check, repair};
-pub use table::{Cell, Row, RunsForm, Statement, Table};
+pub use run::{CombinationResult, Plan, Progress, RunExecutor, RunOutcome, missing, plan, run, run_at};
+pub use shard::Shard;
+pub use show::{sheet, text, write_report};
+pub use store::{
+    CheckReport, Damage, Files, MergeReport, MovedFile, Record, State, Store, check, has_store, repair,
+};
+pub use table::{Cell, ColumnValues, Row, RunsForm, Statement, Table, TableColumn};
 pub use task::{Task, TaskTrace, carry_out};
 pub use values::{DeviceArguments, axis_of, device_of, values_of};

@@ -1,7 +1,7 @@
 //! Executes the runs of a study that its store does not have, in parallel on this machine or on other
 //! machines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wordline_experiments::{Mean, Point};
@@ -12,6 +12,7 @@ use wordline_lab::sweep::{self as cores, SweepOptions};
 use crate::file::{PrecisionTarget, Study};
 use crate::memory::{MemoryBudget, memory};
 use crate::name::{InputFile, RunNames};
+use crate::shard::Shard;
 use crate::store::{Files, State, Store};
 use crate::table::{Row, Table};
 use crate::task::{Task, done, failed};
@@ -45,6 +46,8 @@ pub struct Progress<'a> {
     pub again: bool,
     /// Executor on other machines; `None` for this machine.
     pub elsewhere: Option<&'a dyn RunExecutor>,
+    /// The part of the runs to execute; `None` for all. Others may be executed by other programs.
+    pub shard: Option<Shard>,
 }
 
 /// An executor of runs other than this machine.
@@ -80,6 +83,18 @@ impl NamedRun {
     /// Returns the run with its seed.
     fn point(&self, points: &[Point]) -> Point {
         Point { seed: self.seed, ..points[self.place].clone() }
+    }
+
+    /// Position among all runs of the study, from 0: seed by seed, in the order of the combinations. It does
+    /// not depend on the runs that are finished.
+    fn position(&self, study: &Study, points: &[Point]) -> usize {
+        (self.seed - study.repeat.first) as usize * points.len() + self.place
+    }
+
+    fn task(&self, study: &Study, points: &[Point], program: &str) -> Result<Task> {
+        let point = self.point(points);
+        let design = study.source(&point.settings);
+        Task::of((&self.name, &self.inputs), &point, design, program)
     }
 }
 
@@ -187,6 +202,29 @@ pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
     Ok(plan)
 }
 
+/// The runs that are known to be needed and that the store does not have, as tasks for [`carry_out`], in
+/// order. `repeat.until` may need further runs once these are finished. With `shard`, only the runs of that
+/// part.
+///
+/// # Errors
+/// The errors of [`plan`].
+///
+/// [`carry_out`]: crate::carry_out
+pub fn missing(study: &Study, store: &Store, program: &str, shard: Option<Shard>) -> Result<Vec<Task>> {
+    let mut runs = StudyRuns::of(study, program)?;
+    runs.memory()?;
+    let mut wanted = runs.first()?;
+    runs.further(&mut wanted, store)?;
+    let is_own = |run: &NamedRun| shard.is_none_or(|shard| shard.has(run.position(study, &runs.points)));
+    let mut tasks = Vec::new();
+    for run in wanted.iter().filter(|run| is_own(run)) {
+        if store.get(&run.name)?.is_none() {
+            tasks.push(run.task(study, &runs.points, program)?);
+        }
+    }
+    Ok(tasks)
+}
+
 fn seeds(study: &Study) -> std::ops::Range<u64> {
     study.repeat.first..study.repeat.first.saturating_add(study.repeat.seeds.into())
 }
@@ -202,6 +240,9 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
     let missing = Missing::of(study, store, program, progress);
     let mut all = runs.first()?;
     missing.carry_out(&runs.points, &all)?;
+    if progress.shard.is_some() {
+        return run_further_of_shard(runs, all, &missing);
+    }
     let mut table = build_table(study, (&runs.points, &all), store)?;
     if let Some(until) = &study.repeat.until {
         for further in study.repeat.seeds..until.at_most {
@@ -217,6 +258,28 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
         }
     }
     Ok(table)
+}
+
+/// Executes the runs of further seeds that belong to a shard, as far as the store has the results that require
+/// them, and makes a table of all runs.
+fn run_further_of_shard(
+    mut runs: StudyRuns<'_>,
+    mut all: Vec<NamedRun>,
+    missing: &Missing<'_>,
+) -> Result<Table> {
+    let (study, store) = (missing.study, missing.store);
+    let first = all.len();
+    let mut tried = BTreeSet::new();
+    loop {
+        all.truncate(first);
+        runs.further(&mut all, store)?;
+        let is_new = |run: &&NamedRun| tried.insert(run.name.clone());
+        let new: Vec<&NamedRun> = all[first..].iter().filter(is_new).collect();
+        if new.is_empty() || missing.progress.conduct.stop.load(Ordering::Relaxed) {
+            return build_table(study, (&runs.points, &all), store);
+        }
+        missing.carry_out(&runs.points, new)?;
+    }
 }
 
 /// Result of a combination of the varied keys.
@@ -296,9 +359,12 @@ impl<'a> Missing<'a> {
         Self { study, store, program, progress, room: MemoryBudget::of(study.budget) }
     }
 
-    fn carry_out(&self, points: &[Point], all: &[NamedRun]) -> Result<()> {
+    fn carry_out<'r>(&self, points: &[Point], all: impl IntoIterator<Item = &'r NamedRun>) -> Result<()> {
+        let is_own = |run: &&NamedRun| {
+            self.progress.shard.is_none_or(|shard| shard.has(run.position(self.study, points)))
+        };
         let mut missing = Vec::new();
-        for run in all {
+        for run in all.into_iter().filter(is_own) {
             match self.store.get(&run.name)? {
                 Some(record) if record.state == State::Failed && self.progress.again => {
                     self.store.remove_run(&run.name)?;
@@ -328,12 +394,7 @@ impl<'a> Missing<'a> {
 
     fn elsewhere(&self, place: &dyn RunExecutor, points: &[Point], missing: &[&NamedRun]) -> Result<()> {
         let named: BTreeMap<&str, &NamedRun> = missing.iter().map(|run| (run.name.as_str(), *run)).collect();
-        let task = |run: &&NamedRun| {
-            let point = run.point(points);
-            let design = self.study.source(&point.settings);
-            Task::of((&run.name, &run.inputs), &point, design, self.program)
-        };
-        let tasks = missing.iter().map(task);
+        let tasks = missing.iter().map(|run| run.task(self.study, points, self.program));
         let count = AtomicUsize::new(0);
         let over = &mut |name: &str, ended: RunOutcome| {
             let Some(run) = named.get(name) else {

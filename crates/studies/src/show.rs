@@ -188,7 +188,8 @@ fn pretty(value: &Json) -> Vec<u8> {
     (serde_json::to_string_pretty(value).expect("keys are text") + "\n").into_bytes()
 }
 
-fn sheet(table: &Table) -> Sheet {
+/// The rows of a table as a sheet of a page.
+pub fn sheet(table: &Table) -> Sheet {
     let of_cell = |cell: &Cell| SheetCell { text: cell.text(), value: cell.mean, half: cell.half };
     let row = |row: &Row| {
         let keys = table

@@ -7,6 +7,7 @@
 mod check;
 mod filed;
 mod folder;
+mod merge;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,6 +22,8 @@ use wordline_lab::error::{Error, Result};
 pub use check::{CheckReport, Damage, MovedFile, check, repair};
 pub use filed::Files;
 use folder::file_of;
+pub use folder::has_store;
+pub use merge::MergeReport;
 
 /// Version of the store layout. Files have digests from version 2 on.
 const LAYOUT: u32 = 2;
@@ -124,7 +127,7 @@ impl Store {
     /// # Errors
     /// [`Error::File`] if they cannot be written, [`Error::Argument`] if they do not belong to the run.
     pub fn put_files(&self, name: &str, files: &Files) -> Result<()> {
-        let record = read("run that was done elsewhere", name, files.run.as_bytes(), "")?;
+        let record = read_files(name, files)?;
         self.write(name, files)?;
         self.known().insert(name.to_owned(), record);
         Ok(())
@@ -166,6 +169,21 @@ fn read(what: &str, name: &str, bytes: &[u8], advice: &str) -> Result<Record> {
         found,
         wanted: format!("the record of run {name} as it was written{advice}"),
     })
+}
+
+/// The record of the run `name` from its files. Windows must be those of the record.
+fn read_files(name: &str, files: &Files) -> Result<Record> {
+    let what = "run that was done elsewhere";
+    let record = read(what, name, files.run.as_bytes(), "")?;
+    let digest = filed::read(name, files.run.as_bytes()).ok().and_then(|stored| stored.windows);
+    if files.windows.as_ref().map(|windows| filed::digest(windows.as_bytes())) != digest {
+        return Err(Error::Argument {
+            what: what.to_owned(),
+            found: "windows that its digest does not fit".into(),
+            wanted: format!("the windows of run {name} as they were written"),
+        });
+    }
+    Ok(record)
 }
 
 fn failed(path: &Path, action: &'static str, reason: io::Error) -> Error {

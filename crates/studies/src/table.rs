@@ -1,16 +1,16 @@
 //! The table of a study, with means over the seeds and a row for each combination of the varied keys. Also
 //! writes a row for each run with all its numbers, as CSV or Parquet.
 
+mod columns;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wordline_experiments::Mean;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::log;
 use wordline_lab::output::{Output, is_standard};
 use wordline_lab::summary::Unknown;
 
@@ -18,6 +18,8 @@ use crate::file::Study;
 use crate::flat::{number, numbers};
 use crate::store::{Record, State};
 use crate::values::plain;
+
+pub use columns::{ColumnValues, TableColumn};
 
 /// A column of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -348,75 +350,6 @@ impl Table {
         })?;
         Output::open(path)?.give(&bytes)
     }
-
-    fn write_parquet(&self, path: &Path) -> Result<()> {
-        let (names, all) = self.flat();
-        let runs: Vec<&Run> = self.each().collect();
-        let are_numbers: Vec<bool> =
-            self.axes.iter().map(|axis| runs.iter().all(|run| amount(run, axis).is_some())).collect();
-        let mut schema = String::from("message run {\n");
-        for (axis, is_number) in self.axes.iter().zip(&are_numbers) {
-            let name = field(axis);
-            schema += &if *is_number {
-                format!("required double {name};\n")
-            } else {
-                format!("required binary {name} (UTF8);\n")
-            };
-        }
-        schema += "required int64 seed;\nrequired binary state (UTF8);\nrequired binary run (UTF8);\n";
-        names.iter().for_each(|name| schema += &format!("optional double {};\n", field(name)));
-        schema += "}";
-        let write = |file: Output| -> parquet::errors::Result<Output> {
-            let mut writer = log::writer(file, &schema)?;
-            let mut group = writer.next_row_group()?;
-            let mut columns = Vec::new();
-            for (axis, is_number) in self.axes.iter().zip(&are_numbers) {
-                columns.push(match is_number {
-                    true => Column::Numbers(runs.iter().map(|run| amount(run, axis)).collect(), true),
-                    false => {
-                        let text = |run: &&Run| run.record.at.get(axis).map_or_else(String::new, plain);
-                        Column::Texts(runs.iter().map(text).collect())
-                    }
-                });
-            }
-            columns.push(Column::Integers(runs.iter().map(|run| run.record.seed as i64).collect()));
-            columns.push(Column::Texts(runs.iter().map(|run| state(run).to_owned()).collect()));
-            columns.push(Column::Texts(runs.iter().map(|run| run.name.clone()).collect()));
-            for name in &names {
-                columns.push(Column::Numbers(
-                    all.iter().map(|values| values.get(name).copied()).collect(),
-                    false,
-                ));
-            }
-            for values in columns {
-                let mut column = group.next_column()?.expect("a column of the schema");
-                match values {
-                    Column::Integers(values) => {
-                        column.typed::<Int64Type>().write_batch(&values, None, None)?
-                    }
-                    Column::Texts(values) => {
-                        let values: Vec<ByteArray> = values.iter().map(|text| text.as_str().into()).collect();
-                        column.typed::<ByteArrayType>().write_batch(&values, None, None)?
-                    }
-                    Column::Numbers(values, is_required) => {
-                        let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
-                        let values: Vec<f64> = values.into_iter().flatten().collect();
-                        let levels = (!is_required).then_some(&there[..]);
-                        column.typed::<DoubleType>().write_batch(&values, levels, None)?
-                    }
-                };
-                column.close()?;
-            }
-            group.close()?;
-            writer.into_inner()
-        };
-        let failed = |error: parquet::errors::ParquetError| Error::File {
-            path: path.into(),
-            action: "write",
-            reason: log::reason(error),
-        };
-        write(Output::open(path)?).map_err(failed)?.finish()
-    }
 }
 
 /// Format of a file with a row for each run.
@@ -447,14 +380,6 @@ impl RunsForm {
     }
 }
 
-/// Values of a column of a Parquet file.
-enum Column {
-    Integers(Vec<i64>),
-    Texts(Vec<String>),
-    /// Numbers, and whether all of them are present.
-    Numbers(Vec<Option<f64>>, bool),
-}
-
 fn numbers_of(run: &Run) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     if let Some(summary) = &run.record.summary {
@@ -471,17 +396,6 @@ fn state(run: &Run) -> &'static str {
         State::Done => "done",
         State::Failed => "failed",
     }
-}
-
-fn amount(run: &Run, axis: &str) -> Option<f64> {
-    let value = run.record.at.get(axis)?;
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
-}
-
-/// Converts a name to one that is valid in a schema. Dots become underscores, as in a database table.
-fn field(name: &str) -> String {
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
-    name.chars().map(letter).collect()
 }
 
 #[cfg(test)]

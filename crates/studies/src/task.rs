@@ -128,16 +128,17 @@ impl TaskText {
 
 /// Executes the run of a task, and returns its files for the store. A failed run has files too. `program` is
 /// the version and commit of this program. `traces` is the folder of recorded traces, if it differs on this
-/// machine. `own` are the designs that no configuration names.
+/// machine. `own` are the designs that no configuration names. `stop` is set when the user stops the run.
 ///
 /// # Errors
-/// [`Error::Argument`] if the study belongs to another program, or if the input files differ on this machine.
+/// [`Error::Stopped`] if the user stopped it. [`Error::Argument`] if the study belongs to another program, or if the input files differ on this machine.
 /// The run would have another name.
 pub fn carry_out(
     text: &str,
     program: &str,
     (traces, own): (Option<&Path>, Option<&dyn CallerDesigns>),
     names: &mut RunNames,
+    stop: &AtomicBool,
 ) -> Result<Files> {
     let refused =
         |what: &str, found: String, wanted: String| Error::Argument { what: what.into(), found, wanted };
@@ -172,7 +173,7 @@ pub fn carry_out(
     if name != words.name {
         return Err(refused("run of a study", format!("the name {name} here"), words.name.clone()));
     }
-    done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files(&name).0)
+    done(&point, own, program, stop).map(|record| record.files(&name).0)
 }
 
 /// Executes a run, and returns its record.

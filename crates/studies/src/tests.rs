@@ -44,11 +44,15 @@ fn study(text: &str) -> Study {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A flag that stops nothing.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 fn progress(stop: &AtomicBool) -> Progress<'_> {
     Progress {
         conduct: SweepOptions { threads: 2, stop, progress: &|_, _| () },
         again: false,
         elsewhere: None,
+        shard: None,
     }
 }
 
@@ -114,6 +118,7 @@ fn a_study_that_was_stopped_goes_on() {
         },
         again: false,
         elsewhere: None,
+        shard: None,
     };
     let part = run(&study, &store, "program", &stopping).expect("it is stopped");
     assert_eq!((part.runs(), part.missing), (5, 7));
@@ -283,7 +288,7 @@ impl RunExecutor for Beside {
         for task in runs {
             over(
                 &task.name,
-                RunOutcome::Files(carry_out(&task.text, self.program, (None, None), &mut names)?),
+                RunOutcome::Files(carry_out(&task.text, self.program, (None, None), &mut names, &NEVER)?),
             )?;
         }
         Ok(())
@@ -353,7 +358,7 @@ fn a_worker_of_another_program_or_with_another_trace_is_refused() {
             _: &mut dyn FnMut(&str, RunOutcome) -> wordline_lab::error::Result<()>,
         ) -> wordline_lab::error::Result<()> {
             std::fs::write(&self.0, "another\n").expect("it is written");
-            carry_out(&runs[0].text, "program", (None, None), &mut RunNames::default()).map(drop)
+            carry_out(&runs[0].text, "program", (None, None), &mut RunNames::default(), &NEVER).map(drop)
         }
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -101,3 +101,29 @@ fn a_file_that_cannot_be_read_is_no_damage_but_an_error() {
     std::fs::remove_dir_all(folder.path("runs/windows")).expect("it is there");
     assert!(wordline(&["store", "check", &store]).refusal().contains("windows"));
 }
+
+#[test]
+fn a_merge_copies_nothing_from_what_is_no_store_and_stops_at_damage() {
+    let folder = Folder::new();
+    let (store, files) = filled(&folder);
+    let (absent, into, other) = (folder.path("absent"), folder.path("into"), folder.path("other"));
+    folder.with("other/notes.txt", "mine");
+    for (from, found) in [(&absent, "found nothing"), (&other, "found a folder with other files")] {
+        let refusal = wordline(&["store", "merge", &into, &store, from]).refusal();
+        assert!(refusal.contains(from) && refusal.contains(found), "{refusal}");
+    }
+    let refusal = wordline(&["store", "merge", &store, &store]).refusal();
+    assert!(refusal.contains("which is INTO"), "{refusal}");
+    wordline(&["store", "merge", &into]).refusal();
+    assert_eq!(folder.names(), ["other", "runs"], "what is refused changes and makes nothing");
+    change(&files[1]);
+    let refusal = wordline(&["store", "merge", &into, &store]).refusal();
+    assert!(
+        refusal.contains(&store) && refusal.contains("content that its digest does not fit"),
+        "{refusal}"
+    );
+    assert_eq!(wordline(&["store", "check", &into]).success(), "1 run as written, 0 files damaged\n");
+    wordline(&["store", "repair", &store]).success();
+    let json = wordline(&["store", "merge", &into, &store, "--json"]).json();
+    assert_eq!((&json["added"], &json["known"], &json["runs"]), (&0.into(), &1.into(), &1.into()));
+}

@@ -229,3 +229,71 @@ fn a_study_that_was_killed_goes_on_as_if_it_had_not_been() {
     assert_eq!(found, expected);
     assert_eq!(files_of(&killed), files_of(&whole));
 }
+
+#[test]
+fn parts_of_a_study_in_one_store_or_in_merged_ones_make_the_same_table() {
+    let folder = Folder::new();
+    let [alone, shared, merged] = ["alone", "shared", "merged"].map(|name| folder.path(name));
+    let sweep = [&SWEEP[..], &["--seeds", "2", "--store"]].concat();
+    let expected = wordline(&[&sweep[..], &[&alone]].concat()).success();
+    let parts = ["1/4", "2/4", "3/4", "4/4"];
+    let own: Vec<String> = parts.map(|part| folder.path(&part.replace('/', "-"))).to_vec();
+    for (part, own) in parts.iter().zip(&own) {
+        let out = wordline(&[&sweep[..], &[own, "--shard", part]].concat()).success();
+        let runs = if *part <= "2/4" { 2 } else { 1 };
+        assert!(out.contains(&format!("{runs} runs, {} not done", 6 - runs)), "{out}");
+        wordline(&[&sweep[..], &[&shared, "--shard", part]].concat()).success();
+    }
+    let from: Vec<&str> = own.iter().map(String::as_str).collect();
+    let merge = [&["store", "merge", &merged], &from[..]].concat();
+    assert_eq!(wordline(&merge).success(), format!("6 runs copied, 0 known, 6 in {merged}\n"));
+    assert_eq!(wordline(&merge).success(), format!("0 runs copied, 6 known, 6 in {merged}\n"));
+    for store in [&shared, &merged] {
+        let plan = wordline(&[&sweep[..], &[store, "--plan"]].concat()).success();
+        assert!(plan.starts_with("6 runs, 6 done, 0 left"), "{plan}");
+        assert_eq!(wordline(&[&sweep[..], &[store]].concat()).success(), expected);
+        #[cfg(unix)]
+        assert_eq!(files_of(store), files_of(&alone));
+    }
+    assert_eq!(wordline(&["store", "check", &merged]).success(), "6 runs as written, 0 files damaged\n");
+}
+
+#[test]
+fn parts_add_the_seeds_that_precision_requires_once_the_store_has_the_first() {
+    let folder = Folder::new();
+    let until = "{ column = \"host.iops\", half_width = \"0.001 %\", at_most = 4 }";
+    let study = format!(
+        "preset = \"tiny\"\nworkload = {{ name = \"randwrite-4k\", requests = 200 }}\ncolumns = [\"host.iops\"]\n\
+         repeat = {{ seeds = 2, until = {until} }}\nvary = [{{ key = \"ftl.over_provisioning\", values = [0.2, 0.3, 0.4] }}]\n"
+    );
+    let file = folder.with("study.toml", &study);
+    let [alone, shared] = ["alone", "shared"].map(|name| folder.path(name));
+    let expected = wordline(&["sweep", &file, "--no-progress", "--store", &alone]).success();
+    // The two runs of one of the combinations agree, so that it needs no others.
+    assert!(expected.contains("10 runs"), "{expected}");
+    for _ in 0..3 {
+        for part in ["1/2", "2/2"] {
+            wordline(&["sweep", &file, "--no-progress", "--store", &shared, "--shard", part]).success();
+        }
+    }
+    let plan = wordline(&["sweep", &file, "--store", &shared, "--plan"]).success();
+    assert!(plan.starts_with("10 runs, 10 done, 0 left"), "{plan}");
+    assert_eq!(wordline(&["sweep", &file, "--no-progress", "--store", &shared]).success(), expected);
+}
+
+#[test]
+fn a_part_that_there_is_not_is_refused() {
+    let folder = Folder::new();
+    let store = folder.path("runs");
+    for (part, found) in [("3/2", "found part 3 of 2"), ("0/2", "found part 0 of 2"), ("half", "found half")]
+    {
+        let refusal = wordline(&[&SWEEP[..], &["--store", &store, "--shard", part]].concat()).refusal();
+        assert!(
+            refusal.contains("--shard") && refusal.contains(found) && refusal.contains("2/8"),
+            "{refusal}"
+        );
+    }
+    let refusal = wordline(&[&SWEEP[..], &["--shard", "1/2"]].concat()).refusal();
+    assert!(refusal.contains("--store"), "{refusal}");
+    assert!(folder.names().is_empty());
+}

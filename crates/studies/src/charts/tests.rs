@@ -23,7 +23,7 @@ fn drawn(text: &str) -> Vec<Chart> {
     let study = study.unwrap_or_else(|error| panic!("{error}"));
     let stop = AtomicBool::new(false);
     let conduct = SweepOptions { threads: 2, stop: &stop, progress: &|_, _| () };
-    let progress = Progress { conduct, again: false, elsewhere: None };
+    let progress = Progress { conduct, again: false, elsewhere: None, shard: None };
     let table =
         run(&study, &Store::in_memory(), "program", &progress).unwrap_or_else(|error| panic!("{error}"));
     charts(&study, &table)

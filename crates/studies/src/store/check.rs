@@ -135,7 +135,7 @@ fn name_of(file: &Path) -> Option<&str> {
 }
 
 /// Files of a folder of a store, in order, except files that are being written.
-fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
+pub(super) fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
     let folder = path.join(part);
     let entries = std::fs::read_dir(&folder).map_err(|reason| failed(&folder, "read", reason))?;
     let mut all = Vec::new();

@@ -58,7 +58,10 @@ pub(super) fn open(path: &Path) -> Result<File> {
 }
 
 /// Returns an error if the path is not a store.
-pub(super) fn has_store(path: &Path) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Argument`] if there is no store, [`Error::File`] if the path cannot be read.
+pub fn has_store(path: &Path) -> Result<()> {
     match standing(path)? {
         PathState::Complete => Ok(()),
         PathState::Absent => Err(refused(path, "nothing")),

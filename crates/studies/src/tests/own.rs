@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use wordline_lab::devices::Configured;
 use wordline_lab::error::{Error, Result};
 
-use super::{Store, done, progress, study};
+use super::{NEVER, Store, done, progress, study};
 use crate::{
     CallerDesigns, DesignMonitor, Designs, DeviceWithDesign, Progress, RunExecutor, RunNames, RunOutcome,
     State, Study, Task, carry_out, plan, run,
@@ -103,7 +103,7 @@ impl RunExecutor for Beside {
     fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, RunOutcome) -> Result<()>) -> Result<()> {
         let (own, mut names) = (Named(self.0), RunNames::default());
         for task in runs {
-            let files = carry_out(&task.text, "program", (None, Some(&own)), &mut names)?;
+            let files = carry_out(&task.text, "program", (None, Some(&own)), &mut names, &NEVER)?;
             over(&task.name, RunOutcome::Files(files))?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::{check, repair};
+use crate::{Files, check, missing, repair};
 
 /// A store of four runs in `folder`, and the files of its runs.
 fn filled(folder: &Path) -> (Study, PathBuf, Vec<PathBuf>) {
@@ -178,4 +178,25 @@ fn a_fifo_or_a_link_in_the_place_of_a_store_or_of_its_files_is_refused_by_name()
     std::fs::remove_file(path.join("store.json")).expect("it is there");
     fifo(&path.join("store.json"));
     assert!(refused(&path).contains("store.json: found a FIFO"), "{}", refused(&path));
+}
+
+#[test]
+fn a_failed_run_gives_way_to_a_good_one_and_to_no_other() {
+    let study = study(&STUDY.replace("steps = 3", "steps = 2"));
+    let store = Store::in_memory();
+    let tasks = missing(&study, &store, "program", None).expect("a study");
+    let task = &tasks[0];
+    let good = crate::carry_out(&task.text, "program", (None, None), &mut RunNames::default(), &NEVER);
+    let good = good.expect("it is ours");
+    let stored: crate::Record = serde_json::from_str(&good.run).expect("a record");
+    let bad =
+        crate::Record { state: crate::State::Failed, error: Some("no".into()), summary: None, ..stored };
+    let (bad, _) = bad.files(&task.name);
+    let put = |files: &Files| store.put_or_replace(&task.name, files).expect("files of the run");
+    let state = || store.get(&task.name).expect("it is in memory").expect("it is known").state;
+    assert_eq!((put(&bad), put(&bad), state()), (true, false, crate::State::Failed));
+    assert_eq!((put(&good), put(&good), state()), (true, false, crate::State::Done));
+    assert_eq!((put(&bad), state()), (false, crate::State::Done));
+    let left = missing(&study, &store, "program", None).expect("a study");
+    assert_eq!((left.len(), left.iter().any(|left| left.name == task.name)), (tasks.len() - 1, false));
 }
