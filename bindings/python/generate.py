@@ -195,6 +195,8 @@ class Keys:
         return head + checks + imports + "".join(f"\n\n{text}" for text in reversed(self.classes.values()))
 
 
+BASES = {"Windows": "WindowColumns"}
+"""Classes that others are derived from."""
 OF_FILES = ("name", "description", "source", "preset")
 """Keys of files that devices no longer have."""
 QUANTITIES = ("Bytes", "Duration", "MegaTransfers", "Power", "Energy", "TimeRange", "Numbers")
@@ -230,7 +232,8 @@ class Results:
             fields.append(("others", "dict[str, Any]", "{}", "", others))
         # Fields without a default come first.
         fields.sort(key=lambda one: one[2] != "")
-        text = f"@dataclass(frozen=True)\nclass {name}:\n{docstring(schema.get('description', 'A table.'), '    ')}\n"
+        base = f"({BASES[name]})" if name in BASES else ""
+        text = f"@dataclass(frozen=True)\nclass {name}{base}:\n{docstring(schema.get('description', 'A table.'), '    ')}\n"
         for key, kind, default, _, meaning in fields:
             value = " = field(default_factory=dict[str, Any])" if default == "{}" else f" = {default}" if default else ""
             text += f"    {key}: {kind}{value}\n{docstring(meaning, '    ')}"
@@ -292,7 +295,8 @@ class Results:
     def text(self) -> str:
         """Generates the module."""
         imports = (
-            "from __future__ import annotations\n\nfrom dataclasses import dataclass, field, fields\nfrom typing import Any, Literal, cast\n"
+            "from __future__ import annotations\n\nfrom dataclasses import dataclass, field, fields\nfrom typing import Any, Literal, cast\n\n"
+            "from ._arrow import WindowColumns\n"
         )
         head = HEAD.format("The results of runs. Names, meanings and units are those of the JSON.")
         keys = "\n\n_KEYS = frozenset(one.name for one in fields(Summary))\n"

@@ -15,14 +15,14 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "python-reference.md"
 GROUPS = {
     "Devices": ("Device", "Described", "presets"),
     "Workloads": ("Workload", "Pace", "workloads"),
-    "Runs": ("run", "run_async", "Start", "Result"),
+    "Runs": ("run", "run_async", "Start", "Result", "load", "Handle", "Progress"),
     "Comparisons and charts": ("compare", "Comparison", "Figure", "COLUMN", "PAGE"),
     "Sessions": ("Session", "Standing", "Op", "ANSWER"),
-    "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Search", "Trial"),
+    "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Runs", "Task", "TaskResult", "carry_out", "Store", "Search", "Trial"),
     "Logs": ("Log",),
     "Designs": ("Design", "View", "Block", "Wearing", "Resting", "Failure", "Moved", "Written", "Arriving", "Random", "counter", "Counter", "contract"),
     "Tables of keys": ("Table", "Tables", "Value"),
-    "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "ContractError", "Fault", "Interrupted"),
+    "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "ContractError", "Fault", "Interrupted", "Cancelled"),
 }
 """All public names; those of a group in the order in which they are met."""
 

@@ -1,6 +1,7 @@
 //! Native part of the Python package `wordline`. It converts arguments and results, calls `wordline_lab`, and
 //! has no defaults of its own. The user interface is written in Python, in `python/wordline`.
 
+mod arrow;
 mod columns;
 mod design;
 mod design_object;
@@ -30,24 +31,26 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::arrow::ArrowTable;
+    #[pymodule_export]
     use crate::design::{check_contract, check_restored};
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]
     use crate::kind::Kind;
     #[pymodule_export]
-    use crate::log::Log;
+    use crate::log::{pack_log, unpack_log};
     #[pymodule_export]
     use crate::results::{
-        Summary, charts, comparison, for_a_page, page, presets, report, schema_of_devices, schema_of_results,
-        widths, workloads,
+        Summary, charts, comparison, embedded, for_a_page, page, presets, report, schema_of_devices,
+        schema_of_results, sheet, widths, workloads,
     };
     #[pymodule_export]
     use crate::run::{Stop, run};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::study::{Study, StudyTable, carry_out, program};
+    use crate::study::{RunStore, Study, StudyTable, carry_out, program};
     #[pymodule_export]
     use crate::views::{Arriving, Block, Failure, Moved, Random, Resting, VictimView, Wearing, Written};
     #[pymodule_export]

@@ -1,31 +1,24 @@
-//! The log of every request of a run as an Arrow table, which other libraries import without a copy.
+//! The log of every request of a run, as an Arrow table.
 
 use std::sync::Arc;
 
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::Int8Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray,
-};
-use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::PyBytes;
 use wordline_device::{Operation, SECTOR};
 use wordline_lab::CompletedRequest;
+
+use crate::arrow::ArrowTable;
+use crate::errors::refused;
 
 /// Rows of a batch. Chosen: a few megabytes, as in a log file.
 pub const BATCH: u64 = 1 << 17;
 
-/// Completions of a run as columns, in order of completion. Times are picoseconds from the beginning of the
-/// run, sectors have 512 bytes.
-#[pyclass(frozen, module = "wordline._native")]
-pub struct Log {
-    batches: Vec<RecordBatch>,
-}
-
-/// A log during the run.
+/// Collects the log during a run: completions as columns, in order of completion. Times are picoseconds from
+/// the beginning of the run, sectors have 512 bytes.
 pub struct LogBuilder {
     schema: SchemaRef,
     operations: ArrayRef,
@@ -45,6 +38,10 @@ fn schema() -> Schema {
     ])
 }
 
+/// The columns of some rows: times of submission, latencies, numbers of operations, first sectors, numbers of
+/// sectors, and failures.
+type Columns = ([Vec<i64>; 2], Vec<i8>, [Vec<i64>; 2], Vec<bool>);
+
 impl LogBuilder {
     /// Begins an empty log.
     pub fn begin() -> Self {
@@ -61,64 +58,89 @@ impl LogBuilder {
         if completions.is_empty() {
             return;
         }
-        let long = |of: fn(&CompletedRequest) -> u64| -> ArrayRef {
-            Arc::new(Int64Array::from_iter_values(completions.iter().map(|completion| of(completion) as i64)))
+        let long = |of: fn(&CompletedRequest) -> u64| {
+            completions.iter().map(|completion| of(completion) as i64).collect()
         };
-        let numbers =
-            Int8Array::from_iter_values(completions.iter().map(|completion| completion.operation as i8));
-        let operations = DictionaryArray::<Int8Type>::new(numbers, Arc::clone(&self.operations));
-        let failed = BooleanArray::from_iter(completions.iter().map(|completion| Some(completion.failed)));
-        let columns: Vec<ArrayRef> = vec![
+        let times = [
             long(|completion| completion.time.ps() - completion.latency.ps()),
             long(|completion| completion.latency.ps()),
-            Arc::new(operations),
+        ];
+        let sectors = [
             long(|completion| completion.offset.0 / SECTOR.0),
             long(|completion| completion.size.0 / SECTOR.0),
-            Arc::new(failed),
+        ];
+        let operations = completions.iter().map(|completion| completion.operation as i8).collect();
+        let failed = completions.iter().map(|completion| completion.failed).collect();
+        self.add_columns((times, operations, sectors, failed));
+    }
+
+    fn add_columns(&mut self, (times, numbers, sectors, failed): Columns) {
+        let long = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+        let operations =
+            DictionaryArray::<Int8Type>::new(Int8Array::from(numbers), Arc::clone(&self.operations));
+        let ([submitted, latency], [sector, count]) = (times.map(long), sectors.map(long));
+        let columns: Vec<ArrayRef> = vec![
+            submitted,
+            latency,
+            Arc::new(operations),
+            sector,
+            count,
+            Arc::new(BooleanArray::from(failed)),
         ];
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         self.batches.push(batch.expect("the columns are those of the schema"));
     }
 
     /// Ends the log.
-    pub fn end(self) -> Log {
-        Log { batches: self.batches }
+    pub fn end(self) -> ArrowTable {
+        ArrowTable::new(self.schema, self.batches)
     }
 }
 
-fn failed(error: ArrowError) -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err(error.to_string())
+/// The columns of a batch as bytes: four of 64-bit numbers, then operations and failures of one byte each.
+type Packed<'py> = [Bound<'py, PyBytes>; 6];
+
+/// The batches of a log as bytes, for a pickle.
+#[pyfunction]
+pub fn pack_log<'py>(py: Python<'py>, log: &ArrowTable) -> Vec<Packed<'py>> {
+    let one = |batch: &RecordBatch| {
+        let long = |at: usize| {
+            let values = batch.column(at).as_primitive::<Int64Type>().values();
+            PyBytes::new(py, values.inner().as_slice())
+        };
+        let operations = batch.column(2).as_dictionary::<Int8Type>().keys().values();
+        let failed: Vec<u8> = batch.column(5).as_boolean().values().iter().map(u8::from).collect();
+        [
+            long(0),
+            long(1),
+            long(3),
+            long(4),
+            PyBytes::new(py, operations.inner().as_slice()),
+            PyBytes::new(py, &failed),
+        ]
+    };
+    log.batches().iter().map(one).collect()
 }
 
-#[pymethods]
-impl Log {
-    fn __len__(&self) -> usize {
-        self.batches.iter().map(RecordBatch::num_rows).sum()
+/// The log of these bytes.
+#[pyfunction]
+pub fn unpack_log(batches: Vec<[Vec<u8>; 6]>) -> PyResult<ArrowTable> {
+    let mut log = LogBuilder::begin();
+    for [submitted, latency, sector, count, operations, failed] in batches {
+        let rows = failed.len();
+        let long = |bytes: Vec<u8>| -> Vec<i64> {
+            let words = bytes.chunks_exact(8);
+            words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect()
+        };
+        let [submitted, latency, sector, count] = [submitted, latency, sector, count].map(long);
+        let is_known = |number: &u8| usize::from(*number) < Operation::ALL.len();
+        let lengths = [&submitted, &latency, &sector, &count].map(Vec::len);
+        if lengths != [rows; 4] || operations.len() != rows || !operations.iter().all(is_known) {
+            return Err(refused("log", "columns that do not fit together", "a log as it was pickled"));
+        }
+        let operations = operations.into_iter().map(|number| number as i8).collect();
+        let failed = failed.into_iter().map(|byte| byte != 0).collect();
+        log.add_columns(([submitted, latency], operations, [sector, count], failed));
     }
-
-    /// Names of the columns.
-    #[getter]
-    fn columns(&self) -> Vec<String> {
-        schema().fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// A capsule with an `ArrowSchema`, for the PyCapsule interface of Arrow.
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&schema()).map_err(failed)?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
-    }
-
-    /// A capsule with an `ArrowArrayStream`, for the PyCapsule interface of Arrow. The requested schema is
-    /// ignored, which the interface allows.
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let reader = RecordBatchIterator::new(batches, Arc::new(schema()));
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
-    }
+    Ok(log.end())
 }

@@ -20,6 +20,12 @@ pub struct Summary(pub lab::Summary);
 
 #[pymethods]
 impl Summary {
+    /// Reads a result from its JSON. `name` is its file or another name for messages.
+    #[staticmethod]
+    fn read(name: &str, text: &str) -> PyResult<Self> {
+        reports::read(&Registry::default(), name, text).map(Self).map_err(crate::errors::device_error)
+    }
+
     /// The result as JSON on one line.
     fn json(&self) -> String {
         text(&self.0)
@@ -48,6 +54,23 @@ fn all(runs: &[PyRef<'_, Summary>]) -> Vec<lab::Summary> {
 #[pyfunction]
 pub fn comparison(runs: Vec<PyRef<'_, Summary>>, columns: u16) -> String {
     reports::comparison(&all(&runs), columns)
+}
+
+/// The key results of one run, or of several side by side, as HTML for a notebook.
+#[pyfunction]
+pub fn embedded(runs: Vec<PyRef<'_, Summary>>) -> String {
+    reports::embedded(&all(&runs))
+}
+
+/// A table of texts as HTML, with the titles of its columns.
+#[pyfunction]
+pub fn sheet(name: String, heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    of_texts(name, heads, rows).html()
+}
+
+fn of_texts(name: String, heads: Vec<String>, rows: Vec<Vec<String>>) -> reports::Sheet {
+    let row = |row: Vec<String>| row.into_iter().map(reports::SheetCell::of_text).collect();
+    reports::Sheet { name, heads, rows: rows.into_iter().map(row).collect() }
 }
 
 /// The charts of results, as a JSON list.
@@ -121,9 +144,8 @@ pub fn page(
     };
     let charts: Vec<reports::Chart> = given.into_iter().map(of).collect();
     let (heads, rows) = table;
-    let row = |row: Vec<String>| row.into_iter().map(reports::SheetCell::of_text).collect();
     let name = "All trials";
-    let sheet = reports::Sheet { name: name.into(), heads, rows: rows.into_iter().map(row).collect() };
+    let sheet = of_texts(name.into(), heads, rows);
     let (call, seed, configuration) = again;
     let sentences =
         vec![reports::made_by(&provenance::without_command()), format!("Seed {seed} of the search.")];

@@ -14,11 +14,12 @@ use wordline_lab::error::{Error, Result as LabResult};
 use wordline_lab::sweep::SweepOptions;
 use wordline_studies::{
     self as studies, CallerDesigns, CombinationResult, Files, Progress, RunExecutor, RunNames, RunOutcome,
-    Store, Task,
+    Shard, Store, Task,
 };
 
+use crate::arrow::ArrowTable;
 use crate::designs::PythonDesigns;
-use crate::errors::{device_error, run_error};
+use crate::errors::{device_error, refused, run_error};
 use crate::provenance;
 use crate::run::Stop;
 use crate::settings::Settings;
@@ -26,6 +27,9 @@ use crate::values::{to_python, to_table};
 
 /// Time between two checks for signals and for the end of the runs. Chosen: less than a short run takes.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The phase of a handle in which the runs of a study are executed.
+const RUNS: &str = "runs";
 
 /// A study that was parsed and validated.
 #[pyclass(frozen, module = "wordline._native")]
@@ -37,6 +41,9 @@ pub struct StudyTable(studies::Table);
 
 /// Outcome of a study: its table, and the exception that ended it early.
 type Ran = (Option<StudyTable>, Option<PyErr>);
+
+/// A run for another process: name, text, and trace (folder, file and hash).
+type PlainTask = (String, String, Option<(String, String, String)>);
 
 /// The numbers of a plan, as [`Study::plan`] returns them.
 type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>, usize);
@@ -93,6 +100,22 @@ impl Study {
     fn axes(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
         let values = |axis: &Axis| to_python(py, &toml::Value::Array(axis.values.clone()));
         self.0.sweep.vary.iter().map(|axis| Ok((axis.key.clone(), values(axis)?.unbind()))).collect()
+    }
+
+    /// The runs that the store does not have; with `shard` (number and number of parts), those of this part.
+    fn missing(
+        &self,
+        settings: &Bound<'_, PyDict>,
+        shard: Option<(usize, usize)>,
+    ) -> PyResult<Vec<PlainTask>> {
+        let (study, store) = self.asked(&Settings(settings))?;
+        let shard = shard.map(|(number, of)| Shard::new(number, of)).transpose();
+        let shard = shard.map_err(|wrong| {
+            let (found, wanted) = wrong.split_once(", wanted ").unwrap_or((&wrong, "a part"));
+            refused("shard", found.trim_start_matches("found "), wanted)
+        })?;
+        let tasks = studies::missing(&study, &store, &program(), shard);
+        Ok(tasks.map_err(|error| run_error(error, &[]))?.into_iter().map(plain).collect())
     }
 
     /// Executes the missing runs. If `place` is a function, it executes them. It gets a list of runs, each as
@@ -154,11 +177,13 @@ impl Study {
         let (study, store) = self.asked(&settings)?;
         let threads = settings.whole::<u32>("threads", 0)?.unwrap_or(0) as usize;
         let again = settings.get("again")?.is_some_and(|value| value.is_truthy().unwrap_or(false));
-        let Stop(stop) = Stop::of(&settings)?;
-        let conduct = SweepOptions { threads, stop: &stop, progress: &|_, _| () };
+        let stop = Stop::of(&settings)?;
+        stop.begin(RUNS, None);
+        let report = |done: usize, total: usize| stop.report(done as u64, Some(total as u64));
+        let conduct = SweepOptions { threads, stop: stop.flag(), progress: &report };
         let place = place.map(|place| PythonExecutor { place, raised: Mutex::default() });
         let elsewhere = place.as_ref().map(|place| place as &dyn RunExecutor);
-        let progress = Progress { conduct, again, elsewhere };
+        let progress = Progress { conduct, again, elsewhere, shard: None };
         let (result, raised) = match &place {
             // The executor is in Python and checks for signals itself.
             Some(place) => {
@@ -168,7 +193,7 @@ impl Study {
                 }
                 (result, None)
             }
-            None => py.detach(|| watched(&stop, || work(&study, &store, &progress))),
+            None => py.detach(|| watched(stop.flag(), || work(&study, &store, &progress))),
         };
         match result {
             Ok(done) => Ok((Some(done), raised)),
@@ -186,6 +211,11 @@ impl Study {
         let store = store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open);
         Ok((study, store.map_err(device_error)?))
     }
+}
+
+fn plain(Task { name, text, trace }: Task) -> PlainTask {
+    let path = |path: PathBuf| path.to_string_lossy().into_owned();
+    (name, text, trace.map(|trace| (path(trace.folder), path(trace.file), trace.sha256)))
 }
 
 /// Calls `work` and checks for signals meanwhile. An exception of a signal handler stops the work.
@@ -223,13 +253,7 @@ impl RunExecutor for PythonExecutor {
         runs: Vec<Task>,
         over: &mut dyn FnMut(&str, RunOutcome) -> LabResult<()>,
     ) -> LabResult<()> {
-        let asked: Vec<_> = runs
-            .into_iter()
-            .map(|Task { name, text, trace }| {
-                let path = |path: PathBuf| path.to_string_lossy().into_owned();
-                (name, text, trace.map(|trace| (path(trace.folder), path(trace.file), trace.sha256)))
-            })
-            .collect();
+        let asked: Vec<PlainTask> = runs.into_iter().map(plain).collect();
         let ended = Python::attach(|py| self.place.bind(py).call1((asked,))?.try_iter().map(Bound::unbind));
         let ended = ended.map_err(|error| self.raise(error))?;
         loop {
@@ -253,28 +277,70 @@ impl RunExecutor for PythonExecutor {
 /// Names of the runs that this process executed for studies on other machines.
 static NAMES: Mutex<Option<RunNames>> = Mutex::new(None);
 
-/// Executes a run, given by its text, for a study on another machine. Returns the files that the store keeps.
-/// `traces` is the folder of recorded traces, if it differs on this machine. `designs` are the designs in
-/// Python.
+/// Files of a run: its record and its windows.
+type PlainFiles = (String, Option<String>);
+
+/// Executes a run, given by its text, for a study in another process. Returns the files that the store keeps, or
+/// none if the user stopped the run, and the exception that stopped it. `traces` is the folder of recorded
+/// traces, if it differs on this machine. `designs` are the designs in Python.
 #[pyfunction]
-#[pyo3(signature = (text, traces, designs))]
+#[pyo3(signature = (text, traces, designs, stop = None))]
 pub fn carry_out(
     py: Python<'_>,
     text: &str,
     traces: Option<PathBuf>,
     designs: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(String, Option<String>)> {
+    stop: Option<Bound<'_, Stop>>,
+) -> PyResult<(Option<PlainFiles>, Option<PyErr>)> {
     let designs = designs.map(PythonDesigns::of).transpose()?;
-    let result = py.detach(|| {
+    let stop = stop.map(|stop| stop.get().clone()).unwrap_or_default();
+    let work = || {
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        let result = {
-            let own = designs.as_ref().map(|designs| designs as &dyn CallerDesigns);
-            studies::carry_out(text, &program(), (traces.as_deref(), own), &mut names)
-        };
+        let own = designs.as_ref().map(|designs| designs as &dyn CallerDesigns);
+        let result = studies::carry_out(text, &program(), (traces.as_deref(), own), &mut names, stop.flag());
         *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
         result
-    });
-    result.map(|Files { run, windows }| (run, windows)).map_err(device_error)
+    };
+    match py.detach(|| watched(stop.flag(), work)) {
+        (Ok(Files { run, windows }), raised) => Ok((Some((run, windows)), raised)),
+        (Err(Error::Stopped), raised) => Ok((None, raised)),
+        (Err(error), _) => Err(device_error(error)),
+    }
+}
+
+/// The folder of the runs of studies.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct RunStore(Store);
+
+#[pymethods]
+impl RunStore {
+    /// Opens or creates a store.
+    #[new]
+    fn new(path: PathBuf) -> PyResult<Self> {
+        Store::open(&path).map(Self).map_err(device_error)
+    }
+
+    /// Adds the files of the run `name`. Returns false if the store has the run already.
+    fn add(&self, py: Python<'_>, name: &str, run: String, windows: Option<String>) -> PyResult<bool> {
+        let files = Files { run, windows };
+        py.detach(|| self.0.put_or_replace(name, &files)).map_err(device_error)
+    }
+
+    /// Copies the runs of another store. Returns the numbers of copied and of known runs.
+    fn merge(&self, py: Python<'_>, path: PathBuf) -> PyResult<(usize, usize)> {
+        let merged = py.detach(|| self.0.merge(&path)).map_err(device_error)?;
+        Ok((merged.added, merged.known))
+    }
+
+    /// Whether the store has the run `name`.
+    fn has(&self, name: &str) -> PyResult<bool> {
+        Ok(self.0.get(name).map_err(device_error)?.is_some())
+    }
+
+    /// Number of runs.
+    fn count(&self) -> PyResult<usize> {
+        self.0.count().map_err(device_error)
+    }
 }
 
 #[pymethods]
@@ -287,6 +353,21 @@ impl StudyTable {
     /// The table for a terminal.
     fn table(&self, columns: u16) -> String {
         studies::text(&self.0, columns)
+    }
+
+    /// The rows of the table in HTML.
+    fn html(&self) -> String {
+        studies::sheet(&self.0).html()
+    }
+
+    /// A row for each combination.
+    fn combinations(&self) -> PyResult<ArrowTable> {
+        ArrowTable::of(self.0.combination_columns())
+    }
+
+    /// A row for each run.
+    fn runs(&self) -> PyResult<ArrowTable> {
+        ArrowTable::of(self.0.run_columns())
     }
 
     /// Writes a file with a row for each run.

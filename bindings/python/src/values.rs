@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyRange, PyString, PyTuple};
 use toml::Value;
 
 use crate::errors::refused_key;
@@ -76,6 +76,13 @@ impl Walk {
         }
         if let Ok(path) = value.extract::<PathBuf>() {
             return Ok(path.to_string_lossy().into_owned().into());
+        }
+        // A range has whole numbers. An array of NumPy is converted to a list.
+        if value.is_instance_of::<PyRange>() {
+            return self.within(value, Self::list).map(Value::Array);
+        }
+        if value.getattr("shape").is_ok_and(|shape| shape.is_truthy().unwrap_or(false)) {
+            return self.within(&value.call_method0("tolist")?, Self::list).map(Value::Array);
         }
         // A NumPy number is converted to a Python number.
         match value.call_method0("item") {

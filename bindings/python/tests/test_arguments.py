@@ -164,6 +164,7 @@ def arguments() -> list[Argument]:
     add("Workload.given", lambda **more: wl.Workload.given(**{**given, **more}), *given, takes="range, list")
     add("Session.submit", lambda **more: session().submit(**{**given, **more}), *given, takes="range, list")
     one("Workload.given", "name", lambda value: wl.Workload.given(**given, name=value), "text, nul, long text")
+    one("Workload.drawn", "source", wl.Workload.drawn, "class, function")
     # Runs.
     one("run", "device", lambda value: wl.run(value, LOAD), "None")
     one("run", "workload or name", lambda value: wl.run("tiny", value), "None")
@@ -175,6 +176,10 @@ def arguments() -> list[Argument]:
     add("run", run, "until", "cut_power_after", "cut_power_at", takes="None")
     add("run", run, "from_snapshot", takes="None, text")
     add("run", run, "save_snapshot", takes="None, text")
+    add("run", run, "handle", takes="None")
+    add("run", run, "observe", takes="None, class, function")
+    add("run", lambda **more: run(observe=len, **more), "batch")
+    one("load", "source or no such thing", wl.load)
     # Sessions.
     one("Session", "device", wl.Session)
     one("Session", "workload or name", lambda value: wl.Session("tiny", value), "None")
@@ -195,6 +200,17 @@ def arguments() -> list[Argument]:
     add("Study.run", lambda **more: wl.Study(KEYS).run(**more), "traces", takes="None, text")
     add("Study.run", lambda **more: wl.Study(KEYS).run(**more), "seeds", "threads", takes="None")
     add("Study.run", lambda **more: wl.Study(KEYS).run(**more), "again", takes="True")
+    add("Study.run", lambda **more: wl.Study(KEYS).run(**more), "handle", takes="None")
+    add("Study.missing", lambda **more: wl.Study(KEYS).missing(**more), "store", "traces", takes="None, text")
+    add("Study.missing", lambda **more: wl.Study(KEYS).missing(**more), "seeds", "shard", takes="None")
+    task = wl.Study(KEYS).missing()[0]
+    one("carry_out", "task", wl.carry_out)
+    add("carry_out", lambda **more: wl.carry_out(task, **more), "traces", takes="None, text")
+    add("carry_out", lambda **more: wl.carry_out(task, **more), "handle", takes="None")
+    one("Store", "store", wl.Store, "text")
+    one("Store.add", "result", lambda value: wl.Store("runs").add(value))
+    one("Store.merge", "other or store", lambda value: wl.Store("runs").merge(value))
+    add("Study.search", search, "sampler", "optuna_study", takes="None")
     one("Study.search", "client", lambda value: wl.Study(KEYS).search(value, minimise=["host.iops"], trials=1), "None")
     add("Study.search", search, "minimise", "trials", "at_once", "seed")
     add("Study.search", search, "maximise", takes="empty list, empty text")
@@ -280,7 +296,7 @@ def test_methods_of_results_refuse_them_too(
 
 
 WITHOUT = {
-    "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Log.to_arrow", "Log.to_polars",
+    "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Handle", "Handle.cancel",
     "Search.table", "Table.to_dict", "Random.random", "presets", "workloads",
 }  # fmt: skip
 """Calls without arguments."""
@@ -289,8 +305,9 @@ ASYNC = {"run_async": "run", "Session.advance_async": "Session.advance", "Study.
 """Calls whose arguments are checked by the same function as those of other calls."""
 
 MADE_HERE = {
-    "Arriving", "Block", "Cell", "Comparison", "Failure", "Figure", "Finding", "Log", "Moved", "Op", "Plan", "Random", "Resting", "Result", "Row", "Search", "Standing",
-    "StudyTable", "Table", "Tables", "Trial", "View", "Wearing", "Written", "ConfigError", "ContractError", "DesignError", "Error", "Fault", "Interrupted", "TraceError",
+    "Arriving", "Block", "Cell", "Comparison", "Failure", "Figure", "Finding", "Log", "Moved", "Op", "Plan", "Progress", "Random", "Resting", "Result", "Row", "Runs", "Search",
+    "Standing", "StudyTable", "Table", "Tables", "Task", "TaskResult", "Trial", "View", "Wearing", "Written", "Cancelled", "ConfigError", "ContractError", "DesignError", "Error",
+    "Fault", "Interrupted", "TraceError",
 }  # fmt: skip
 """Classes whose objects are only created by the package."""
 

@@ -69,6 +69,30 @@ def test_runs_that_fail_are_no_best(tmp_path: Path) -> None:
     found.report(tmp_path / "report")
 
 
+def test_a_sampler_and_a_study_of_optuna_are_used() -> None:
+    optuna: Any = pytest.importorskip("optuna")
+    study = wl.Study(KEYS)
+    grid = optuna.samplers.GridSampler({"ftl.over_provisioning": [0, 8], "ftl.gc.victim.policy": [0, 1]}, seed=1)
+    found = study.search(minimise=["write_amplification"], trials=100, at_once=1, sampler=grid)
+    assert len(found) == 4, "the sampler stops when its grid is exhausted"
+    assert {tuple(trial.at.values()) for trial in found} == {(0.2, "greedy"), (0.2, "fifo"), (0.6, "greedy"), (0.6, "fifo")}
+    own = optuna.create_study(directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=1))
+    both: dict[str, Any] = {"minimise": ["write_amplification"], "maximise": ["host.iops"], "optuna_study": own}
+    for trials in (3, 2):
+        found = study.search(**both, trials=trials)
+        assert [trial.user_attrs["at"] for trial in own.trials[-trials:]] == [dict(trial.at) for trial in found]
+        assert [trial.values for trial in own.trials[-trials:]] == [list(trial.values.values()) for trial in found]
+    assert len(own.trials) == 5
+    with pytest.raises(wl.ConfigError, match="optuna_study: found the directions minimize, maximize, wanted minimize, for write_amplification"):
+        study.search(minimise=["write_amplification"], trials=1, optuna_study=own)
+    with pytest.raises(wl.ConfigError, match="optuna_study: found 3, wanted an optuna.Study"):
+        study.search(minimise=["write_amplification"], trials=1, optuna_study=3)
+    with pytest.raises(wl.ConfigError, match="sampler: found 3, wanted a sampler of Optuna"):
+        study.search(minimise=["write_amplification"], trials=1, sampler=3)
+    with pytest.raises(wl.ConfigError, match="sampler: found it together with optuna_study"):
+        study.search(**both, trials=1, sampler=optuna.samplers.RandomSampler())
+
+
 @pytest.mark.parametrize(
     ("goals", "told"),
     [

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wordline as wl
@@ -49,6 +50,22 @@ def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
     with open(tmp_path / "runs.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["done"] * 4
+
+
+def test_devices_workloads_and_arrays_are_values() -> None:
+    drive = wl.Device("tiny", {"ftl.gc.victim.policy": "fifo"})
+    load = wl.Workload("randwrite-4k-steady", requests=1_000, queue_depth=4)
+    study = wl.Study({"device": drive, "workload": load, "vary": [{"key": "ftl.over_provisioning", "values": np.linspace(0.2, 0.4, 2)}], "columns": ["write_amplification"]})
+    rows = study.run().rows
+    assert [row.at for row in rows] == [{"ftl.over_provisioning": 0.2}, {"ftl.over_provisioning": 0.4}]
+    alone = wl.run(drive.copy().update({"ftl.over_provisioning": 0.2}), load)
+    assert rows[0].columns["write_amplification"].values == (alone.write_amplification,)
+    depths = wl.Study({"preset": "tiny", "workload": load, "vary": [{"key": "workload.queue_depth", "values": range(1, 4)}]}).run()
+    assert [row.at["workload.queue_depth"] for row in depths] == [1, 2, 3]
+    with pytest.raises(wl.ConfigError, match="preset: found it together with a Device, wanted one of them"):
+        wl.Study({"preset": "tiny", "device": drive, "workload": load})
+    with pytest.raises(wl.ConfigError, match="wanted a workload with a name or a trace"):
+        wl.Study({"preset": "tiny", "workload": wl.Workload.given(0, "read", [0, 8], 8)})
 
 
 def test_a_study_is_a_file(tmp_path: Path) -> None:

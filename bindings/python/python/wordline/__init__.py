@@ -19,11 +19,13 @@ from ._design import Arriving, Block, Counter, Design, Failure, Moved, Random, R
 from ._device import Described, Device, presets
 from ._errors import ConfigError, ContractError, DesignError, Error, Fault, Finding, TraceError
 from ._figure import COLUMN, PAGE, Figure
+from ._handle import Handle, Progress
 from ._log import Log
-from ._run import Interrupted, Result, Start, run, run_async
+from ._run import Cancelled, Interrupted, Result, Start, load, run, run_async
 from ._session import Session, Standing
-from ._study import Cell, Plan, Row, Study, StudyTable
+from ._study import Cell, Plan, Row, Runs, Study, StudyTable
 from ._table import Table, Tables, Value
+from ._task import Store, Task, TaskResult, carry_out
 from ._workload import Pace, Workload, workloads
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ __all__ = [
     "PAGE",
     "Arriving",
     "Block",
+    "Cancelled",
     "Cell",
     "Comparison",
     "ConfigError",
@@ -50,24 +53,30 @@ __all__ = [
     "Fault",
     "Figure",
     "Finding",
+    "Handle",
     "Interrupted",
     "Log",
     "Moved",
     "Op",
     "Pace",
     "Plan",
+    "Progress",
     "Random",
     "Resting",
     "Result",
     "Row",
+    "Runs",
     "Search",
     "Session",
     "Standing",
     "Start",
+    "Store",
     "Study",
     "StudyTable",
     "Table",
     "Tables",
+    "Task",
+    "TaskResult",
     "TraceError",
     "Trial",
     "Value",
@@ -75,9 +84,11 @@ __all__ = [
     "Wearing",
     "Workload",
     "Written",
+    "carry_out",
     "compare",
     "contract",
     "counter",
+    "load",
     "presets",
     "run",
     "run_async",

@@ -13,11 +13,11 @@ from . import _native
 T = TypeVar("T")
 
 
-async def in_thread(work: Callable[[_native.Stop], T]) -> T:
+async def in_thread(work: Callable[[_native.Stop], T], stop: _native.Stop | None = None) -> T:
     """Calls `work` in a new thread and returns its result. If the task is cancelled, `work` is stopped; the task ends
-    when the thread has ended.
+    when the thread has ended. ``stop`` is the stop of a handle, if there is one.
     """
-    loop, stop = asyncio.get_running_loop(), _native.Stop()
+    loop, stop = asyncio.get_running_loop(), stop or _native.Stop()
     over: asyncio.Future[None] = loop.create_future()
     done: list[T] = []
     raised: list[BaseException] = []

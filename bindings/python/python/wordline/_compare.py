@@ -86,6 +86,9 @@ class Comparison(Sequence[Result]):
         """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""
         _native.report(self._natives, arguments.path("folder", folder))
 
+    def _repr_html_(self) -> str:
+        return _native.embedded(self._natives)
+
     def __str__(self) -> str:
         return self.table(get_terminal_size((100, 24)).columns)
 

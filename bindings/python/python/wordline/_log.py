@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars
-
-    from . import _native
+from . import _native
+from ._arrow import Arrow
 
 
-class Log:
+class Log(Arrow):
     """The log of every request of a run, in order of completion. It is an Arrow table, which other libraries import
     without a copy: ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and any library that supports the PyCapsule
     interface.
@@ -27,8 +24,11 @@ class Log:
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: _native.Log) -> None:
+    def __init__(self, native: _native.ArrowTable) -> None:
         self._native = native
+
+    def _arrow(self) -> _native.ArrowTable:
+        return self._native
 
     def __len__(self) -> int:
         return len(self._native)
@@ -38,22 +38,18 @@ class Log:
         """Names of the columns."""
         return self._native.columns
 
-    def __arrow_c_schema__(self) -> object:
-        return self._native.__arrow_c_schema__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (_native.pack_log(self._native),)
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._native.__arrow_c_stream__(requested_schema)
+    def __copy__(self) -> Log:
+        return self
 
-    def to_polars(self) -> polars.DataFrame:
-        """The log as a Polars data frame."""
-        import polars
-
-        return polars.DataFrame(self)
-
-    def to_arrow(self) -> Any:
-        """The log as a PyArrow table."""
-        pyarrow: Any = import_module("pyarrow")  # the package has no types
-        return pyarrow.table(self)
+    def __deepcopy__(self, _: dict[int, Any]) -> Log:
+        return self  # nothing can change it
 
     def __repr__(self) -> str:
         return f"<wordline.Log of {len(self):,} requests>"
+
+
+def _unpacked(batches: list[list[bytes]]) -> Log:
+    return Log(_native.unpack_log(batches))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from ._arrow import WindowColumns
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -1355,7 +1357,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(WindowColumns):
     """Time series of the run."""
 
     course: Course

@@ -3,75 +3,71 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from os import PathLike
+from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from . import _native
 from ._arguments import path, refuse, shown, whole
 from ._design import Design, checked
 from ._device import Described, Device
-from ._errors import Error
+from ._errors import ConfigError, Error
 from ._figure import Figure, charts_of, figure
+from ._handle import Handle, native_of
 from ._log import Log
 from ._results import Summary
-from ._workload import Workload
+from ._workload import Workload, chunks_of
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The texts of a pickled result."""
-
-    line: str
-    indented: str
-    shown: str
-
-    def json(self) -> str:
-        return self.line
-
-    def json_indented(self) -> str:
-        return self.indented
-
-    def table(self, columns: int) -> str:
-        return self.shown
+BATCH = 131_072
+"""Default number of requests of a batch of ``observe``. Chosen: a few megabytes, as in a log file."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Result(Summary):
     """The result of a run. Its attributes have the names of the JSON. As text, it is the table of ``wordline run``.
+
+    A result is data: ``dataclasses.asdict`` makes a dict of it, a pickle has all of it with its log, and `load` reads
+    it from its JSON. It is the record of a run, so ``dataclasses.replace`` and a call of the class are refused.
     """
 
     log: Log | None = None
     """The log of every request, if the run had ``log=True``."""
-    kept: _native.Summary | Kept = field(kw_only=True)
-    """The result in the native part; for a pickled result, its texts."""
+
+    def __init__(self, *_: object, **values: object) -> None:
+        found = ", ".join(sorted(values)[:4]) + (", ..." if len(values) > 4 else "")
+        wanted = "a result of `run` or `load`; a changed result is no record of a run, so change `dataclasses.asdict` of it"
+        refuse("Result", f"values for {found}" if found else "no run", wanted)
 
     @classmethod
-    def of(cls, native: _native.Summary | Kept, log: _native.Log | None = None) -> Result:
-        made = Summary.from_json(json.loads(native.json()))
-        values = {one.name: getattr(made, one.name) for one in fields(made)}
-        return cls(**values, log=None if log is None else Log(log), kept=native)
+    def of(cls, native: _native.Summary, log: Log | None = None) -> Result:
+        result, made = object.__new__(cls), Summary.from_json(json.loads(native.json()))
+        for one in fields(made):
+            object.__setattr__(result, one.name, getattr(made, one.name))
+        object.__setattr__(result, "log", log)
+        object.__setattr__(result, "native", native)
+        return result
 
-    @property
-    def native(self) -> _native.Summary:
-        """The result in the native part, which a pickled result does not have."""
-        if isinstance(self.kept, Kept):
-            raise Error("a result that was pickled: found only its numbers and its table, wanted the original result, for charts and reports")
-        return self.kept
+    if TYPE_CHECKING:
+
+        @property
+        def native(self) -> _native.Summary:
+            """The result in the native part."""
+            ...
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the numbers and the table. Log, charts and report are lost."""
-        return Result.of, (Kept(self.kept.json(), self.kept.json_indented(), self.kept.table(100)),)
+        return _restored, (self.native.json(), self.log)
 
     def json(self) -> str:
         """The result as JSON, in the form of the command line."""
-        return self.kept.json_indented()
+        return self.native.json_indented()
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline run``, for a terminal with this many columns of text."""
-        return self.kept.table(whole("columns", columns, 1, 65_535))
+        return self.native.table(whole("columns", columns, 1, 65_535))
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
         """Returns a chart of this result; see `Comparison.chart`."""
@@ -80,6 +76,9 @@ class Result(Summary):
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""
         _native.report([self.native], path("folder", folder))
+
+    def _repr_html_(self) -> str:
+        return _native.embedded([self.native])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self._identity() == other._identity()
@@ -99,6 +98,40 @@ class Result(Summary):
         return f"<wordline.Result of {self.workload.name} on {self.device}: {outcome}>"
 
 
+def _restored(text: str, log: Log | None) -> Result:
+    return Result.of(_native.Summary.read("result", text), log)
+
+
+def load(source: str | PathLike[str] | Mapping[str, Any]) -> Result:
+    """Loads a result from its JSON, as ``wordline run --json``, `Result.json` and the ``summary.json`` of a report
+    have it. ``source`` is the path of a file, a text that begins with a brace, or a dict. The result has the charts
+    and the report of the original, but no log. Its tables have the metrics of a device in the order of ``wordline
+    metrics``.
+
+    Raises a `ConfigError` that says what was found instead: another text, several results, or another layout.
+
+    >>> wl.load("out/summary.json").chart("latency-tail").save("tail.pdf")
+    """
+    if isinstance(source, Mapping):
+        try:
+            name, text = "source", json.dumps(source)
+        except (TypeError, ValueError) as error:
+            refuse("source", f"a dict that is no JSON: {error}", "the JSON of a result")
+    elif isinstance(source, str) and source.lstrip().startswith(("{", "[")):
+        name, text = "source", source
+    else:
+        name = path("source", source)
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except OSError as reason:
+            raise ConfigError(f"{name}: cannot read: {reason.strerror}", [(name, None, None, reason.strerror, "a file to read")]) from reason
+        except UnicodeDecodeError:
+            refuse(name, "bytes that are no text", "the JSON of a result")
+    if text.lstrip().startswith("["):
+        refuse(name, "a list", "the JSON of one run; load each item of the list by itself")
+    return Result.of(_native.Summary.read(name, text))
+
+
 class Interrupted(KeyboardInterrupt):
     """The user stopped the run."""
 
@@ -108,6 +141,22 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, result: Result | None = None) -> None:
         super().__init__("the run was stopped")
         self.result = result
+
+
+class Cancelled(Error):
+    """A `Handle` cancelled the run, the study or the task."""
+
+    result: Result | None
+    """Result of the requests of a run that completed before; `None` if none did, and for a study or a task."""
+
+    def __init__(self, result: Result | None = None) -> None:
+        super().__init__("the run was cancelled")
+        self.result = result
+
+
+def is_cancelled(handle: Handle | None, raised: BaseException | None) -> bool:
+    """Whether a handle ended a run that has ended early. An exception, such as of Ctrl-C, goes first."""
+    return handle is not None and handle.is_cancelled and raised is None
 
 
 class Start(TypedDict, total=False):
@@ -159,6 +208,9 @@ def run(
     seed: int = 0,
     log: bool | str | PathLike[str] = False,
     design: Design | None = None,
+    handle: Handle | None = None,
+    observe: Callable[[Log], object] | None = None,
+    batch: int = BATCH,
     **start: Unpack[Start],
 ) -> Result:
     """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
@@ -169,8 +221,12 @@ def run(
     ``log=True`` keeps every request in `Result.log`. With a path, the log is written to a Parquet file. A ``design``
     in Python takes decisions in place of the designs that the device names. Other threads continue during the run.
     Ctrl-C ends the run with `Interrupted`, which has the result of the requests completed so far.
+
+    A `Handle` shows the progress to other threads, which can cancel the run with it. ``observe`` is called with the
+    requests of the run as they complete, in batches of ``batch`` requests, each a `Log` of its own. The run waits
+    meanwhile. An exception of ``observe`` ends the run and is raised here. The result does not depend on it.
     """
-    return result_of(*_ready(device, workload, seed, log, design, start)(None))
+    return _finished(_ready(device, workload, seed, log, design, (observe, batch), start)(native_of(handle)), handle)
 
 
 async def run_async(
@@ -180,17 +236,22 @@ async def run_async(
     seed: int = 0,
     log: bool | str | PathLike[str] = False,
     design: Design | None = None,
+    handle: Handle | None = None,
+    observe: Callable[[Log], object] | None = None,
+    batch: int = BATCH,
     **start: Unpack[Start],
 ) -> Result:
     """Runs a workload as `run` does, in a thread of its own, while other asyncio tasks continue. If the task is
     cancelled, the run stops within a few thousand requests. Its thread ends before the cancellation completes.
+    ``observe`` is called in that thread.
     """
     from ._async import in_thread
 
-    return result_of(*await in_thread(_ready(device, workload, seed, log, design, start)))
+    ready = _ready(device, workload, seed, log, design, (observe, batch), start)
+    return _finished(await in_thread(ready, native_of(handle)), handle)
 
 
-Ran: TypeAlias = "tuple[_native.Summary | None, _native.Log | None, BaseException | None]"
+Ran: TypeAlias = "tuple[_native.Summary | None, _native.ArrowTable | None, BaseException | None]"
 
 
 def _ready(
@@ -199,24 +260,47 @@ def _ready(
     seed: int,
     log: bool | str | PathLike[str],
     design: Design | None,
+    observed: tuple[Callable[[Log], object] | None, int],
     start: Start,
-) -> Callable[[_native.Stop | None], Ran]:
+) -> Callable[[_native.Stop], Ran]:
     """Checks the arguments, and returns a function that makes the run. A stop flag can end it."""
     given = settings(seed, start)
     if design is not None:
         given["design"] = checked("design", design)
     if not isinstance(log, bool):
         given["log"] = path("log", log)
-    requests = Workload.of(workload).native
-    native = Device.of(requests.usual_preset if device is None else device).native
-    return lambda stop: _native.run(native, requests, {**given, "stop": stop}, log is True)
+    function, batch = observed
+    if function is not None:
+        if not callable(function):
+            refuse("observe", shown(function), "a function")
+        if log is True:
+            refuse("log", "True beside observe", "a path, or no log: observe gets all rows of the log")
+
+        def observe(rows: _native.ArrowTable) -> None:
+            function(Log(rows))
+
+        given["observe"] = observe
+        given["batch"] = whole("batch", batch, 1)
+    load = Workload.of(workload)
+    native = Device.of(load.native.usual_preset if device is None else device).native
+    return lambda stop: _native.run(native, load.native, {**given, "source": chunks_of(load), "stop": stop}, log is True)
+
+
+def _finished(ran: Ran, handle: Handle | None) -> Result:
+    """The result of a run, unless it was cancelled."""
+    native, log, raised = ran
+    if is_cancelled(handle, raised):
+        result = None if native is None else result_of(native)
+        if result is None or result.outcome == "interrupted":
+            raise Cancelled(result)
+    return result_of(native, log, raised)
 
 
 def result_of(
-    native: _native.Summary | None, log: _native.Log | None = None, raised: BaseException | None = None
+    native: _native.Summary | None, log: _native.ArrowTable | None = None, raised: BaseException | None = None
 ) -> Result:
     """Returns the result, or raises the exception that ended the run early."""
-    result = None if native is None else Result.of(native, log)
+    result = None if native is None else Result.of(native, None if log is None else Log(log))
     if result is None or isinstance(raised, KeyboardInterrupt):
         raise Interrupted(result) from None
     if raised is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 from . import _native
-from ._arguments import path, refuse, texts, whole
+from ._arguments import path, refuse, shown, texts, whole
 from ._figure import Figure, for_a_page
 
 Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
@@ -151,6 +152,10 @@ class Search:
         best = [trial for trial in self.trials if trial not in self.front]
         _native.page(path("folder", folder), self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told), self._again)
 
+    def _repr_html_(self) -> str:
+        heads, rows = self._table(self.front)
+        return f"<p>{escape(self.title)}: {escape(self._sentence())}</p>\n{_native.sheet('Pareto front', heads[:-1], [row[:-1] for row in rows])}"
+
     def __str__(self) -> str:
         return self.table()
 
@@ -168,22 +173,45 @@ def search(
     at_once: int,
     seed: int,
     again: tuple[str, int, str],
+    sampler: Any = None,
+    given: Any = None,
 ) -> Search:
     """Tries combinations. Each is chosen from the results of the previous ones."""
     columns = [*minimise, *maximise]
     optuna: Any = import_module("optuna")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
-    # Optuna's study is in memory: the store already keeps the runs, and SQLite takes 43 ms per trial.
-    study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
+    study = _study(optuna, minimise, maximise, seed, sampler, given)
+    # A sampler stops the study when it has no more trials. Optuna allows this in its own loop only.
+    stopped: list[bool] = []
+    study.stop = lambda: stopped.append(True)
+    try:
+        done = _tried(optuna, study, axes, run, columns, trials, at_once, lambda: bool(stopped), given is not None)
+    finally:
+        del study.stop
+    return Search(title, done, minimise, maximise, again)
+
+
+def _tried(
+    optuna: Any,
+    study: Any,
+    axes: Sequence[tuple[str, list[Any]]],
+    run: Run,
+    columns: Sequence[str],
+    trials: int,
+    at_once: int,
+    is_over: Callable[[], bool],
+    with_values: bool,
+) -> list[Trial]:
+    """Tries combinations that the study proposes. ``with_values`` adds the values of the keys to its trials."""
     states = optuna.trial.TrialState
     done: list[Trial] = []
-    while len(done) < trials:
+    while len(done) < trials and not is_over():
         asked = [study.ask() for _ in range(min(at_once, trials - len(done)))]
         places = [[_choose(one, key, values) for key, values in axes] for one in asked]
         for one, place, told in zip(asked, places, run(columns, places), strict=True):
             at = {key: values[n] for (key, values), n in zip(axes, place, strict=True)}
             number = len(done)
+            if with_values:
+                one.set_user_attr("at", at)
             if "impossible" in told:
                 study.tell(one, state=states.PRUNED)
                 done.append(Trial(number, at, {}, "impossible", told["impossible"]))
@@ -194,7 +222,26 @@ def search(
             else:
                 study.tell(one, told["means"])
                 done.append(Trial(number, at, dict(zip(columns, told["means"], strict=True)), "done", ""))
-    return Search(title, done, minimise, maximise, again)
+    return done
+
+
+def _study(optuna: Any, minimise: Sequence[str], maximise: Sequence[str], seed: int, sampler: Any, given: Any) -> Any:
+    """The study of Optuna: the given one, or a new one in memory with a given sampler or TPE."""
+    directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
+    if given is not None:
+        if sampler is not None:
+            refuse("sampler", "it together with optuna_study", "the sampler of the study")
+        if not isinstance(given, optuna.study.Study):
+            refuse("optuna_study", shown(given), "an optuna.Study")
+        found = [direction.name.lower() for direction in given.directions]
+        if found != directions:
+            refuse("optuna_study", f"the directions {', '.join(found)}", f"{', '.join(directions)}, for {', '.join([*minimise, *maximise])}")
+        return given
+    if not isinstance(sampler, optuna.samplers.BaseSampler | None):
+        refuse("sampler", shown(sampler), "a sampler of Optuna, such as optuna.samplers.NSGAIISampler()")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # Optuna's study is in memory: the store already keeps the runs, and SQLite takes 43 ms per trial.
+    return optuna.create_study(directions=directions, sampler=sampler or optuna.samplers.TPESampler(seed=seed))
 
 
 def _choose(trial: Any, key: str, values: list[Any]) -> int:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from . import _arguments as arguments
 from . import _native
-from ._arguments import refuse
+from ._arguments import refuse, shown
 from ._device import Described, Device
 from ._run import Result, Start, result_of, settings
-from ._workload import Pace, Workload, known
+from ._workload import Pace, Workload, is_drawn, known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,10 @@ class Session:
         elif pace is not None:
             refuse("pace", "it together with a workload", "the pace of the workload: wl.Workload(..., queue_depth=8)")
         else:
-            requests = Workload.of(workload).native
+            load = Workload.of(workload)
+            if is_drawn(load):
+                refuse("workload", shown(load), "one that is not drawn, or none: submit the chunks yourself")
+            requests = load.native
         self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
 
     def submit(self, times: Column, ops: Operations, sectors: Column, lengths: Column) -> int:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from shutil import get_terminal_size
@@ -15,9 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _arguments as arguments
 from . import _native
 from ._arguments import refuse, shown
+from ._arrow import Arrow
 from ._design import Design, check_restored, described
+from ._device import Device
+from ._handle import Handle, native_of
 from ._results import Unknown
-from ._run import Interrupted
+from ._run import Cancelled, Interrupted, is_cancelled
+from ._task import Task
+from ._workload import Workload, keys_of
 
 if TYPE_CHECKING:
     from ._search import Search
@@ -77,8 +83,39 @@ class Row:
     """Columns that have no value in some of the runs, with reasons. Their cells have no mean."""
 
 
-class StudyTable:
+class Runs(Arrow):
+    """The finished runs of a study as an Arrow table, with a row for each run: the varied keys (numbers, or texts),
+    ``seed``, ``state`` (``done`` or ``failed``), ``run`` (the name in the store), and every number of its result by its
+    dotted name, null where a run has no value.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.ArrowTable) -> None:
+        self._native = native
+
+    def _arrow(self) -> _native.ArrowTable:
+        return self._native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._native.columns
+
+    def __repr__(self) -> str:
+        return f"<wordline.Runs: {len(self):,} runs>"
+
+
+class StudyTable(Arrow):
     """The finished runs of a study, with a row for each combination. As text, it is the table of ``wordline sweep``.
+
+    In the columns of Arrow it has the varied keys (numbers, or texts), ``seeds`` (number of finished runs),
+    ``failed`` (number of failed runs), and for each column of the study its mean and, as ``NAME.half``, half of the
+    95 % confidence interval of the mean; null without a value. With a baseline, ``NAME.difference`` and
+    ``NAME.difference.half`` follow.
     """
 
     __slots__ = ("_native", "axes", "missing", "notes", "rows", "title")
@@ -100,6 +137,14 @@ class StudyTable:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def _arrow(self) -> _native.ArrowTable:
+        return self._native.combinations()
+
+    @property
+    def runs(self) -> Runs:
+        """The finished runs, with a row for each run and all of its numbers."""
+        return Runs(self._native.runs())
+
     def write_runs(self, path: str | PathLike[str]) -> None:
         """Writes a file with a row for each run and all of its numbers. The file extension selects CSV or Parquet."""
         self._native.write_runs(arguments.path("path", path))
@@ -107,6 +152,10 @@ class StudyTable:
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline sweep``, for a terminal with this many columns of text."""
         return self._native.table(arguments.whole("columns", columns, 1, 65_535))
+
+    def _repr_html_(self) -> str:
+        told = [f"{len(self.rows)} combinations", *([f"{self.missing} runs are missing"] if self.missing else [])]
+        return f"<p>{escape(self.title)}: {', '.join(told)}</p>\n{self._native.html()}"
 
     def __str__(self) -> str:
         return self.table(get_terminal_size((100, 24)).columns)
@@ -127,7 +176,8 @@ def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
 
 class Study:
     """Many runs over varied keys. A study is a TOML file of ``wordline sweep`` (docs/studies.md), or a dict of its
-    keys. A ``design`` in Python is used in all runs. In a dict, the key ``design`` can be varied over several designs
+    keys. In a dict, ``device`` may be a `Device`, ``workload`` a `Workload` with a name or a trace, and values may be
+    arrays of NumPy and ranges. A ``design`` in Python is used in all runs. In a dict, the key ``design`` can be varied over several designs
     and ``None``.
 
     >>> study = wl.Study({
@@ -185,6 +235,7 @@ class Study:
         threads: int = 0,
         again: bool = False,
         traces: str | PathLike[str] | None = None,
+        handle: Handle | None = None,
     ) -> StudyTable:
         """Executes the runs that are missing in the folder ``store``, or all runs without a store. Runs are parallel
         on ``threads`` threads; 0 uses all cores.
@@ -194,11 +245,39 @@ class Study:
 
         With a Dask ``client`` (``distributed.Client``), its workers execute the runs. The store stays on this
         machine.
+
+        A `Handle` shows the number of finished runs to other threads. They can cancel the study with it, which then
+        raises `Cancelled`; not with a ``client``.
         """
-        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
+        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again), "stop": native_of(handle)}
         self._try_designs()
         with _place(client, self._designs) as place:
-            return _table_of(self._native.run(given, place))
+            return _table_of(self._native.run(given, place), handle)
+
+    def missing(
+        self,
+        store: str | PathLike[str] | None = None,
+        *,
+        seeds: int | None = None,
+        traces: str | PathLike[str] | None = None,
+        shard: tuple[int, int] | None = None,
+    ) -> list[Task]:
+        """The runs that the folder ``store`` does not have, as tasks for any program that executes Python functions:
+        processes, joblib, Dask, Ray, or the jobs of a batch system. Each is one call of `carry_out`, and `Store.add`
+        stores its result. `run` with this store then makes the table.
+
+        With ``shard=(i, n)``, only the runs of part ``i`` of ``n``, counted from 1, as with ``wordline sweep
+        --shard i/n``. The parts do not depend on the runs that are finished. With ``repeat.until``, the results of
+        these runs decide whether more are missing.
+        """
+        if shard is not None:
+            whole: Any = shard
+            if not isinstance(whole, tuple) or len(whole) != 2:  # pyright: ignore[reportUnknownArgumentType]
+                refuse("shard", shown(shard), "two numbers, such as (2, 8)")
+            shard = arguments.whole("shard[0]", shard[0], 1, _MOST), arguments.whole("shard[1]", shard[1], 1, _MOST)
+        self._try_designs()
+        tasks = self._native.missing(_settings(store, seeds, traces), shard)
+        return [Task(*one, self._designs) for one in tasks]
 
     async def run_async(
         self,
@@ -208,6 +287,7 @@ class Study:
         threads: int = 0,
         again: bool = False,
         traces: str | PathLike[str] | None = None,
+        handle: Handle | None = None,
     ) -> StudyTable:
         """Executes the study as `run` does, in a thread of its own, while other asyncio tasks continue. If the task
         is cancelled, the study stops before the cancellation completes: each run stops within a few thousand
@@ -221,7 +301,7 @@ class Study:
             self._try_designs()
             return self._native.run({**given, "stop": stop}, None)
 
-        return _table_of(await in_thread(work))
+        return _table_of(await in_thread(work, native_of(handle)), handle)
 
     def _try_designs(self) -> None:
         """Tests each design once before it runs. A design that changes in a snapshot would give different results on
@@ -245,11 +325,18 @@ class Study:
         seeds: int | None = None,
         threads: int = 0,
         traces: str | PathLike[str] | None = None,
+        sampler: Any = None,
+        optuna_study: Any = None,
     ) -> Search:
         """Searches for values of the varied keys that are best in the given columns. It uses Optuna (the extra
         ``search``) and tries ``trials`` combinations, ``at_once`` of them in parallel. Each is chosen from the
         results of the previous ones. An invalid combination is pruned. Runs are stored and reused as by `run`. Equal
         ``seed`` and ``at_once`` give equal trials.
+
+        A ``sampler`` of Optuna replaces TPE and its ``seed``. With an ``optuna_study`` the trials are added to this
+        study of Optuna, which may have a storage, callbacks of a dashboard, and earlier trials to learn from. Its
+        directions are those of ``minimise``, then of ``maximise``. Its parameters are the indices of the values; the
+        values are the user attribute ``at`` of a trial.
 
         >>> found = study.search(minimise=["host.read_latency_us.p99"], maximise=["wear.terabytes_expected"], trials=40)
         >>> for trial in found.front:
@@ -280,7 +367,7 @@ class Study:
             # The configuration of a study that was made from a dict is shown as a file.
             file = self._made[0] if isinstance(self._made[1], str) else "study.toml"
             again = f"wl.Study({file!r}).search({told})", seed, self._native.text
-            return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again)
+            return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again, sampler, optuna_study)
 
 
 _MOST = 2**32 - 1
@@ -296,14 +383,17 @@ def _settings(store: object, seeds: object, traces: object) -> dict[str, object]
     }
 
 
-def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None]) -> StudyTable:
+def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None], handle: Handle | None = None) -> StudyTable:
     """Returns the table of a study, or raises the exception that ended it early."""
     table, raised = ran
     if raised is not None:
         raise raised
-    if table is None:
+    made = None if table is None else StudyTable(table)
+    if is_cancelled(handle, raised) and (made is None or made.missing):
+        raise Cancelled
+    if made is None:
         raise Interrupted(None)
-    return StudyTable(table)
+    return made
 
 
 def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Designs) -> Study:
@@ -323,7 +413,7 @@ def _described(label: str, design: Design | None) -> _native.Designs:
 
 def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], _native.Designs]:
     """The keys of a study, with each design replaced by its label, and the designs by label."""
-    keys, designs = dict(study), _described("", design)
+    keys, designs = _plain(study), _described("", design)
     axes: Any = keys.get("vary", [])
     varied: list[Any] = [axis for axis in axes if _is_of_designs(axis)] if _is_list(axes) else []
     if not varied:
@@ -347,6 +437,22 @@ def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str
     if _is_mapping(against) and isinstance(against.get("design", ""), Design | None):
         keys["against"] = {**against, "design": _label(against["design"])}
     return keys, designs
+
+
+def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a study, with a device and a workload as the keys that describe them."""
+    keys = dict(study)
+    device, load = keys.get("device"), keys.get("workload")
+    if isinstance(device, Device):
+        if "preset" in keys:
+            refuse("preset", "it together with a Device", "one of them", of="study: ")
+        keys["device"] = device.get("")
+    if isinstance(load, Workload):
+        found = keys_of(load)
+        if found is None:
+            refuse("workload", shown(load), "a workload with a name or a trace, which other processes can make again", of="study: ")
+        keys["workload"] = found
+    return keys
 
 
 def _is_of_designs(axis: Any) -> bool:

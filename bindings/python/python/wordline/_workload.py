@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
@@ -10,10 +11,12 @@ from . import _native
 from ._arguments import is_of, path, refuse, shown, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ._columns import Column, Operations
 
+Chunk: TypeAlias = "tuple[Column, Operations, Column, Column]"
+"""Requests of a drawn workload: times in picoseconds, operations, first sectors, and numbers of sectors."""
 PathText: TypeAlias = "str | PathLike[str]"
 
 
@@ -103,6 +106,30 @@ class Workload:
         made._made = (times, ops, sectors, lengths), {"name": name, **pace}
         return made
 
+    @classmethod
+    def drawn(cls, source: Callable[[], Iterable[Chunk]], **pace: Unpack[Pace]) -> Workload:
+        """Creates a workload whose requests a generator makes during the run, so that they need not fit into memory.
+        ``source`` is a function that returns an iterator, such as a function with ``yield``. Each item is a chunk of
+        requests: times, operations, first sectors, and numbers of sectors, as in `given`. A chunk is submitted when
+        the device has accepted all requests of the one before, and times do not decrease. With a ``queue_depth``, times
+        do not count. The result does not depend on the size of the chunks.
+
+        Such a workload is for `run` and `run_async`. An exception of the generator ends the run and is raised there.
+
+        >>> def zipf():
+        ...     random = np.random.default_rng(1)
+        ...     for _ in range(1_000):
+        ...         yield 0, "read", 8 * (random.zipf(1.2, 10_000) % 4_096), 8
+        >>> wl.run("tiny", wl.Workload.drawn(zipf, queue_depth=8))
+        """
+        if not callable(source):
+            refuse("source", shown(source), "a function that returns an iterator over chunks of requests")
+        made = cls.__new__(cls)
+        made.native = _native.Workload.submitted(known({**pace}))
+        made._described = f"drawn from {getattr(source, '__qualname__', 'a function')}"
+        made._made = (source,), {**pace}
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._made
 
@@ -110,7 +137,37 @@ class Workload:
         return f"Workload({self._described})"
 
 
+def is_drawn(load: Workload) -> bool:
+    """Whether a generator makes the requests."""
+    return len(load._made[0]) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+def keys_of(load: Workload) -> dict[str, Any] | None:
+    """The arguments that describe a workload; ``None`` for given requests and drawn workloads."""
+    columns, keys = load._made  # pyright: ignore[reportPrivateUsage]
+    return None if columns else dict(keys)
+
+
+def chunks_of(load: Workload) -> Iterator[Any] | None:
+    """The chunks of a drawn workload for the native part; ``None`` for other workloads."""
+    return _checked(load._made[0][0]()) if is_drawn(load) else None  # pyright: ignore[reportPrivateUsage]
+
+
+def _checked(chunks: Iterable[Chunk]) -> Iterator[Any]:
+    """Checks the chunks of a generator, and converts them for the native part."""
+    from ._columns import columns
+
+    if not is_of(chunks, Iterable):
+        refuse("source", f"a function that returned {shown(chunks)}", "one that returns an iterator over chunks of requests")
+    for n, chunk in enumerate(chunks):
+        if not is_of(chunk, tuple | list) or len(chunk) != 4:
+            refuse(f"chunk {n}", shown(chunk), "four columns: times, operations, first sectors, numbers of sectors")
+        yield columns(*chunk)
+
+
 def _restored(columns: tuple[Any, ...], keys: dict[str, Any]) -> Workload:
+    if len(columns) == 1:
+        return Workload.drawn(columns[0], **keys)
     return Workload.given(*columns, **keys) if columns else Workload(**keys)
 
 

@@ -123,7 +123,11 @@ def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Desi
                 folder = _stage(trace[1], trace[2], contents.get(trace[2]))
                 if folder is None:
                     return _NoTrace(host)
-            done.append(_native.carry_out(text, folder, designs))
+            files, raised = _native.carry_out(text, folder, designs)
+            if raised is not None:
+                raise raised
+            assert files is not None, "only an exception stops it"
+            done.append(files)
     except Error as refused:
         return _Refused(f"{refused} (on {host})")
     except Exception as wrong:
