@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_generator_ends_the_run() -> None:
         wl.run("tiny", wl.Workload.drawn(few), until="p99:2%")
     with pytest.raises(wl.ConfigError, match="workload: found Workload.*, wanted one that is not drawn"):
         wl.Session("tiny", wl.Workload.drawn(few))
-    with pytest.raises(wl.ConfigError, match="study: workload: found Workload.*, wanted a workload with a name or a trace"):
+    with pytest.raises(wl.ConfigError, match="study: workload: found Workload.*, wanted a workload that is not drawn"):
         wl.Study({"preset": "tiny", "workload": wl.Workload.drawn(few)})
 
 

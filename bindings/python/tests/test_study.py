@@ -64,8 +64,25 @@ def test_devices_workloads_and_arrays_are_values() -> None:
     assert [row.at["workload.queue_depth"] for row in depths] == [1, 2, 3]
     with pytest.raises(wl.ConfigError, match="preset: found it together with a Device, wanted one of them"):
         wl.Study({"preset": "tiny", "device": drive, "workload": load})
-    with pytest.raises(wl.ConfigError, match="wanted a workload with a name or a trace"):
-        wl.Study({"preset": "tiny", "workload": wl.Workload.given(0, "read", [0, 8], 8)})
+
+
+def test_given_requests_are_a_trace_named_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    times = np.arange(600) * 50_000_001
+    ops = np.where(np.arange(600) % 7 == 3, wl.Op.FLUSH, np.arange(600) % 6)
+    sectors = np.where(ops == wl.Op.FLUSH, 0, np.arange(600) % 100 * 8)
+    for pace in ({}, {"queue_depth": 4}):
+        load = wl.Workload.given(times, ops, sectors, np.where(ops == wl.Op.FLUSH, 0, 8), **pace)  # type: ignore[arg-type]  # pyright: ignore
+        study = wl.Study({"preset": "tiny", "workload": load, "columns": ["host.iops"], "repeat": {"first": 3}})
+        store = wl.Store(tmp_path / "runs")
+        for task in study.missing(store):
+            store.add(wl.carry_out(task))
+        alone = wl.run("tiny", load, seed=3)
+        assert study.run(store=store).rows[0].columns["host.iops"].values == (alone.host.iops,)
+    files = [path.name for path in (tmp_path / "wordline" / "given").iterdir()]
+    assert len(files) == 1 and len(files[0]) == 68, "the same requests are one file"
+    with pytest.raises(wl.ConfigError, match="ops: found 9, wanted a whole number from 0 to 5"):
+        wl.Study({"preset": "tiny", "workload": wl.Workload.given(0, 9, 0, 8)})
 
 
 def test_a_study_is_a_file(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import tempfile
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ._arguments import refuse, shown
+from ._errors import Error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -90,3 +95,29 @@ def _whole(name: str, column: Any) -> NDArray[np.int64]:
 def completions_of(records: bytes) -> NDArray[Any]:
     """The bytes of completions from the native part as an array, without a copy."""
     return np.frombuffer(records, ANSWER)
+
+
+def write_trace(times: Column, ops: Operations, sectors: Column, lengths: Column) -> str:
+    """Writes requests to a trace in the cache of the user, unless it is there. Returns its path, which is the same for
+    the same requests.
+    """
+    rows = columns(times, ops, sectors, lengths)
+    names = np.array([op.name.lower() for op in Op])
+    if rows[1].size and int(rows[1].max()) >= len(Op):
+        refuse("ops", str(int(rows[1].max())), f"a whole number from 0 to {len(Op) - 1}")
+    text = io.StringIO("t_ps,op,lba,sectors\n")
+    text.seek(0, io.SEEK_END)
+    for row in zip(rows[0].tolist(), names[rows[1]].tolist(), rows[2].tolist(), rows[3].tolist(), strict=True):
+        text.write("%d,%s,%d,%d\n" % row)
+    content = text.getvalue().encode()
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    file = os.path.join(cache, "wordline", "given", f"{hashlib.sha256(content).hexdigest()}.csv")
+    if not os.path.exists(file):
+        try:
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=os.path.dirname(file), delete=False) as beside:
+                beside.write(content)
+            os.replace(beside.name, file)
+        except OSError as reason:
+            raise Error(f"{file}: cannot write: {reason.strerror}") from reason
+    return file

@@ -176,8 +176,9 @@ def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
 
 class Study:
     """Many runs over varied keys. A study is a TOML file of ``wordline sweep`` (docs/studies.md), or a dict of its
-    keys. In a dict, ``device`` may be a `Device`, ``workload`` a `Workload` with a name or a trace, and values may be
-    arrays of NumPy and ranges. A ``design`` in Python is used in all runs. In a dict, the key ``design`` can be varied over several designs
+    keys. In a dict, ``device`` may be a `Device`, ``workload`` a `Workload`, and values may be arrays of NumPy and ranges.
+    Given requests are kept as a trace in the cache of the user (``$XDG_CACHE_HOME/wordline/given``), which is named by
+    its content; their times count from the first. A ``design`` in Python is used in all runs. In a dict, the key ``design`` can be varied over several designs
     and ``None``.
 
     >>> study = wl.Study({
@@ -450,7 +451,7 @@ def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(load, Workload):
         found = keys_of(load)
         if found is None:
-            refuse("workload", shown(load), "a workload with a name or a trace, which other processes can make again", of="study: ")
+            refuse("workload", shown(load), "a workload that is not drawn, which other processes can make again", of="study: ")
         keys["workload"] = found
     return keys
 

@@ -143,9 +143,16 @@ def is_drawn(load: Workload) -> bool:
 
 
 def keys_of(load: Workload) -> dict[str, Any] | None:
-    """The arguments that describe a workload; ``None`` for given requests and drawn workloads."""
+    """The arguments that describe a workload, for other processes; ``None`` for a drawn workload. Given requests are
+    written to a trace, which is named by its content.
+    """
+    from ._columns import write_trace
+
     columns, keys = load._made  # pyright: ignore[reportPrivateUsage]
-    return None if columns else dict(keys)
+    if len(columns) != 4:
+        return None if columns else dict(keys)
+    pace = {key: value for key, value in keys.items() if key != "name"}
+    return {"trace": write_trace(*columns), **pace}
 
 
 def chunks_of(load: Workload) -> Iterator[Any] | None:
