@@ -47,7 +47,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
     let named = |name: &String| {
         let (preset, set) = (Some(name.clone()), arguments.settings.clone());
-        Device::load_of(registry, &Selection { preset, file: None, set })
+        Device::load_of(registry, &Selection { preset, file: None, set }).map_err(without_option)
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
     let devices_files = arguments.devices.iter().filter_map(|name| file_of_name(name));
@@ -75,6 +75,17 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
     interrupt::take();
     lock(&reached).give()
+}
+
+/// The error without the option `--preset`, which this command does not have.
+fn without_option(error: Error) -> Error {
+    let Error::Config(mut complaints) = error else { return error };
+    for complaint in &mut complaints.0 {
+        if let Some(name) = complaint.key.strip_prefix("--preset ") {
+            complaint.key = name.to_owned();
+        }
+    }
+    Error::Config(complaints)
 }
 
 /// The results so far.

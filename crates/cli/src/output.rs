@@ -151,22 +151,6 @@ pub fn json_or_text(
     json.give(value).and(printed)
 }
 
-/// Widest column that is never folded. Chosen: the longest name of a preset or of a design.
-const NEVER_FOLDED: u16 = 24;
-/// Least width of a folded column. Chosen: three or four words.
-const LEAST_FOLDED: u16 = 20;
-
-/// Lets only wide columns be folded: words of a short column would be broken.
-fn fold_widest(table: &mut comfy_table::Table) {
-    let widths = table.column_max_content_widths();
-    for (column, width) in table.column_iter_mut().zip(widths) {
-        column.set_constraint(match width {
-            0..=NEVER_FOLDED => comfy_table::ColumnConstraint::ContentWidth,
-            _ => comfy_table::ColumnConstraint::LowerBoundary(comfy_table::Width::Fixed(LEAST_FOLDED)),
-        });
-    }
-}
-
 /// Formats objects as a table with a row for each. `keys` are the columns. On a terminal, lines are folded to
 /// its width. Elsewhere they are not, so that `grep` finds whole rows.
 pub fn rows(objects: &[Value], keys: &[&str]) -> String {
@@ -183,7 +167,6 @@ pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     table.add_rows(objects.iter().map(|object| keys.iter().map(|key| cell(&object[key]))));
     if let Some(columns) = screen::columns() {
         table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(columns);
-        fold_widest(&mut table);
     }
     table.trim_fmt()
 }

@@ -3924,6 +3924,15 @@ class Decides(Table):
         self._set("frontier", value)
 
     @property
+    def maintain(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that takes the decision `maintain`, where several could."""
+        return self._get("maintain")
+
+    @maintain.setter
+    def maintain(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("maintain", value)
+
+    @property
     def map(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that takes the decision `map`, where several could."""
         return self._get("map")

@@ -95,7 +95,7 @@ pub fn preset(registry: &Registry, name: &str) -> Result<Layered> {
     let presets = presets(registry);
     match find("preset", name, &presets, Path::new(""))? {
         Some(document) => build(registry, document, None, 0),
-        None => refuse(format!("preset {name}"), "no such name", wanted_preset(registry, name, &presets)),
+        None => refuse(format!("--preset {name}"), "no such name", wanted_preset(registry, name, &presets)),
     }
 }
 
