@@ -85,8 +85,9 @@ pub struct Arguments {
     /// Time between a completion and the next request of a closed loop, of a trace or a workload file.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
-    /// State of the device before each run: empty, filled, filled:0.5, steady-state or steady-state:0.5.
-    /// Default: the state that the workload asks for.
+    /// State of the device before each run: empty, filled, filled:0.5, steady-state, steady-state:0.5, workload
+    /// (aged by the workload itself) or workload:3 (by this many drive writes). Default: the state that the
+    /// workload asks for.
     #[arg(long, value_name = "STATE")]
     precondition: Option<String>,
     /// Warm-up of each run, whose requests are not measured: a number of requests, a time such as 20ms,

@@ -414,22 +414,26 @@ pub(crate) fn workload_of(value: toml::Value) -> toml::Value {
 }
 
 /// The forms of a precondition.
-pub(crate) const STATES: &str = "empty, filled, filled:0.5, steady-state or steady-state:0.5";
+pub(crate) const STATES: &str =
+    "empty, filled, filled:0.5, steady-state, steady-state:0.5, workload or workload:3";
 
 /// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
 pub(crate) fn before_of(value: toml::Value) -> toml::Value {
-    let table = |kind: &str, fraction: Option<f64>| {
-        let inner = fraction.map(|fraction| ("fraction".to_owned(), fraction.into()));
+    let table = |kind: &str, amount: Option<f64>| {
+        let key = if kind == "workload" { "drive_writes" } else { "fraction" };
+        let inner = amount.map(|amount| (key.to_owned(), amount.into()));
         toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
     };
-    match value
-        .as_str()
-        .map(|text| text.split_once(':').map_or((text, None), |(kind, part)| (kind, part.parse().ok())))
-    {
+    let state = value.as_str().and_then(|text| match text.split_once(':') {
+        None => Some((text, None)),
+        Some((kind, amount)) => Some((kind, Some(amount.parse().ok()?))),
+    });
+    match state {
         Some(("empty", None)) => table("empty", None),
         Some(("filled", part)) => table("filled", Some(part.unwrap_or(1.0))),
         Some((fraction, None)) if fraction.parse::<f64>().is_ok() => table("filled", fraction.parse().ok()),
         Some(("steady-state", part)) => table("steady", part),
+        Some(("workload", drives)) => table("workload", drives),
         _ => value,
     }
 }

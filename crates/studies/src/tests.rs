@@ -462,6 +462,26 @@ fn zones_are_empty_before_a_study_that_does_not_fill_them() {
 }
 
 #[test]
+fn a_study_can_begin_with_devices_that_the_workload_aged() {
+    let text = |state: &str| {
+        let jobs = "workload = { name = \"randwrite-4k\", requests = 50 }";
+        format!(
+            "preset = \"tiny\"\n{jobs}\nprecondition = \"{state}\"\ncolumns = [\"host.iops\"]\n[[vary]]\nkey = \"ftl.over_provisioning\"\nvalues = [0.3]\n"
+        )
+    };
+    let state = |text: String| study(&text).points(0).expect("it is sound")[0].precondition;
+    assert_eq!(state(text("workload")), Precondition::Workload(None));
+    assert_eq!(state(text("workload:0.5")), Precondition::Workload(Some(0.5)));
+    let table = done(&study(&text("workload:0.5")), &Store::in_memory());
+    assert!(table.rows[0].of("host.iops")[0] > 0.0);
+    for wrong in ["workload:x", "filled:x", "workload:-1"] {
+        let told = Study::parse(&Registry::default(), Path::new("study.toml"), &text(wrong)).err();
+        let told = told.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains("precondition"), "{wrong}: {told}");
+    }
+}
+
+#[test]
 fn arguments_are_told_as_a_file_that_asks_for_the_same() {
     let axis = |text: &str| axis_of(text).expect("values");
     let asked = StudyArguments {

@@ -4,6 +4,7 @@ pub(crate) mod axes;
 mod clients;
 mod device_cache;
 mod file_load;
+mod initial_state;
 mod kinds;
 mod layers;
 mod named;
@@ -24,6 +25,7 @@ use axes::{Axis, Points};
 use clients::Clients;
 pub use device_cache::DeviceCache;
 pub use file_load::FileLoad;
+pub use initial_state::InitialState;
 pub use kinds::of_name as workload_of_name;
 use layers::{Layer, Layers};
 use named::Named;
@@ -111,39 +113,6 @@ pub struct Quick<W> {
     /// settings.
     #[serde(default)]
     pub vary: Vec<Axis>,
-}
-
-/// State of a device before the first request.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum InitialState {
-    /// Nothing was ever written.
-    Empty {},
-    /// A fraction of the logical pages was written once, in ascending order.
-    Filled {
-        /// The fraction.
-        fraction: f64,
-    },
-    /// The device was overwritten at random until write amplification was steady.
-    Steady {
-        /// Fraction of the logical pages that contain data, from the first on. Default: all.
-        fraction: Option<f64>,
-        /// Whether all addresses of the volume contain data, even if they exceed the fraction, so that reads
-        /// find data.
-        #[serde(default)]
-        covers_volume: bool,
-    },
-}
-
-impl From<InitialState> for Precondition {
-    fn from(state: InitialState) -> Self {
-        match state {
-            InitialState::Empty {} => Self::Empty,
-            InitialState::Filled { fraction } => Self::Filled(fraction),
-            InitialState::Steady { fraction: None, .. } => Self::Steady,
-            InitialState::Steady { fraction: Some(fraction), .. } => Self::SteadyTo(fraction),
-        }
-    }
 }
 
 /// Workload of a point of a sweep.
@@ -397,7 +366,7 @@ impl Points for Sweep {
         let workload = self.workload_of(path, asked, (workload, options))?;
         let (device, config_text) = self.device_of(path, layers)?;
         let mut inner = Complaints::default();
-        check_before(before, &mut inner);
+        initial_state::check(before, &mut inner);
         inner.into_result(()).map_err(|inner| self.nested(path, "vary", inner))?;
         let precondition =
             before.map_or_else(|| usual_state(&workload).usual_on(&device.shape()), Precondition::from);
@@ -437,7 +406,7 @@ impl Sweep {
             None if matches!(self.workload, Workload::UniformWrites { .. }) => {
                 wrong.add(PRECONDITION, "none", "the state of the device before: empty, filled or steady");
             }
-            before => check_before(before, &mut wrong),
+            before => initial_state::check(before, &mut wrong),
         }
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
@@ -545,20 +514,6 @@ impl Sweep {
             }
             idle.iter().for_each(|key| drop(layers.take(key)));
         }
-    }
-}
-
-fn check_before(before: Option<InitialState>, wrong: &mut Complaints) {
-    match before {
-        Some(InitialState::Filled { fraction }) => {
-            let holds = (0.0..=1.0).contains(&fraction);
-            wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
-        }
-        Some(InitialState::Steady { fraction: Some(fraction), .. }) => {
-            let holds = fraction > 0.0 && fraction <= 1.0;
-            wrong.require(holds, "precondition.steady.fraction", fraction, "a fraction above 0, up to 1");
-        }
-        Some(InitialState::Empty {} | InitialState::Steady { fraction: None, .. }) | None => {}
     }
 }
 

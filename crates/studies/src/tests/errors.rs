@@ -153,8 +153,8 @@ fn a_study_runs_what_a_run_runs() {
     };
     assert_eq!(count(two), [[Some(1), Some(1)]; 2]);
     assert_eq!(count(LoadArguments::named(&path)), [[Some(5), Some(4)]; 2]);
-    let columns = write("a.txt", "0 1 0\n5 0 8\n");
-    let options = Options::from_pairs(["columns=ts:us,op:0=R|1=W,off:512"]).expect("an option");
+    let columns = write("a.txt", "0 1 0 8\n5 0 8 8\n");
+    let options = Options::from_pairs(["columns=ts:us,op:0=R|1=W,off:512,len:512"]).expect("an option");
     let mapped =
         LoadArguments { trace: Some(&columns), trace_options: Some(&options), ..LoadArguments::default() };
     assert_eq!(count(mapped), [[Some(1), Some(1)]; 2]);
