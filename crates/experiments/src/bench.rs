@@ -198,15 +198,17 @@ fn simulate_file(point: &Point, file: &FileLoad, goes_on: impl FnMut() -> bool) 
     run_job(job, &mut observer)
 }
 
-/// Makes the requests of further passes, by which a generated workload ages the device. Each pass draws
-/// different requests with the same popular addresses. `None` for other workloads.
+/// Makes the requests of further passes, by which a workload ages the device. Each pass draws different requests
+/// with the same popular addresses. `None` for a volume that settles the device by passes of its own.
 fn passes_of(point: &Point) -> Option<PassSource> {
-    let (workload, seed) = (point.generated()?.clone(), point.seed);
-    let capacity = point.device.shape().capacity;
+    if matches!(&point.workload, Workload::Volume(volume) if volume.settle.is_some()) {
+        return None;
+    }
+    let (point, seed) = (point.clone(), point.seed);
     Some(Box::new(move |pass| {
         let drawn = Seed(seed).stream("experiment.pass", pass).below(u64::MAX);
-        let requests = workload.generator(Seed(drawn), capacity).map_err(Error::Config)?;
-        Ok(RequestSource::generated(requests).in_order())
+        let again = Point { seed: drawn, ..point.clone() };
+        Ok(requests_of(&again, 0)?.requests.in_order())
     }))
 }
 

@@ -121,6 +121,10 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
     })
 }
 
+/// A label whose part in parentheses, such as "(second reading)", is on a line of its own: both do not fit side by
+/// side on a narrow screen.
+const FOLDED_LABEL: &str = "split(replace(datum.label, ' (', '\\n('), '\\n')";
+
 /// Minimum and maximum number of rows of one unit for a chart. Chosen: the table compares a single row, and
 /// more rows do not fit on a screen.
 const CHART_ROWS: std::ops::RangeInclusive<usize> = 2..=40;
@@ -158,7 +162,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
         "width": "container",
         "height": { "step": 12 },
         "encoding": {
-            "y": { "field": "x", "type": "nominal", "title": "row", "axis": { "title": null }, "sort": names },
+            "y": { "field": "x", "type": "nominal", "title": "row", "axis": { "title": null, "labelExpr": FOLDED_LABEL }, "sort": names },
             "x": { "field": "value", "type": "quantitative", "title": unit },
             "color": source_encoding(None),
         },
