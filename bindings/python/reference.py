@@ -72,6 +72,26 @@ class Sources:
             )
 
 
+    def with_bases(self, owner: ast.ClassDef) -> ast.ClassDef:
+        """A class with the members that it has of bases that are not public. The keys of devices are left out: they are
+        those of the configuration file."""
+        members, bases = list(owner.body), []
+        for base in owner.bases:
+            found = None if ast.unparse(base) in self.public else self._private(ast.unparse(base))
+            if found is None:
+                bases.append(base)
+            else:
+                whole = self.with_bases(found)
+                members += whole.body
+                bases += whole.bases
+        return ast.ClassDef(owner.name, bases, owner.keywords, members, owner.decorator_list)
+
+    def _private(self, name: str) -> ast.ClassDef | None:
+        """A class of the package's modules by name."""
+        every = (node for module, tree in self.modules.items() if module != "_keys" for node in tree.body)
+        return next((node for node in every if isinstance(node, ast.ClassDef) and node.name == name), None)
+
+
 def _targets(node: ast.stmt) -> list[str]:
     """Names that a statement assigns."""
     found = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
@@ -182,7 +202,7 @@ def page() -> str:
         for name in names:
             node, meaning = sources.definition(name)
             if isinstance(node, ast.ClassDef):
-                text += of_class(node)
+                text += of_class(sources.with_bases(node))
             elif isinstance(node, Function):
                 text += f"\n### {name}\n\n```text\n{name}{signature(node, bound=False)}\n```\n\n{markdown(ast.get_docstring(node) or '')}\n"
             else:

@@ -110,10 +110,7 @@ impl Study {
     ) -> PyResult<Vec<PlainTask>> {
         let (study, store) = self.asked(&Settings(settings))?;
         let shard = shard.map(|(number, of)| Shard::new(number, of)).transpose();
-        let shard = shard.map_err(|wrong| {
-            let (found, wanted) = wrong.split_once(", wanted ").unwrap_or((&wrong, "a part"));
-            refused("shard", found.trim_start_matches("found "), wanted)
-        })?;
+        let shard = shard.map_err(|(found, wanted)| refused("shard", &found, wanted))?;
         let tasks = studies::missing(&study, &store, &program(), shard);
         Ok(tasks.map_err(|error| run_error(error, &[]))?.into_iter().map(plain).collect())
     }

@@ -43,6 +43,26 @@ class Arrow:
         return pyarrow.table(self)
 
 
+class NativeRows(Arrow):
+    """Rows that the native part keeps."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.ArrowTable) -> None:
+        self._native = native
+
+    def _arrow(self) -> _native.ArrowTable:
+        return self._native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._native.columns
+
+
 class WindowColumns(Arrow):
     """The windows of a run as rows. ``begin_seconds`` is the begin of a window, in seconds from the first measured
     request; the other columns are the fields of a `Window`. ``free`` (a fraction), ``victim_pages`` and

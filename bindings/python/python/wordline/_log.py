@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
-from ._arrow import Arrow
+from ._arrow import NativeRows
 
 
-class Log(Arrow):
+class Log(NativeRows):
     """The log of every request of a run, in order of completion. It is an Arrow table, which other libraries import
     without a copy: ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and any library that supports the PyCapsule
     interface.
@@ -22,21 +22,7 @@ class Log(Arrow):
     | ``failed`` | whether the request completed with an error |
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _native.ArrowTable) -> None:
-        self._native = native
-
-    def _arrow(self) -> _native.ArrowTable:
-        return self._native
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return self._native.columns
+    __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (_native.pack_log(self._native),)

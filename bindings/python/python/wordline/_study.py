@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _arguments as arguments
 from . import _native
 from ._arguments import refuse, shown
-from ._arrow import Arrow
+from ._arrow import Arrow, NativeRows
 from ._design import Design, check_restored, described
 from ._device import Device
 from ._handle import Handle, native_of
@@ -83,27 +83,13 @@ class Row:
     """Columns that have no value in some of the runs, with reasons. Their cells have no mean."""
 
 
-class Runs(Arrow):
+class Runs(NativeRows):
     """The finished runs of a study as an Arrow table, with a row for each run: the varied keys (numbers, or texts),
     ``seed``, ``state`` (``done`` or ``failed``), ``run`` (the name in the store), and every number of its result by its
     dotted name, null where a run has no value.
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _native.ArrowTable) -> None:
-        self._native = native
-
-    def _arrow(self) -> _native.ArrowTable:
-        return self._native
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return self._native.columns
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<wordline.Runs: {len(self):,} runs>"
