@@ -164,9 +164,9 @@ pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let mut style = comfy_table::presets::NOTHING;
     style.header_separator = comfy_table::presets::UTF8_HORIZONTAL_ONLY.row_separator;
     table.force_no_tty().load_style(style).set_header(keys);
-    table.add_rows(objects.iter().map(|object| keys.iter().map(|key| cell(&object[key]))));
     if let Some(columns) = screen::columns() {
         table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(columns);
     }
+    table.add_rows(objects.iter().map(|object| keys.iter().map(|key| cell(&object[key]))));
     table.trim_fmt()
 }

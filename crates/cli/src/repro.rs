@@ -1,6 +1,5 @@
 //! `wordline repro`: reproduces published figures and tables, and compares the numbers with the paper's.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -90,7 +89,7 @@ impl Arguments {
     /// # Errors
     /// [`Error::Argument`] if `--only` does not match the experiments.
     fn options(&self, experiments: &[&Experiment]) -> Result<Options, Error> {
-        let mut only = BTreeMap::new();
+        let mut only = only::Only::new();
         self.only.iter().try_for_each(|argument| only::add_to(&mut only, argument))?;
         only::check(&only, experiments)?;
         Ok(Options {

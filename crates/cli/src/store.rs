@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use wordline_kernel::counted;
 use wordline_lab::error::Error;
 use wordline_studies::{self as studies, CheckReport, MergeReport, Store};
 
@@ -106,16 +107,16 @@ fn merge(into: &Path, from: &[PathBuf], json: &JsonArgument) -> Result<(), Failu
     let value = json!({ "added": all.added, "known": all.known, "runs": runs });
     output::json_or_text(json, &value, || {
         let MergeReport { added, known } = all;
-        format!("{} copied, {known} known, {runs} in {}\n", count(added, "run"), into.display())
+        format!("{} copied, {known} known, {runs} in {}\n", counted(added as u64, "run"), into.display())
     })
-}
-
-fn count(count: usize, of: &str) -> String {
-    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
 fn text(CheckReport { runs, damage }: &CheckReport) -> String {
     let line = |damage: &studies::Damage| format!("{}: found {}\n", damage.file.display(), damage.reason);
     let lines: String = damage.iter().map(line).collect();
-    format!("{lines}{} as written, {} damaged\n", count(*runs, "run"), count(damage.len(), "file"))
+    format!(
+        "{lines}{} as written, {} damaged\n",
+        counted(*runs as u64, "run"),
+        counted(damage.len() as u64, "file")
+    )
 }

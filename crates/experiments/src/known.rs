@@ -64,8 +64,8 @@ fn read(path: &Path, text: &str) -> Result<Lists> {
 
 impl KnownOutside {
     /// Returns the rows that differ from the list. If there is no list, recorded traces replace the profiles, or
-    /// a part of the experiment was run, the rows outside without a reason are returned. A row never counts if a part of its
-    /// confidence interval gives another verdict.
+    /// a part of the experiment was run, the rows outside without a reason are returned. A row never counts if
+    /// a part of its confidence interval gives another verdict.
     pub(crate) fn surprises(&self, rows: &[Row], options: &Options) -> Vec<String> {
         let list = if options.quick { &self.quick } else { &self.full };
         let rows = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);

@@ -1,15 +1,16 @@
 //! Restriction of experiments to some values of their varied keys (`repro --only`).
 
-use std::collections::BTreeMap;
-
 use crate::experiment::Experiment;
+use crate::sweep::axes::Axis;
 use wordline_lab::error::{Error, Result};
+
+pub use crate::show::record::Only;
 
 /// Adds the restriction of an argument `KEY=VALUE` to `only`.
 ///
 /// # Errors
 /// [`Error::Argument`] for any other form.
-pub fn add_to(only: &mut BTreeMap<String, Vec<String>>, argument: &str) -> Result<()> {
+pub fn add_to(only: &mut Only, argument: &str) -> Result<()> {
     let parts = argument.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
     let (key, value) = parts.ok_or_else(|| refused(format!("`{argument}`"), "KEY=VALUE".into()))?;
     only.entry(key.to_owned()).or_default().push(value.to_owned());
@@ -20,7 +21,7 @@ pub fn add_to(only: &mut BTreeMap<String, Vec<String>>, argument: &str) -> Resul
 ///
 /// # Errors
 /// [`Error::Argument`] with the valid keys or values.
-pub fn check(only: &BTreeMap<String, Vec<String>>, experiments: &[&Experiment]) -> Result<()> {
+pub fn check(only: &Only, experiments: &[&Experiment]) -> Result<()> {
     let axes: Vec<_> =
         experiments.iter().flat_map(|experiment| experiment.kind.axes().into_owned()).collect();
     for (key, values) in only {
@@ -38,14 +39,15 @@ pub fn check(only: &BTreeMap<String, Vec<String>>, experiments: &[&Experiment]) 
 }
 
 /// Whether the point `settings` is run. Keys that an experiment does not vary do not restrict it.
-pub fn allows(only: &BTreeMap<String, Vec<String>>, settings: &toml::Table) -> bool {
+pub fn allows(only: &Only, settings: &toml::Table) -> bool {
     only.iter().all(|(key, values)| settings.get(key).is_none_or(|value| values.contains(&text(value))))
 }
 
-/// The restriction as a note. `None` if there is none.
-pub fn in_words(only: &BTreeMap<String, Vec<String>>) -> Option<String> {
+/// The restriction of an experiment with these varied keys as a note. `None` if it is run as a whole.
+pub(crate) fn in_words(only: &Only, axes: &[Axis]) -> Option<String> {
+    let is_varied = |(key, _): &(&String, &Vec<String>)| axes.iter().any(|axis| axis.key == **key);
     let keys: Vec<String> =
-        only.iter().map(|(key, values)| format!("{key} = {}", values.join(", "))).collect();
+        only.iter().filter(is_varied).map(|(key, values)| format!("{key} = {}", values.join(", "))).collect();
     (!keys.is_empty()).then(|| format!("a part of the experiment: {}", keys.join("; ")))
 }
 
@@ -72,8 +74,8 @@ mod tests {
     use super::*;
     use crate::Library;
 
-    fn only(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
-        let mut only = BTreeMap::new();
+    fn only(arguments: &[&str]) -> Only {
+        let mut only = Only::new();
         arguments.iter().for_each(|argument| add_to(&mut only, argument).expect("a key and a value"));
         only
     }
@@ -103,7 +105,7 @@ mod tests {
         assert!(told(&["volum=prn_0"]).contains("volume"), "{}", told(&["volum=prn_0"]));
         assert!(told(&["volume=prn_9"]).contains("prn_0, "), "{}", told(&["volume=prn_9"]));
         for argument in ["volume", "=prn_0", "volume="] {
-            assert!(add_to(&mut BTreeMap::new(), argument).is_err(), "{argument}");
+            assert!(add_to(&mut Only::new(), argument).is_err(), "{argument}");
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Options for running an experiment.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use wordline_lab::trace::Unit;
 use wordline_lab::trace::workload::Profile;
 use wordline_lab::trace::workload::profile::Claim;
 
-use crate::show::record::{Key, SEEDS};
+use crate::show::record::{Key, Only, SEEDS};
 
 /// Maximum number of requests of a profile in a scaled-down experiment. Chosen: a run takes a second, and the
 /// rarest kind of request still has its mean size.
@@ -26,7 +25,7 @@ pub struct Options {
     pub seeds: u32,
     /// Values of varied keys to which experiments are restricted. An experiment that does not vary a key is not
     /// restricted by it.
-    pub only: BTreeMap<String, Vec<String>>,
+    pub only: Only,
     /// Whether rows that are outside their bands are repeated, under the change of the model that removes
     /// their reason.
     pub beside: bool,
@@ -42,7 +41,7 @@ impl Default for Options {
             traces: None,
             seed: 0,
             seeds: SEEDS,
-            only: BTreeMap::new(),
+            only: Only::new(),
             beside: true,
             change: toml::Table::new(),
         }

@@ -206,16 +206,18 @@ pub(crate) fn once(
             left_out
         }
         Kind::WriteSizes(volumes) => {
-            let measure = |volume: &String| bench.write_sizes(volume, options);
-            let results = cores::run(&volumes.volumes, conduct, measure)?;
-            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
-                let settings =
-                    toml::Table::from_iter([("volume".to_owned(), write_sizes::short(volume).into())]);
-                Some(PointResult { settings, values: json(sizes.as_ref()?), point: None })
+            let settings = |volume: &String| {
+                toml::Table::from_iter([("volume".to_owned(), write_sizes::short(volume).into())])
             };
-            let found: Vec<_> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            let is_needed = |volume: &&String| only::allows(&options.only, &settings(volume));
+            let volumes: Vec<&String> = volumes.volumes.iter().filter(is_needed).collect();
+            let results = cores::run(&volumes, conduct, |volume| bench.write_sizes(volume, options))?;
+            let found = |(volume, sizes): (&&String, &Option<WriteSizes>)| {
+                Some(PointResult { settings: settings(volume), values: json(sizes.as_ref()?), point: None })
+            };
+            let found: Vec<_> = volumes.iter().zip(&results).filter_map(found).collect();
             once.take(experiment, &found, options)?;
-            volumes.volumes.len() - found.len()
+            volumes.len() - found.len()
         }
         Kind::Sweep(sweep) => {
             let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
@@ -250,7 +252,7 @@ pub(crate) fn once(
     if options.quick {
         once.notes.push(scale(&experiment.kind));
     }
-    once.notes.extend(only::in_words(&options.only));
+    once.notes.extend(only::in_words(&options.only, &experiment.kind.axes()));
     once.is_whole = left_out == 0 && !conduct.stop.load(Ordering::Relaxed);
     if !once.is_whole {
         once.notes.push(format!("interrupted: {left_out} parts were not finished"));

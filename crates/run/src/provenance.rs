@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use wordline_kernel::quoted;
 
 use crate::output::is_standard;
 
@@ -44,15 +45,6 @@ impl Provenance {
     /// The command line, quoted for a shell.
     pub fn command_line(&self) -> String {
         self.command.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// An argument, quoted for a shell.
-fn quoted(argument: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&byte);
-    match !argument.is_empty() && argument.bytes().all(plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
     }
 }
 

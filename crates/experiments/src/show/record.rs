@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Digest;
+use wordline_kernel::{Digest, quoted};
 
 use crate::judge::counts::Counts;
 use crate::judge::map::Map;
@@ -16,6 +16,9 @@ pub const SEEDS: u32 = 5;
 
 /// Title of the rows that come last in a table.
 pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
+
+/// Values of varied keys, by key, to which experiments are restricted.
+pub type Only = BTreeMap<String, Vec<String>>;
 
 /// Everything on which an outcome depends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +36,7 @@ pub struct Key {
     pub seeds: u32,
     /// Values of varied keys to which the experiment was restricted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub only: BTreeMap<String, Vec<String>>,
+    pub only: Only,
     /// Whether recorded traces were used. Such a record is not stored.
     #[serde(skip)]
     pub traces: bool,
@@ -54,11 +57,6 @@ impl Key {
             values.map(|(key, value)| format!(" --only {}", quoted(&format!("{key}={value}")))).collect();
         format!("wordline repro {id}{options}{only} --markdown")
     }
-}
-
-/// An argument for a shell.
-fn quoted(argument: &str) -> String {
-    if argument.contains(' ') { format!("'{argument}'") } else { argument.to_owned() }
 }
 
 /// The record of an outcome. Values that depend on the machine are left out.
