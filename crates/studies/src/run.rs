@@ -91,6 +91,11 @@ impl NamedRun {
         (self.seed - study.repeat.first) as usize * points.len() + self.place
     }
 
+    /// Whether the run belongs to a shard. Without a shard all do.
+    fn is_of(&self, shard: Option<Shard>, study: &Study, points: &[Point]) -> bool {
+        shard.is_none_or(|shard| shard.has(self.position(study, points)))
+    }
+
     fn task(&self, study: &Study, points: &[Point], program: &str) -> Result<Task> {
         let point = self.point(points);
         let design = study.source(&point.settings);
@@ -215,9 +220,8 @@ pub fn missing(study: &Study, store: &Store, program: &str, shard: Option<Shard>
     runs.memory()?;
     let mut wanted = runs.first()?;
     runs.further(&mut wanted, store)?;
-    let is_own = |run: &NamedRun| shard.is_none_or(|shard| shard.has(run.position(study, &runs.points)));
     let mut tasks = Vec::new();
-    for run in wanted.iter().filter(|run| is_own(run)) {
+    for run in wanted.iter().filter(|run| run.is_of(shard, study, &runs.points)) {
         if store.get(&run.name)?.is_none() {
             tasks.push(run.task(study, &runs.points, program)?);
         }
@@ -360,9 +364,7 @@ impl<'a> Missing<'a> {
     }
 
     fn carry_out<'r>(&self, points: &[Point], all: impl IntoIterator<Item = &'r NamedRun>) -> Result<()> {
-        let is_own = |run: &&NamedRun| {
-            self.progress.shard.is_none_or(|shard| shard.has(run.position(self.study, points)))
-        };
+        let is_own = |run: &&NamedRun| run.is_of(self.progress.shard, self.study, points);
         let mut missing = Vec::new();
         for run in all.into_iter().filter(is_own) {
             match self.store.get(&run.name)? {

@@ -1,29 +1,30 @@
-//! A part of the runs of a study, for one of several programs.
+//! Shards of a study: parts of its runs, each for one of several programs.
 
 use std::str::FromStr;
 
-/// A part of the runs of a study: those whose position, modulo the number of parts, is that of the part.
+/// One of `of` shards of a study. Shard 1 has the first run and each `of`-th run after it, shard 2 begins with the
+/// second run, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Number of the part, from 1.
+    /// Number of the shard, from 1.
     number: usize,
-    /// Number of parts.
+    /// Number of shards.
     of: usize,
 }
 
 impl Shard {
-    /// Part `number` of `of` parts, counted from 1.
+    /// Shard `number` of `of` shards, counted from 1.
     ///
     /// # Errors
-    /// A text with what was found and wanted, if there is no such part.
-    pub fn new(number: usize, of: usize) -> Result<Self, String> {
+    /// What was found and what was wanted, if there is no such shard.
+    pub fn new(number: usize, of: usize) -> Result<Self, (String, &'static str)> {
         if (1..=of).contains(&number) {
             return Ok(Self { number, of });
         }
-        Err(format!("found part {number} of {of}, wanted a part from 1 to the number of parts, such as 2/8"))
+        Err((format!("part {number} of {of}"), "a part from 1 to the number of parts, such as 2/8"))
     }
 
-    /// Whether the run at this position, counted from 0, is in the part.
+    /// Whether the shard has the run at this position, counted from 0.
     pub fn has(self, position: usize) -> bool {
         position % self.of == self.number - 1
     }
@@ -37,7 +38,7 @@ impl FromStr for Shard {
             text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let (number, of) = parsed
             .ok_or_else(|| format!("found {text}, wanted a part and the number of parts, such as 2/8"))?;
-        Self::new(number, of)
+        Self::new(number, of).map_err(|(found, wanted)| format!("found {found}, wanted {wanted}"))
     }
 }
 

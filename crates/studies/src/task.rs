@@ -131,8 +131,8 @@ impl TaskText {
 /// machine. `own` are the designs that no configuration names. `stop` is set when the user stops the run.
 ///
 /// # Errors
-/// [`Error::Stopped`] if the user stopped it. [`Error::Argument`] if the study belongs to another program, or if the input files differ on this machine.
-/// The run would have another name.
+/// [`Error::Stopped`] if the user stopped it. [`Error::Argument`] if the study belongs to another program, or if
+/// the input files differ on this machine: the run would have another name.
 pub fn carry_out(
     text: &str,
     program: &str,
