@@ -104,9 +104,7 @@ impl Base {
     #[inline(never)]
     pub(crate) fn notify_now(&mut self, seen: &DeviceEvent<'_>) {
         let Self { blocks, flash, policies, .. } = self;
-        let context = DesignContext { flash, blocks };
-        policies.designs.notify_pending(context);
-        policies.designs.notify(seen, context);
+        policies.designs.notify_after_pending(seen, DesignContext { flash, blocks });
     }
 
     /// Notifies designs of the pending block events.
@@ -164,9 +162,7 @@ impl Base {
         };
         let (first, array, outcome) = (task.location, done.array, flash.chips().outcome(done));
         let seen = DeviceEvent::Programmed { first, locations, of, failed, array, outcome };
-        let context = DesignContext { flash, blocks };
-        policies.designs.notify_pending(context);
-        policies.designs.notify(&seen, context);
+        policies.designs.notify_after_pending(&seen, DesignContext { flash, blocks });
     }
 
     /// Notifies designs of an erase.
@@ -174,10 +170,10 @@ impl Base {
     pub(crate) fn notify_erased(&mut self, block: BlockSetId, done: &CommandCompletion) {
         if self.policies.designs.observes(EventMask::ERASED) {
             let Self { blocks, flash, policies, .. } = self;
-            let (chips, context) = (flash.chips(), DesignContext { flash, blocks });
+            let chips = flash.chips();
             let (erases, array, outcome) = (chips.erases()[block], done.array, chips.outcome(done));
-            policies.designs.notify_pending(context);
-            policies.designs.notify(&DeviceEvent::Erased { block, erases, array, outcome }, context);
+            let seen = DeviceEvent::Erased { block, erases, array, outcome };
+            policies.designs.notify_after_pending(&seen, DesignContext { flash, blocks });
         }
     }
 }

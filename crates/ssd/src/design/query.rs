@@ -94,6 +94,12 @@ impl Designs {
         }
     }
 
+    /// Notifies the designs of an event, after the pending block events.
+    pub(crate) fn notify_after_pending(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
+        self.notify_pending(context);
+        self.notify(seen, context);
+    }
+
     /// Notifies the designs that observe this event.
     #[inline(never)]
     pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
