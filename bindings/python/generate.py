@@ -7,7 +7,7 @@ import keyword
 import re
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordline import _native
 
@@ -39,15 +39,30 @@ def usable(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
+class Key(NamedTuple):
+    """A key of a table."""
+
+    definition: str
+    """Its assignment."""
+    meaning: str
+    """Its docstring."""
+
+
 class Keys:
-    """Keys of devices: a class for each table."""
+    """Keys of devices: a class for each table, after those of the tables that it holds. A table with all keys of another one is derived
+    from it.
+    """
 
     def __init__(self, root: Json) -> None:
         self.definitions: Json = root["$defs"]
         self.classes: dict[str, str] = {}
         self.tables: dict[str, list[Json]] = {}
-        tables = [dict(one, title=one["title"]) for one in root["anyOf"]]
-        self.table("DeviceKeys", tables, "The keys of a device, of whichever type.")
+        self.keys: dict[str, dict[str, Key]] = {}
+        forms = [{**one, "properties": {key: of for key, of in one["properties"].items() if key not in OF_FILES}} for one in root["anyOf"]]
+        ssd = next(one for one in forms if one["title"] == "ssd")
+        of_ssd = {key: of for key, of in ssd["properties"].items() if key != "device"}
+        self.table("SsdKeys", [{**ssd, "properties": of_ssd}], "The keys of an SSD, which a member of an array has too.")
+        self.table("DeviceKeys", forms, "The keys of a device, of whichever type.")
 
     def follow(self, schema: Json) -> tuple[Json, str]:
         """Resolves the reference of a schema; returns the name of the definition as well."""
@@ -70,52 +85,64 @@ class Keys:
     def table(self, name: str, forms: list[Json], meaning: str) -> str:
         """Generates the class of a table. Returns its name."""
         own = [form.get("properties", {}) for form in forms]
-        if name in self.classes:
+        if name in self.tables:
+            assert name in self.classes, f"the table {name} holds itself"
             assert self.tables[name] == own, f"two tables are called {name}"
             return name
         self.tables[name] = own
-        self.classes[name] = ""  # its place, and an end for tables that hold themselves
-        keys: dict[str, list[tuple[Json, str]]] = {}
+        schemas: dict[str, list[tuple[Json, str]]] = {}
         for form in forms:
             tags = [inner["const"] for inner in form.get("properties", {}).values() if "const" in inner]
             for key, inner in form.get("properties", {}).items():
-                keys.setdefault(key, []).append((inner, tags[0] if tags else form.get("title", "")))
-        text = f"class {name}(Table):\n{docstring(meaning, '    ')}\n    __slots__ = ()\n"
-        for key, inner in sorted(keys.items()):
-            if usable(key) and not (name == "DeviceKeys" and key in OF_FILES):
-                text += self.key(name, key, inner)
-        self.classes[name] = text
+                schemas.setdefault(key, []).append((inner, tags[0] if tags else form.get("title", "")))
+        keys = {key: self.key(name, key, inner) for key, inner in sorted(schemas.items()) if usable(key)}
+        bases = self.bases(keys)
+        inherited = {key: of for base in bases for key, of in self.keys[base].items()}
+        self.keys[name] = keys
+        self.classes[name] = f"class {name}({', '.join(bases) or 'Table'}):\n{docstring(meaning, '    ')}\n    __slots__ = ()\n" + "".join(
+            f"    {of.definition}\n{docstring(of.meaning, '    ')}" for key, of in keys.items() if of != inherited.get(key)
+        )
         return name
+
+    def bases(self, keys: dict[str, Key]) -> list[str]:
+        """Tables whose keys are all among the given ones, with the same types. The largest come first."""
+        found: list[str] = []
+        for name, others in sorted(self.keys.items(), key=lambda one: -len(one[1])):
+            is_part = all(key in keys and keys[key].definition == of.definition for key, of in others.items())
+            is_new = not any(others.keys() <= self.keys[base].keys() for base in found)
+            if len(others) >= SHARED and is_part and is_new:
+                found.append(name)
+        return found
 
     def same(self, forms: list[Json]) -> str:
         """Name of the class of a table with exactly these keys; empty if there is none yet."""
         own = [form.get("properties", {}) for form in forms]
         return next((name for name, keys in self.tables.items() if keys == own and any(own)), "")
 
-    def key(self, owner: str, key: str, schemas: list[tuple[Json, str]]) -> str:
-        """Generates the property of a key, which may belong to several variants of its table."""
+    def key(self, owner: str, key: str, schemas: list[tuple[Json, str]]) -> Key:
+        """A key, which may belong to several variants of its table."""
         got, taken, made = [], [], ""
         for schema, _ in schemas:
             for one in self.types(owner, key, schema):
                 got += [one[0]] if one[0] not in got else []
                 taken += [one[1]] if one[1] not in taken and one[1] != "None" else []
                 made = one[2] or made
-        tables = [one for one in got if one in self.classes or one.startswith("Tables[")]
-        if tables:
+        if made:
             # A table that a name can replace is read as a table.
-            got = tables[:1]
+            got = [one for one in got if one in self.classes or one.startswith("Tables[")][:1]
         literals = [one for one in got if one.startswith("Literal[")]
         if len(literals) > 1:
             merged = f"Literal[{', '.join(dict.fromkeys(', '.join(one[8:-1] for one in literals).split(', ')))}]"
             got = [merged] + [one for one in got if not one.startswith("Literal[")]
             taken = [merged] + [one for one in taken if not one.startswith("Literal[")]
-        body = made or f'self._get("{key}")'
         of, to = " | ".join(sorted(got, key=lambda one: one == "None")), " | ".join(taken)
-        return (
-            f"\n    @property\n    def {key}(self) -> {of}:\n{docstring(self.meaning(schemas), '        ')}"
-            f"        return {body}\n\n    @{key}.setter\n    def {key}(self, value: {to}) -> None:\n"
-            f'        self._set("{key}", value)\n'
-        )
+        if to == FIELDS:
+            definition = f"{key} = table_of({made})"
+        elif to == f"abc.Sequence[{FIELDS}]":
+            definition = f"{key} = tables_of({made})"
+        else:
+            definition = f"{key}: {f'Key[{of}, {to}]' if of != to else f'Plain[{of}]'} = Key({made})"
+        return Key(definition, self.meaning(schemas))
 
     def meaning(self, schemas: list[tuple[Json, str]]) -> str:
         """Meaning of a key with unit, range and default."""
@@ -147,7 +174,7 @@ class Keys:
         return "\n".join(told) or "A key of the design."
 
     def types(self, owner: str, key: str, schema: Json) -> list[tuple[str, str, str]]:
-        """Types of a value: the type read, the types accepted, and the code that converts it to a table."""
+        """Types of a value: the type read, the types accepted, and the class of its table or tables."""
         found: list[tuple[str, str, str]] = []
         tables: list[Json] = []
         named = ""
@@ -163,17 +190,19 @@ class Keys:
             elif "array" in kinds:
                 found.append(self.list_of(owner, key, form))
             elif name in QUANTITIES:
-                found.append(("str", "str | int" if "integer" in kinds else "str", ""))
+                # Zero needs no unit.
+                whole = "int" if form["maximum"] else "Literal[0]"
+                found.append(("str", f"str | {whole}" if "integer" in kinds else "str", ""))
             else:
                 found += [(SCALARS[kind],) * 2 + ("",) for kind in kinds]
         if names:
             literal = f"Literal[{', '.join(json.dumps(name) for name in names)}]"
             found.append((literal, literal, ""))
         if tables:
-            class_name = camel(named) if named else self.same(tables) or f"{'' if owner == 'DeviceKeys' else owner}{camel(key)}"
+            class_name = camel(named) if named else self.same(tables) or f"{'' if owner in ('DeviceKeys', 'SsdKeys') else owner}{camel(key)}"
             meaning = self.follow(schema)[0].get("description", "") or schema.get("description", "") or "Some keys."
             made = self.table(class_name, tables, meaning)
-            found.append((made, "abc.Mapping[str, Any]", f'{made}(self._device, self._at("{key}"))'))
+            found.append((made, FIELDS, made))
         return found
 
     def list_of(self, owner: str, key: str, form: Json) -> tuple[str, str, str]:
@@ -181,20 +210,23 @@ class Keys:
         items = self.types(owner, f"{key}-item", form["items"])
         inner = " | ".join(one[0] for one in items)
         if items[0][2]:
-            return f"Tables[{inner}]", "abc.Sequence[abc.Mapping[str, Any]]", f'Tables(self._device, self._at("{key}"), {inner})'
+            return f"Tables[{inner}]", f"abc.Sequence[{FIELDS}]", inner
         return f"list[{inner}]", f"abc.Sequence[{inner}]", ""
 
     def text(self) -> str:
         """Generates the module."""
         imports = (
             "from __future__ import annotations\n\nfrom collections import abc\nfrom typing import Any, Literal\n\n"
-            "from ._table import Table, Tables\n"
+            "from ._table import Key, Plain, Table, table_of, tables_of\n"
         )
         head = HEAD.format("The keys of devices, with their meanings, units, ranges and defaults.")
-        checks = '# mypy: disable-error-code="no-any-return"\n# What the native part gives is of the type of its key.\n\n'
-        return head + checks + imports + "".join(f"\n\n{text}" for text in reversed(self.classes.values()))
+        return head + imports + "".join(f"\n\n{text}" for text in self.classes.values())
 
 
+FIELDS = "abc.Mapping[str, Any]"
+"""Type that a table is set to."""
+SHARED = 4
+"""Number of keys from which a table is a base of others. Chosen: fewer keys say less than the name of the base."""
 BASES = {"Windows": "WindowColumns"}
 """Classes that others are derived from."""
 OF_FILES = ("name", "description", "source", "preset")

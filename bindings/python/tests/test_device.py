@@ -1,12 +1,16 @@
 """Devices: attributes are keys, and every mistake gives one message."""
 
 import copy
+import inspect
 import pickle
+import pydoc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import wordline as wl
+from wordline._table import Key
 
 
 def test_an_attribute_is_a_key_of_the_configuration() -> None:
@@ -68,11 +72,20 @@ def test_every_key_of_every_preset_is_an_attribute_that_says_what_it_is() -> Non
     def walk(table: wl.Table, path: str) -> int:
         seen = 0
         for key in table:
-            attribute = getattr(type(table), key, None)
-            assert isinstance(attribute, property) and attribute.__doc__, f"{path}{key}"
+            attribute: Any = getattr(type(table), key, None)
+            assert isinstance(attribute, Key) and attribute.__doc__, f"{path}{key}"
             value = getattr(table, key)
             seen += 1 + (walk(value, f"{path}{key}.") if isinstance(value, wl.Table) and key != "cells" else 0)
         return seen
 
     own = [preset["name"] for preset in wl.presets() if not preset["design"]]
     assert sum(walk(wl.Device(name), f"{name}: ") for name in own) > 1_000
+
+
+def test_help_has_the_meaning_of_each_key() -> None:
+    text = pydoc.plain(pydoc.render_doc(type(wl.Device("tiny").ftl)))
+    assert "over_provisioning\n |      Fraction of the physical capacity" in text
+    # A key that a table has of another one, and one that it says more about.
+    assert inspect.getdoc(wl.Device.ftl) == "The flash translation layer."
+    assert "`fixed-latency`: Capacity" in (inspect.getdoc(wl.Device.capacity) or "")
+    assert (inspect.getdoc(Key) or "").startswith("A key of a table")

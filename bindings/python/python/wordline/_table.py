@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, overload
 
 from ._arguments import text
+
+Get = TypeVar("Get")
+Set = TypeVar("Set")
+Both = TypeVar("Both")
+T = TypeVar("T", bound="Table")
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
 """A value of a key."""
@@ -38,6 +48,9 @@ class Table:
     def _get(self, key: str) -> Any:
         return self._device.get(self._at(key))
 
+    def _read(self, key: Key[Get, Any]) -> Get:
+        return self._get(key.name) if key.inner is None else key.inner(self._device, self._at(key.name))
+
     def _set(self, key: str, value: Any) -> None:
         self._device.update({self._at(key): value})
 
@@ -50,7 +63,7 @@ class Table:
             raise AttributeError(str(absent.args[0])) from None
 
     def __setattr__(self, key: str, value: Any) -> None:
-        if isinstance(getattr(type(self), key, None), property):
+        if isinstance(getattr(type(self), key, None), Key | property):
             object.__setattr__(self, key, value)
         else:
             self._set(key, value)
@@ -87,9 +100,6 @@ class Table:
         return self._device.get(self._path) or {}
 
 
-T = TypeVar("T", bound=Table)
-
-
 class Tables(Generic[T]):
     """A list of tables, such as the pools of a device."""
 
@@ -116,3 +126,71 @@ class Tables(Generic[T]):
 
     def __repr__(self) -> str:
         return repr(self._device.get(self._path) or [])
+
+
+class _Docstring:
+    """The docstring of a key: the text below its assignment, where editors look for it. Python does not keep it, so it
+    is read from the source when somebody asks.
+    """
+
+    def __get__(self, key: Key[Any, Any] | None, kind: object) -> str | None:
+        if key is None:
+            return "A key of a table: an attribute with the type of its value, and the type of what it is set to."
+        return _docstrings(key.owner.__module__).get((key.owner.__name__, key.name))
+
+
+@cache
+def _docstrings(module: str) -> dict[tuple[str, str], str]:
+    """The docstrings of the assignments of a module's classes, by class and name. Empty without a source."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except OSError:
+        return {}
+    found: dict[tuple[str, str], str] = {}
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for pair in pairwise(owner.body):
+            match pair:
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[owner.name, name] = text
+                case _:
+                    pass
+    return found
+
+
+class Key(Generic[Get, Set]):
+    __slots__ = ("inner", "name", "owner")
+    __doc__ = _Docstring()  # pyright: ignore[reportAssignmentType]
+    inner: Callable[[Keys, str], Get] | None
+    name: str
+    owner: type[Table]
+
+    def __init__(self, inner: Callable[[Keys, str], Get] | None = None) -> None:
+        """``inner`` makes the table, or the list of tables, that the key holds."""
+        self.inner = inner
+
+    def __set_name__(self, owner: type[Table], name: str) -> None:
+        self.owner, self.name = owner, name
+
+    @overload
+    def __get__(self, table: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, table: Table, owner: type) -> Get: ...
+    def __get__(self, table: Table | None, owner: type) -> Self | Get:
+        return self if table is None else table._read(self)  # pyright: ignore[reportPrivateUsage]
+
+    def __set__(self, table: Table, value: Set) -> None:
+        table._set(self.name, value)  # pyright: ignore[reportPrivateUsage]
+
+
+Plain: TypeAlias = Key[Both, Both]
+"""A key that is set to what it is read as."""
+
+
+def table_of(kind: type[T]) -> Key[T, Mapping[str, Any]]:
+    """A key that holds a table."""
+    return Key(kind)
+
+
+def tables_of(kind: type[T]) -> Key[Tables[T], Sequence[Mapping[str, Any]]]:
+    """A key that holds a list of tables."""
+    return Key(lambda device, path: Tables(device, path, kind))
