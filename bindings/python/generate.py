@@ -261,78 +261,56 @@ class Results:
         fields = [self.field(name, key, inner, schema) for key, inner in schema["properties"].items()]
         if name == "Summary":
             others = "Metrics of designs, each a table by the name of its design, as the JSON has them."
-            fields.append(("others", "dict[str, Any]", "{}", "", others))
+            fields.append(("others", "dict[str, Any]", "field(default_factory=dict[str, Any])", others))
         # Fields without a default come first.
         fields.sort(key=lambda one: one[2] != "")
         base = f"({BASES[name]})" if name in BASES else ""
         text = f"@dataclass(frozen=True)\nclass {name}{base}:\n{docstring(schema.get('description', 'A table.'), '    ')}\n"
-        for key, kind, default, _, meaning in fields:
-            value = " = field(default_factory=dict[str, Any])" if default == "{}" else f" = {default}" if default else ""
-            text += f"    {key}: {kind}{value}\n{docstring(meaning, '    ')}"
-        text += f"\n    @classmethod\n    def from_json(cls, values: dict[str, Any]) -> {name}:\n"
-        text += docstring("The result that the JSON is of.", "        ")
-        made = [f"            {key}={code},\n" for key, _, _, code, _ in fields if code]
-        if name == "Summary":
-            made.append("            others={key: value for key, value in values.items() if key not in _KEYS},\n")
-        text += f"        return {name}(\n{''.join(made)}        )\n"
+        for key, kind, default, meaning in fields:
+            text += f"    {key}: {kind}{default and f' = {default}'}\n{docstring(meaning, '    ')}"
         self.classes[name] = text
         return name
 
-    def field(self, owner: str, key: str, schema: Json, whole: Json) -> tuple[str, str, str, str, str]:
-        """Name, type, default, the code that reads it, and meaning."""
+    def field(self, owner: str, key: str, schema: Json, whole: Json) -> tuple[str, str, str, str]:
+        """Name, type, default and meaning."""
         meaning = schema.get("description", "").replace("\n", " ")
-        kind, code = self.kind(f"{'' if owner == 'Summary' else owner}{camel(key)}", schema, "{}")
-        is_list = kind.startswith("tuple[")
-        is_null = bool(re.search(r"\b[Nn]ull\b", meaning)) or "null" in schema.get("type", [])
+        kind = self.kind(f"{'' if owner == 'Summary' else owner}{camel(key)}", schema)
         is_left_out = "left out" in meaning.lower()
-        is_sure = key in whole.get("required", []) and not is_left_out and not is_null
-        read = code.format(f'values["{key}"]')
-        if is_sure:
-            return key, kind, "", read, meaning
-        if is_list:
-            return key, kind, "()", code.format(f'values.get("{key}", ())'), meaning
-        if code != "{}":
-            read = f'{read} if values.get("{key}") is not None else None'
-        else:
-            read = f'values.get("{key}")'
+        is_null = bool(re.search(r"\b[Nn]ull\b", meaning)) or "null" in schema.get("type", [])
+        if key in whole.get("required", []) and not is_left_out and not is_null:
+            return key, kind, "", meaning
+        if kind.startswith("tuple["):
+            return key, kind, "()", meaning
         if is_null or is_left_out:
-            return key, f"{kind} | None", "None", read, meaning
-        # Devices without flash leave it out; for all others it is there, and scripts need not ask.
-        ignored = "None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]"
-        return key, kind, "None" if kind == "Any" else ignored, f"cast(Any, {read})", meaning + " `None` for a device without flash."
+            return key, f"{kind} | None", "None", meaning
+        return key, kind, "NO_FLASH", meaning + " `None` for a device without flash."
 
-    def kind(self, name: str, schema: Json, value: str) -> tuple[str, str]:
-        """Type of a value, and the code that reads it from JSON."""
+    def kind(self, name: str, schema: Json) -> str:
+        """Type of a value."""
         if "$ref" in schema:
             name = schema["$ref"].rsplit("/", 1)[-1]
             schema = self.definitions[name]
         if "oneOf" in schema:
-            return f"Literal[{', '.join(json.dumps(one['const']) for one in schema['oneOf'])}]", "{}"
+            return f"Literal[{', '.join(json.dumps(one['const']) for one in schema['oneOf'])}]"
         kinds = schema.get("type", [])
         kinds = [kinds] if isinstance(kinds, str) else list(kinds)
         if "object" in kinds:
-            return self.of(name, schema), f"{name}.from_json({{}})"
+            return self.of(name, schema)
         if "array" in kinds and "prefixItems" in schema:
-            inner = ", ".join(self.kind(name, one, "")[0] for one in schema["prefixItems"])
-            return f"tuple[{inner}]", "tuple({})"
-        if "array" in kinds and "maxItems" in schema:
-            inner = self.kind(name, schema["items"], "")[0]
-            return f"tuple[{', '.join([inner] * schema['maxItems'])}]", "tuple({})"
+            return f"tuple[{', '.join(self.kind(name, one) for one in schema['prefixItems'])}]"
         if "array" in kinds:
-            inner, code = self.kind(name, schema["items"], "")
-            made = "tuple({})" if code == "{}" else f"tuple({code.format('one')} for one in {{}})"
-            return f"tuple[{inner}, ...]", made
-        return " | ".join(SCALARS[kind] for kind in kinds if kind != "null"), "{}"
+            inner = self.kind(name, schema["items"])
+            return f"tuple[{', '.join([inner] * schema['maxItems'] if 'maxItems' in schema else [inner, '...'])}]"
+        return " | ".join(SCALARS[kind] for kind in kinds if kind != "null")
 
     def text(self) -> str:
         """Generates the module."""
         imports = (
-            "from __future__ import annotations\n\nfrom dataclasses import dataclass, field, fields\nfrom typing import Any, Literal, cast\n\n"
-            "from ._arrow import WindowColumns\n"
+            "from __future__ import annotations\n\nfrom dataclasses import dataclass, field\nfrom typing import Any, Literal\n\n"
+            "from ._arrow import WindowColumns\nfrom ._record import NO_FLASH\n"
         )
         head = HEAD.format("The results of runs. Names, meanings and units are those of the JSON.")
-        keys = "\n\n_KEYS = frozenset(one.name for one in fields(Summary))\n"
-        return head + imports + "".join(f"\n\n{text}" for text in self.classes.values()) + keys
+        return head + imports + "".join(f"\n\n{text}" for text in self.classes.values())
 
 
 def modules() -> dict[Path, str]:

@@ -7,11 +7,11 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import _native
+from ._record import items_of
+
 if TYPE_CHECKING:
     import polars
-
-    from . import _native
-    from ._results import Windows
 
 
 class Arrow:
@@ -72,14 +72,10 @@ class WindowColumns(Arrow):
     __slots__ = ()
 
     def _arrow(self) -> _native.ArrowTable:
-        from . import _native
-        from ._results import Course, Window
-
         of: Any = self
-        windows: Windows = of
-        begins = [windows.width_seconds * n for n in range(len(windows.windows))]
+        begins = [of.width_seconds * n for n in range(len(of.windows))]
         columns: list[tuple[str, list[Any]]] = [("begin_seconds", begins)]
-        columns += [(one.name, [getattr(window, one.name) for window in windows.windows]) for one in fields(Window)]
-        courses = [(one.name, getattr(windows.course, one.name)) for one in fields(Course) if one.name != "dies"]
+        columns += [(one.name, [getattr(window, one.name) for window in of.windows]) for one in fields(items_of(type(self), "windows"))]
+        courses = [(one.name, getattr(of.course, one.name)) for one in fields(of.course) if one.name != "dies"]
         columns += [(name, list(values)) for name, values in courses if len(values) == len(begins) > 0]
         return _native.ArrowTable.of_columns(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from shutil import get_terminal_size
@@ -18,6 +18,7 @@ from ._errors import ConfigError, Error
 from ._figure import Figure, charts_of, figure
 from ._handle import Handle, native_of
 from ._log import Log
+from ._record import read
 from ._results import Summary
 from ._workload import Workload, chunks_of
 
@@ -44,10 +45,12 @@ class Result(Summary):
 
     @classmethod
     def of(cls, native: _native.Summary, log: Log | None = None) -> Result:
-        result, made = object.__new__(cls), Summary.from_json(json.loads(native.json()))
-        for one in fields(made):
-            object.__setattr__(result, one.name, getattr(made, one.name))
-        object.__setattr__(result, "log", log)
+        values: dict[str, Any] = json.loads(native.json())
+        made = vars(read(Summary, values))
+        others = {name: value for name, value in values.items() if name not in made}
+        result = object.__new__(cls)
+        for name, value in {**made, "others": others, "log": log}.items():
+            object.__setattr__(result, name, value)
         object.__setattr__(result, "native", native)
         return result
 
