@@ -11,6 +11,7 @@ use wordline_studies::{CallerDesigns, DesignMonitor, DeviceWithDesign};
 
 use crate::design::{name_of, placed};
 use crate::design_object::CallStats;
+use crate::errors::MODULE;
 
 /// The varied key that selects the design of a run.
 const KEY: &str = "design";
@@ -70,7 +71,7 @@ impl DesignMonitor for StudyMonitor {
         let raised = self.0.take_raised()?;
         Some(Python::attach(|py| {
             let (text, raised) = (raised.to_string(), raised.into_value(py));
-            let module = py.import("wordline._design");
+            let module = py.import(MODULE);
             let told = module.and_then(|module| module.getattr("told")?.call1((self.0.name, raised)));
             told.and_then(|told| told.extract::<String>()).unwrap_or(text)
         }))

@@ -8,7 +8,7 @@ use wordline_lab::{Error, Finding};
 use wordline_ssd::contract::Failure;
 
 /// Module of the exceptions.
-const MODULE: &str = "wordline._errors";
+pub const MODULE: &str = "wordline._errors";
 
 /// The exception for an error in a device description.
 pub fn device_error(error: Error) -> PyErr {

@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import os
 import re
-import traceback
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from . import _native
 from ._arguments import instance, kind_of, one_of, refuse, shown, text, whole
-from ._errors import ConfigError, Error
+from ._errors import ConfigError
 from ._native import Arriving, Block, Failure, Moved, Random, Resting, View, Wearing, Written
 from ._source import source_of
-from ._state import copied, is_constant, is_like, is_shared, read, written
-from ._state import told as describe
+from ._state import copied, is_constant, is_like, is_shared, read, told, written
 
 __all__ = [
     "Arriving", "Block", "Counter", "Design", "Failure", "Moved", "Random", "Resting", "View", "Wearing", "Written", "contract", "counter",
@@ -204,7 +201,7 @@ class Design:
             if isinstance(usual, float) and type(value) is int:
                 value = float(value)
             if not is_like(value, usual) or (isinstance(value, float) and math.isnan(value)):
-                refuse(key, shown(value), f"a value such as {describe(usual)}")
+                refuse(key, shown(value), f"a value such as {told(usual)}")
             setattr(self, key, copied(key, value))
 
     def _state(self) -> dict[str, Any]:
@@ -240,7 +237,7 @@ class Design:
 
     def __repr__(self) -> str:
         state = {key: value for key, value in self._state().items() if key not in self._counters}
-        return f"{type(self).__name__}({', '.join(f'{key}={describe(value)}' for key, value in state.items())})"
+        return f"{type(self).__name__}({', '.join(f'{key}={told(value)}' for key, value in state.items())})"
 
 
 def _declared(cls: type[Design], name: str) -> tuple[dict[str, _Counted], dict[str, Any]]:
@@ -281,6 +278,12 @@ def checked(name: str, design: object) -> Design:
     return instance(name, design, Design, "an instance of a subclass of wordline.Design")._copied()  # pyright: ignore[reportPrivateUsage]
 
 
+Designs: TypeAlias = "dict[str, tuple[Design, str] | None]"
+"""Designs of a study by label, each with its source; ``None`` for a label without a design. The empty label is a
+design for all runs.
+"""
+
+
 def described(design: Design) -> tuple[Design, str]:
     """Returns a copy of a design, and a text of everything on which a run with it depends."""
     copy = checked("design", design)
@@ -301,13 +304,3 @@ def check_restored(design: Design, source: str) -> None:
     if not source.endswith(f"\n{after}"):
         found = "a value of its module or its class that changes while it runs, and that all devices share"
         refuse(f"the design {cls.__name__} in a study", found, "fields")
-
-
-def told(name: str, raised: BaseException) -> str:
-    """Describes the exception of a design in one line: its message, or the line of the design that raised it."""
-    if isinstance(raised, Error):
-        return str(raised)
-    said = "".join(traceback.format_exception_only(raised)).strip()
-    frames = traceback.extract_tb(raised.__traceback__)
-    at = f", in line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)}, {frames[-1].name}" if frames else ""
-    return f"the design {name} raised {said}{at}"

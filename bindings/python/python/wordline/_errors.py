@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -72,3 +74,13 @@ class ContractError(DesignError):
 
 class Fault(Error):
     """A self-check of the simulation failed: a bug in Wordline."""
+
+
+def told(name: str, raised: BaseException) -> str:
+    """Describes the exception of a design in one line: its message, or the line of the design that raised it."""
+    if isinstance(raised, Error):
+        return str(raised)
+    said = "".join(traceback.format_exception_only(raised)).strip()
+    frames = traceback.extract_tb(raised.__traceback__)
+    at = f", in line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)}, {frames[-1].name}" if frames else ""
+    return f"the design {name} raised {said}{at}"

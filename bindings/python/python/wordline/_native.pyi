@@ -4,14 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Self, TypeAlias
 
-from ._design import Design
-
 _Columns: TypeAlias = "Sequence[Any]"
 
-Designs: TypeAlias = dict[str, tuple[Design, str] | None]
-"""Designs of a study by label, each with its source; ``None`` for a label without a design. The empty label is a
-design for all runs.
-"""
+_Designs: TypeAlias = Mapping[str, tuple[object, str] | None]
 Task: TypeAlias = tuple[str, str, tuple[str, str, str] | None]
 """A run of a study: its name, its text, and the folder, file and hash of the trace that it replays."""
 Ended: TypeAlias = tuple[str, str | None, str | None, str | None]
@@ -66,7 +61,7 @@ class Study:
     def of_keys(name: str, keys: Mapping[str, object]) -> Study: ...
     @staticmethod
     def of_text(name: str, text: str) -> Study: ...
-    def with_designs(self, designs: Designs) -> Study: ...
+    def with_designs(self, designs: _Designs) -> Study: ...
     @property
     def title(self) -> str: ...
     @property
@@ -297,7 +292,7 @@ def run(
     device: Device, workload: Workload, settings: dict[str, object], log: bool
 ) -> tuple[Summary | None, ArrowTable | None, BaseException | None]: ...
 def carry_out(
-    text: str, traces: str | PathLike[str] | None, designs: Designs | None, stop: Stop | None = None
+    text: str, traces: str | PathLike[str] | None, designs: _Designs | None, stop: Stop | None = None
 ) -> tuple[tuple[str, str | None] | None, BaseException | None]: ...
 def program() -> str: ...
 def check_contract(design: object) -> None: ...

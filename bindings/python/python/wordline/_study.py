@@ -17,7 +17,7 @@ from . import _arguments as arguments
 from . import _native
 from ._arguments import refuse, shown
 from ._arrow import Arrow, NativeRows
-from ._design import Design, check_restored, described
+from ._design import Design, Designs, check_restored, described
 from ._device import Device
 from ._handle import Handle, native_of
 from ._results import Unknown
@@ -183,7 +183,7 @@ class Study:
         if isinstance(study, Mapping):
             keys, self._designs = _labelled(study, design)
             self._native = _native.Study.of_keys("study", keys)
-            self._made: tuple[str, Mapping[str, Value] | str, _native.Designs] = "study", keys, self._designs
+            self._made: tuple[str, Mapping[str, Value] | str, Designs] = "study", keys, self._designs
         else:
             if not arguments.is_of(study, str | PathLike):
                 refuse("study", shown(study), "a path or a dict of keys")
@@ -236,7 +236,7 @@ class Study:
         A `Handle` shows the number of finished runs to other threads. They can cancel the study with it, which then
         raises `Cancelled`; not with a ``client``.
         """
-        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again), "stop": native_of(handle)}
+        given = {**_settings(store, seeds, traces, threads, again), "stop": native_of(handle)}
         self._try_designs()
         with _place(client, self._designs) as place:
             return _table_of(self._native.run(given, place), handle)
@@ -282,7 +282,7 @@ class Study:
         """
         from ._async import in_thread
 
-        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
+        given = _settings(store, seeds, traces, threads, again)
 
         def work(stop: _native.Stop) -> tuple[_native.StudyTable | None, BaseException | None]:
             self._try_designs()
@@ -334,7 +334,7 @@ class Study:
         from ._search import check, search
 
         check(self._native.axes(), minimise, maximise, trials, at_once, seed)
-        given: dict[str, object] = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST)}
+        given = _settings(store, seeds, traces, threads)
         self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:
             # If the user gives no store, the trials share a temporary one.
@@ -361,12 +361,14 @@ _MOST = 2**32 - 1
 # Limit of the native part, which has 32-bit numbers of seeds and threads.
 
 
-def _settings(store: object, seeds: object, traces: object) -> dict[str, object]:
+def _settings(store: object, seeds: object, traces: object, threads: object = 0, again: object = False) -> dict[str, object]:
     """Checks the options of a study, and returns them for the native part."""
     return {
         "store": None if store is None else arguments.path("store", store),
         "seeds": None if seeds is None else arguments.whole("seeds", seeds, 1, _MOST),
         "traces": None if traces is None else arguments.path("traces", traces),
+        "threads": arguments.whole("threads", threads, 0, _MOST),
+        "again": arguments.flag("again", again),
     }
 
 
@@ -383,7 +385,7 @@ def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None], handl
     return made
 
 
-def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Designs) -> Study:
+def _restored(name: str, study: Mapping[str, Value] | str, designs: Designs) -> Study:
     made = Study.__new__(Study)
     of = _native.Study.of_text if isinstance(study, str) else _native.Study.of_keys
     native: _native.Study = of(name, study)  # type: ignore[arg-type]  # pyright: ignore
@@ -393,12 +395,12 @@ def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Desi
     return made
 
 
-def _described(label: str, design: Design | None) -> _native.Designs:
+def _described(label: str, design: Design | None) -> Designs:
     """A design by label, with the text of everything on which a run with it depends. Empty without a design."""
     return {} if design is None else {label: described(design)}
 
 
-def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], _native.Designs]:
+def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], Designs]:
     """The keys of a study, with each design replaced by its label, and the designs by label."""
     keys, designs = _plain(study), _described("", design)
     axes: Any = keys.get("vary", [])
@@ -459,7 +461,7 @@ def _label(design: Design | None) -> str:
 
 
 @contextmanager
-def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | None]:
+def _place(client: Any, designs: Designs) -> Generator[_native.Place | None]:
     """Executor of runs on a Dask client; ``None`` without a client."""
     if client is None:
         yield None

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _native
 from ._arguments import instance, path
-from ._design import described
+from ._design import Designs, described
 from ._handle import Handle, native_of
 from ._run import Cancelled
 
@@ -59,7 +59,7 @@ def carry_out(task: Task, *, traces: str | PathLike[str] | None = None, handle: 
     """
     instance("task", task, Task, "a task of Study.missing")
     # A class may be sent by name only, and then have another source on this machine.
-    designs: _native.Designs = {label: given and described(given[0]) for label, given in task.designs.items()}
+    designs: Designs = {label: given and described(given[0]) for label, given in task.designs.items()}
     folder = None if traces is None else path("traces", traces)
     files, raised = _native.carry_out(task.text, folder, designs or None, native_of(handle))
     if raised is not None:

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _native
-from ._design import described
+from ._design import Designs, described
 from ._errors import Error
 
 if TYPE_CHECKING:
-    from ._native import Designs, Ended, Task
+    from ._native import Ended, Task
 
 BATCH_SECONDS = 0.5
 """Approximate total time of the runs of a batch. Chosen: a task costs Dask 4 ms, and little work is lost with a
