@@ -4,20 +4,13 @@ from typing import Any
 
 import polars
 import pytest
+from studies import KEYS as STUDY
 
 import wordline as wl
 
 pyarrow: Any = pytest.importorskip("pyarrow")  # the package has no types
 
-KEYS: dict[str, Any] = {
-    "preset": "tiny",
-    "workload": {"name": "randwrite-4k-steady", "requests": 1_000},
-    "vary": [
-        {"key": "ftl.over_provisioning", "values": [0.2, 0.4]},
-        {"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]},
-    ],
-    "columns": ["write_amplification", "host.read_latency_us.p99"],
-}
+KEYS: dict[str, Any] = {**STUDY, "columns": ["write_amplification", "host.read_latency_us.p99"]}
 
 
 def test_a_table_of_a_study_has_a_row_for_each_combination() -> None:

@@ -6,18 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from studies import KEYS
 
 import wordline as wl
-
-KEYS: dict[str, Any] = {
-    "preset": "tiny",
-    "workload": {"name": "randwrite-4k-steady", "requests": 1_000},
-    "vary": [
-        {"key": "ftl.over_provisioning", "values": [0.2, 0.4]},
-        {"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]},
-    ],
-    "columns": ["write_amplification"],
-}
 
 
 def test_each_combination_has_a_row() -> None:
