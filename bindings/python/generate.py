@@ -6,6 +6,7 @@ import json
 import keyword
 import re
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,17 @@ def usable(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
+def kinds(schema: Json) -> list[str]:
+    """The types of JSON that a value may have."""
+    found = schema.get("type", [])
+    return [found] if isinstance(found, str) else found
+
+
+def literal(names: Iterable[str]) -> str:
+    """Type of some texts."""
+    return f"Literal[{', '.join(json.dumps(name) for name in dict.fromkeys(names))}]"
+
+
 class Key(NamedTuple):
     """A key of a table."""
 
@@ -46,6 +58,19 @@ class Key(NamedTuple):
     """Its assignment."""
     meaning: str
     """Its docstring."""
+
+
+class Types(NamedTuple):
+    """Types of a value."""
+
+    got: str
+    """The type that is read."""
+    taken: str
+    """The type that is accepted."""
+    names: tuple[str, ...] = ()
+    """The texts, of a value that is one of some texts."""
+    table: str = ""
+    """The class, of a table or a list of tables."""
 
 
 class Keys:
@@ -64,23 +89,13 @@ class Keys:
         self.table("SsdKeys", [{**ssd, "properties": of_ssd}], "The keys of an SSD, which a member of an array has too.")
         self.table("DeviceKeys", forms, "The keys of a device, of whichever type.")
 
-    def follow(self, schema: Json) -> tuple[Json, str]:
-        """Resolves the reference of a schema; returns the name of the definition as well."""
+    def forms(self, schema: Json, name: str = "") -> list[tuple[Json, str]]:
+        """Alternative forms of a value, references resolved, each with its definition."""
         if "$ref" in schema:
             name = schema["$ref"].rsplit("/", 1)[-1]
-            return {**self.definitions[name], "of": schema.get("description", "")}, name
-        return schema, ""
-
-    def forms(self, schema: Json) -> list[tuple[Json, str]]:
-        """Alternative forms of a value, references resolved, each with its definition."""
-        schema, name = self.follow(schema)
+            schema = self.definitions[name]
         listed = schema.get("oneOf", schema.get("anyOf"))
-        if listed is None:
-            return [(schema, name)]
-        found: list[tuple[Json, str]] = []
-        for one in listed:
-            found += [(form, inner or name) for form, inner in self.forms(one)]
-        return found
+        return [(schema, name)] if listed is None else [found for one in listed for found in self.forms(one, name)]
 
     def table(self, name: str, forms: list[Json], meaning: str) -> str:
         """Generates the class of a table. Returns its name."""
@@ -121,21 +136,15 @@ class Keys:
 
     def key(self, owner: str, key: str, schemas: list[tuple[Json, str]]) -> Key:
         """A key, which may belong to several variants of its table."""
-        got, taken, made = [], [], ""
-        for schema, _ in schemas:
-            for one in self.types(owner, key, schema):
-                got += [one[0]] if one[0] not in got else []
-                taken += [one[1]] if one[1] not in taken and one[1] != "None" else []
-                made = one[2] or made
-        if made:
-            # A table that a name can replace is read as a table.
-            got = [one for one in got if one in self.classes or one.startswith("Tables[")][:1]
-        literals = [one for one in got if one.startswith("Literal[")]
-        if len(literals) > 1:
-            merged = f"Literal[{', '.join(dict.fromkeys(', '.join(one[8:-1] for one in literals).split(', ')))}]"
-            got = [merged] + [one for one in got if not one.startswith("Literal[")]
-            taken = [merged] + [one for one in taken if not one.startswith("Literal[")]
-        of, to = " | ".join(sorted(got, key=lambda one: one == "None")), " | ".join(taken)
+        found = [one for schema, _ in schemas for one in self.types(owner, key, schema)]
+        table = next((one for one in found if one.table), None)
+        names = [name for one in found for name in one.names]
+        texts = [Types(literal(names), literal(names))] if names else []
+        found = texts + [one for one in found if not one.names]
+        # A table that a name can replace is read as a table. None is not accepted, and stands last.
+        got = [table.got] if table else sorted(dict.fromkeys(one.got for one in found), key=lambda one: one == "None")
+        taken = [one for one in dict.fromkeys(one.taken for one in found) if one != "None"]
+        of, to, made = " | ".join(got), " | ".join(taken), table.table if table else ""
         if to == FIELDS:
             definition = f"{key} = table_of({made})"
         elif to == f"abc.Sequence[{FIELDS}]":
@@ -152,11 +161,7 @@ class Keys:
             forms = self.forms(schema)
             names = [form["const"] for form, _ in forms if isinstance(form.get("const"), str)]
             names += [inner["const"] for form, _ in forms for inner in form.get("properties", {}).values() if "const" in inner]
-            if "const" in schema and not text:
-                text = ""
-            quantity = [form for form, name in forms if name in QUANTITIES]
-            if quantity:
-                text += f" Takes {quantity[0]['description']}."
+            text += next((f" Takes {form['description']}." for form, name in forms if name in QUANTITIES), "")
             text += bounds(schema)
             if names and "const" not in schema:
                 text += f" One of {', '.join(f'`{name}`' for name in dict.fromkeys(names))}."
@@ -173,45 +178,42 @@ class Keys:
             return f"Which one: {', '.join(f'`{name}`' for name in consts)}."
         return "\n".join(told) or "A key of the design."
 
-    def types(self, owner: str, key: str, schema: Json) -> list[tuple[str, str, str]]:
-        """Types of a value: the type read, the types accepted, and the class of its table or tables."""
-        found: list[tuple[str, str, str]] = []
+    def types(self, owner: str, key: str, schema: Json) -> list[Types]:
+        """Types of a value, by its forms."""
+        found: list[Types] = []
         tables: list[Json] = []
-        named = ""
         names: list[str] = []
+        named = ""
         for form, name in self.forms(schema):
-            kinds = form.get("type", [])
-            kinds = [kinds] if isinstance(kinds, str) else kinds
             if "const" in form or "enum" in form:
-                names += [form["const"]] if "const" in form else form["enum"]
-            elif "object" in kinds:
+                names += form.get("enum", [form.get("const")])
+            elif "object" in kinds(form):
                 tables.append(form)
                 named = name
-            elif "array" in kinds:
+            elif "array" in kinds(form):
                 found.append(self.list_of(owner, key, form))
             elif name in QUANTITIES:
                 # Zero needs no unit.
                 whole = "int" if form["maximum"] else "Literal[0]"
-                found.append(("str", f"str | {whole}" if "integer" in kinds else "str", ""))
+                found.append(Types("str", f"str | {whole}" if "integer" in kinds(form) else "str"))
             else:
-                found += [(SCALARS[kind],) * 2 + ("",) for kind in kinds]
+                found += [Types(SCALARS[kind], SCALARS[kind]) for kind in kinds(form)]
         if names:
-            literal = f"Literal[{', '.join(json.dumps(name) for name in names)}]"
-            found.append((literal, literal, ""))
+            found.append(Types(literal(names), literal(names), tuple(names)))
         if tables:
-            class_name = camel(named) if named else self.same(tables) or f"{'' if owner in ('DeviceKeys', 'SsdKeys') else owner}{camel(key)}"
-            meaning = self.follow(schema)[0].get("description", "") or schema.get("description", "") or "Some keys."
-            made = self.table(class_name, tables, meaning)
-            found.append((made, FIELDS, made))
+            class_name = camel(named) or self.same(tables) or f"{'' if owner in ('DeviceKeys', 'SsdKeys') else owner}{camel(key)}"
+            definition = self.definitions[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else {}
+            made = self.table(class_name, tables, definition.get("description") or schema.get("description") or "Some keys.")
+            found.append(Types(made, FIELDS, table=made))
         return found
 
-    def list_of(self, owner: str, key: str, form: Json) -> tuple[str, str, str]:
+    def list_of(self, owner: str, key: str, form: Json) -> Types:
         """Types of a list."""
         items = self.types(owner, f"{key}-item", form["items"])
-        inner = " | ".join(one[0] for one in items)
-        if items[0][2]:
-            return f"Tables[{inner}]", f"abc.Sequence[{FIELDS}]", inner
-        return f"list[{inner}]", f"abc.Sequence[{inner}]", ""
+        inner = " | ".join(one.got for one in items)
+        if items[0].table:
+            return Types(f"Tables[{inner}]", f"abc.Sequence[{FIELDS}]", table=inner)
+        return Types(f"list[{inner}]", f"abc.Sequence[{inner}]")
 
     def text(self) -> str:
         """Generates the module."""
@@ -237,12 +239,12 @@ SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 
 def bounds(schema: Json) -> str:
     """Range of a number."""
-    if not {"integer", "number"} & set([schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", [])):
+    if not {"integer", "number"} & set(kinds(schema)):
         return ""
     least, most, below = (schema.get(key) for key in ("minimum", "maximum", "exclusiveMaximum"))
     from_ = f"from {least:g}" if least is not None else ""
     to = f"to below {below:g}" if below is not None else f"to {most}" if most is not None and most < 2**31 else ""
-    kind = "A whole number" if "integer" in schema["type"] else "A number"
+    kind = "A whole number" if "integer" in kinds(schema) else "A number"
     return f" {kind} {' '.join(part for part in (from_, to) if part)}." if from_ or to else f" {kind}."
 
 
@@ -291,17 +293,15 @@ class Results:
             name = schema["$ref"].rsplit("/", 1)[-1]
             schema = self.definitions[name]
         if "oneOf" in schema:
-            return f"Literal[{', '.join(json.dumps(one['const']) for one in schema['oneOf'])}]"
-        kinds = schema.get("type", [])
-        kinds = [kinds] if isinstance(kinds, str) else list(kinds)
-        if "object" in kinds:
+            return literal(one["const"] for one in schema["oneOf"])
+        if "object" in kinds(schema):
             return self.of(name, schema)
-        if "array" in kinds and "prefixItems" in schema:
+        if "prefixItems" in schema:
             return f"tuple[{', '.join(self.kind(name, one) for one in schema['prefixItems'])}]"
-        if "array" in kinds:
+        if "array" in kinds(schema):
             inner = self.kind(name, schema["items"])
             return f"tuple[{', '.join([inner] * schema['maxItems'] if 'maxItems' in schema else [inner, '...'])}]"
-        return " | ".join(SCALARS[kind] for kind in kinds if kind != "null")
+        return " | ".join(SCALARS[kind] for kind in kinds(schema) if kind != "null")
 
     def text(self) -> str:
         """Generates the module."""
