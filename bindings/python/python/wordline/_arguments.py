@@ -47,6 +47,11 @@ def whole(name: str, value: object, least: int, most: int = U64) -> int:
     return number
 
 
+def columns(value: object) -> int:
+    """Checks a number of text columns of a terminal. The largest is the limit of Unix (`struct winsize`)."""
+    return whole("columns", value, 1, 65_535)
+
+
 def number(name: str, value: object, least: float, most: float) -> float:
     """Checks a number. NaN is rejected."""
     found = _plain(value)

@@ -16,9 +16,6 @@ from ._errors import Error
 from ._figure import KINDS, Figure, charts_of, check_size, figure
 from ._run import Result
 
-MOST_COLUMNS = 65_535
-"""Maximum number of text columns of a terminal: the limit of Unix (`struct winsize`)."""
-
 
 class Comparison(Sequence[Result]):
     """Results side by side. The first result is the baseline. As text, it is the table of ``wordline compare``."""
@@ -80,7 +77,7 @@ class Comparison(Sequence[Result]):
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline compare``, for a terminal with this many columns of text."""
-        return _native.comparison(self._natives, arguments.whole("columns", columns, 1, MOST_COLUMNS))
+        return _native.comparison(self._natives, arguments.columns(columns))
 
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes a report to a folder: ``report.html``, which needs no network, its charts, and ``summary.json``."""

@@ -40,6 +40,14 @@ class Device(DeviceKeys):
         if settings is not None:
             self.update(settings)
 
+    @staticmethod
+    def _made(native: _native.Device) -> Device:
+        """The device of a description that is checked."""
+        device = Device.__new__(Device)
+        DeviceKeys.__init__(device, device, "")
+        device._become(native)
+        return device
+
     def _become(self, native: _native.Device) -> None:
         object.__setattr__(self, "native", native)
 
@@ -64,10 +72,7 @@ class Device(DeviceKeys):
 
     def copy(self) -> Device:
         """Returns an independent copy."""
-        copied = Device.__new__(Device)
-        super(Device, copied).__init__(copied, "")
-        copied._become(self.native)
-        return copied
+        return Device._made(self.native)
 
     @property
     def name(self) -> str:
@@ -120,10 +125,7 @@ def _described(described: Described) -> _native.Device:
 
 
 def _restored(name: str, text: str) -> Device:
-    device = Device.__new__(Device)
-    super(Device, device).__init__(device, "")
-    device._become(_native.Device.of_toml(name, text))  # pyright: ignore[reportPrivateUsage]
-    return device
+    return Device._made(_native.Device.of_toml(name, text))  # pyright: ignore[reportPrivateUsage]
 
 
 def presets() -> list[dict[str, Any]]:

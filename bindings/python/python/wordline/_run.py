@@ -10,6 +10,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from . import _arguments as arguments
 from . import _native
 from ._arguments import path, refuse, shown, whole
 from ._design import Design, checked
@@ -70,7 +71,7 @@ class Result(Summary):
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline run``, for a terminal with this many columns of text."""
-        return self.native.table(whole("columns", columns, 1, 65_535))
+        return self.native.table(arguments.columns(columns))
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
         """Returns a chart of this result; see `Comparison.chart`."""

@@ -137,7 +137,7 @@ class StudyTable(Arrow):
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline sweep``, for a terminal with this many columns of text."""
-        return self._native.table(arguments.whole("columns", columns, 1, 65_535))
+        return self._native.table(arguments.columns(columns))
 
     def _repr_html_(self) -> str:
         told = [f"{len(self.rows)} combinations", *([f"{self.missing} runs are missing"] if self.missing else [])]
@@ -181,19 +181,18 @@ class Study:
 
     def __init__(self, study: str | PathLike[str] | Mapping[str, Any], *, design: Design | None = None) -> None:
         if isinstance(study, Mapping):
-            keys, self._designs = _labelled(study, design)
-            self._native = _native.Study.of_keys("study", keys)
-            self._made: tuple[str, Mapping[str, Value] | str, Designs] = "study", keys, self._designs
+            keys, designs = _labelled(study, design)
+            self._become(_native.Study.of_keys("study", keys), ("study", keys, designs))
         else:
             if not arguments.is_of(study, str | PathLike):
                 refuse("study", shown(study), "a path or a dict of keys")
             file = arguments.path("study", study)
-            self._designs = _described("", design)
-            self._native = _native.Study.file(file)
-            self._made = file, Path(file).read_text(), self._designs
-        self._is_tried = False
-        if self._designs:
-            self._native = self._native.with_designs(self._designs)
+            self._become(_native.Study.file(file), (file, Path(file).read_text(), _described("", design)))
+
+    def _become(self, native: _native.Study, made: tuple[str, Mapping[str, Value] | str, Designs]) -> None:
+        """Takes a study of the native part, and the name, the content and the designs that it was made from."""
+        self._made, self._designs, self._is_tried = made, made[2], False
+        self._native = native.with_designs(self._designs) if self._designs else native
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._made
@@ -387,11 +386,8 @@ def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None], handl
 
 def _restored(name: str, study: Mapping[str, Value] | str, designs: Designs) -> Study:
     made = Study.__new__(Study)
-    of = _native.Study.of_text if isinstance(study, str) else _native.Study.of_keys
-    native: _native.Study = of(name, study)  # type: ignore[arg-type]  # pyright: ignore
-    made._native = native.with_designs(designs) if designs else native  # pyright: ignore[reportPrivateUsage]
-    made._designs, made._made = designs, (name, study, designs)  # pyright: ignore[reportPrivateUsage]
-    made._is_tried = False  # pyright: ignore[reportPrivateUsage]
+    native = _native.Study.of_text(name, study) if isinstance(study, str) else _native.Study.of_keys(name, study)
+    made._become(native, (name, study, designs))  # pyright: ignore[reportPrivateUsage]
     return made
 
 
