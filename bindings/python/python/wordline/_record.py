@@ -28,13 +28,13 @@ def items_of(kind: type, name: str) -> Any:
 
 @cache
 def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any] | None]]:
-    """The fields of a kind of record, with what converts their values from JSON."""
+    """The fields of a kind of record, each with the function that converts its value from JSON."""
     types = get_type_hints(kind)
     return [(one.name, _conversion(types[one.name])) for one in fields(kind)]
 
 
 def _conversion(of: Any) -> Callable[[Any], Any] | None:
-    """What converts a value of JSON to a type. ``None`` for the types of JSON itself."""
+    """The function that converts a value of JSON to a type. ``None`` for the types of JSON itself."""
     if isinstance(of, type) and is_dataclass(of):
         return partial(read, of)
     if get_origin(of) is tuple:
