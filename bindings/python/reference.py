@@ -59,18 +59,17 @@ class Sources:
         module = self.origin[name]
         while True:
             body = self.modules[module].body
-            for node, after in zip(body, [*body[1:], None], strict=True):
+            for node, text in _documented(body):
                 if isinstance(node, ast.ClassDef | Function) and node.name == name:
                     return node, ""
                 if _targets(node) == [name]:
-                    return node, _text(after)
+                    return node, text
             # A module may pass on what the native one has.
             module = next(
                 node.module or ""
                 for node in body
                 if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names)
             )
-
 
     def with_bases(self, owner: ast.ClassDef) -> ast.ClassDef:
         """A class with the members that it has of bases that are not public. The keys of devices are left out: they are
@@ -98,8 +97,13 @@ def _targets(node: ast.stmt) -> list[str]:
     return [target.id for target in found if isinstance(target, ast.Name)]
 
 
+def _documented(body: list[ast.stmt]) -> list[tuple[ast.stmt, str]]:
+    """Statements, each with the text below it, which is its docstring."""
+    return [(node, _text(after)) for node, after in zip(body, [*body[1:], None], strict=True)]
+
+
 def _text(node: ast.stmt | None) -> str:
-    """Docstring of a statement."""
+    """The text that a statement is; empty for all others."""
     match node:
         case ast.Expr(value=ast.Constant(value=str(text))):
             return text
@@ -156,9 +160,9 @@ def _is_shown(name: str) -> bool:
 def fields(owner: ast.ClassDef) -> list[tuple[str, str, str]]:
     """Fields and properties of a class: name, type, meaning."""
     found: list[tuple[str, str, str]] = []
-    for node, after in zip(owner.body, [*owner.body[1:], None], strict=True):
+    for node, text in _documented(owner.body):
         if isinstance(node, ast.AnnAssign) and _is_shown(_targets(node)[0]):
-            found.append((_targets(node)[0], ast.unparse(node.annotation), _text(after)))
+            found.append((_targets(node)[0], ast.unparse(node.annotation), text))
         elif isinstance(node, Function) and {"property", "cached_property"} & _decorators(node) and _is_shown(node.name):
             result = ast.unparse(node.returns) if node.returns else "Any"
             found.append((node.name, result, ast.get_docstring(node) or ""))
