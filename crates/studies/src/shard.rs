@@ -16,7 +16,7 @@ impl Shard {
     /// Shard `number` of `of` shards, counted from 1.
     ///
     /// # Errors
-    /// What was found and what was wanted, if there is no such shard.
+    /// The value found and the one wanted, if there is no such shard.
     pub fn new(number: usize, of: usize) -> Result<Self, (String, &'static str)> {
         if (1..=of).contains(&number) {
             return Ok(Self { number, of });

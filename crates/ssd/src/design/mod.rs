@@ -9,6 +9,7 @@
 //! decision that is not allowed is an [`InvalidDecision`](wordline_device::InvalidDecision).
 
 mod coalesced_unit;
+mod delivery;
 mod extension_point;
 mod maintenance;
 mod query;

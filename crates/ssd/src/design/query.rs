@@ -1,18 +1,15 @@
-//! Queries to designs and policies, checks of their decisions, and delivery of events to designs.
+//! Queries to designs and policies, and checks of their decisions.
 
 use wordline_device::InvalidDecision;
 use wordline_flash::policy::failure::{Failure, FailureAction};
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
-use wordline_kernel::{Bytes, Duration, Instant, Metric};
+use wordline_kernel::{Bytes, Duration, Metric};
 use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 
 use super::table::{Designs, STREAM_DECISIONS};
-use super::{
-    BufferOccupancy, CoalescedUnit, Design, DesignContext, DeviceEvent, EventMask, ExtensionPoint, View,
-    WaitingPages, WriteStream,
-};
-use crate::blocks::{BlockManager, ModeStreams};
+use super::{CoalescedUnit, Design, DesignContext, ExtensionPoint, View, WaitingPages, WriteStream};
+use crate::blocks::ModeStreams;
 use crate::parts::Policies;
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
@@ -38,38 +35,6 @@ impl Designs {
         self.all.is_empty()
     }
 
-    /// Event kinds that some design observes.
-    pub(crate) fn observed(&self) -> EventMask {
-        self.observed
-    }
-
-    #[inline]
-    pub(crate) fn observes(&self, kinds: EventMask) -> bool {
-        self.observed.has(kinds)
-    }
-
-    #[inline]
-    pub(crate) fn note_time(&mut self, now: Instant) {
-        self.now = now;
-    }
-
-    /// Whether designs must be notified at the end of an event, given the buffer occupancy.
-    #[inline]
-    pub(crate) fn has_notifications(&self, level: BufferOccupancy, blocks: &BlockManager) -> bool {
-        !self.is_empty()
-            && (self.is_maintenance_due || level != self.notified_level || blocks.events().are_pending())
-    }
-
-    pub(crate) fn note_level(&mut self, level: BufferOccupancy) {
-        self.level = level;
-    }
-
-    /// Sets the buffer occupancy at the end of an event. Returns whether designs must be notified of it.
-    pub(crate) fn is_new_level(&mut self, level: BufferOccupancy) -> bool {
-        self.level = level;
-        std::mem::replace(&mut self.notified_level, level) != level
-    }
-
     pub(super) fn query<T>(
         &mut self,
         design: usize,
@@ -81,36 +46,6 @@ impl Designs {
         let (one, logical_pages) = (&mut all[design], *logical_pages);
         let random = &mut one.random;
         f(&mut *one.design, &mut View { context, level: *level, now: *now, logical_pages, random })
-    }
-
-    /// Notifies designs of the pending block events that they observe.
-    #[inline]
-    pub(crate) fn notify_pending(&mut self, context: DesignContext<'_>) {
-        if let Some(news) = context.blocks.events().take() {
-            for seen in &news {
-                self.notify(seen, context);
-            }
-            context.blocks.events().take_back(news);
-        }
-    }
-
-    /// Notifies the designs of an event, after the pending block events.
-    pub(crate) fn notify_after_pending(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
-        self.notify_pending(context);
-        self.notify(seen, context);
-    }
-
-    /// Notifies the designs that observe this event.
-    #[inline(never)]
-    pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
-        let maintains = self.owner(ExtensionPoint::Maintain, 0);
-        let Self { all, level, now, is_maintenance_due, logical_pages, .. } = self;
-        for (n, one) in all.iter_mut().enumerate().filter(|(_, one)| one.observes.has(seen.kind())) {
-            let (level, now, logical_pages) = (*level, *now, *logical_pages);
-            let mut view = View { context, level, now, logical_pages, random: &mut one.random };
-            one.design.observe(seen, &mut view);
-            *is_maintenance_due |= maintains == Some(n);
-        }
     }
 
     /// Records an invalid decision. Only the first one is kept, because later ones may follow from it.
