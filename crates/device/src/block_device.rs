@@ -302,6 +302,13 @@ pub trait BlockDevice: State {
     /// Details of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
+    /// Bytes that can be programmed before another victim is needed: in free blocks, in open blocks, and in
+    /// the part of victims that GC has processed. `None` if a device does not report it. A call looks at every
+    /// open block.
+    fn room(&self) -> Option<u64> {
+        None
+    }
+
     /// Gauges at `now`, for the time series of a run. A device without gauges returns the default.
     fn gauges(&self, _now: Instant) -> Gauges {
         Gauges::default()

@@ -11,9 +11,6 @@ pub struct Gauges {
     pub free_blocks: u64,
     /// Multi-plane blocks that are not bad. 0 if a device does not report it.
     pub good_blocks: u64,
-    /// Bytes that can be programmed before another victim is needed: in free blocks, in open blocks, and in
-    /// the part of victims that GC has processed. 0 if a device does not report it.
-    pub room: u64,
     /// Host pages in the write buffer, including those whose program is in progress.
     pub buffered_pages: u64,
     /// Logical pages of all victims erased so far.
@@ -33,7 +30,6 @@ impl Gauges {
             all.arrays.extend(device.arrays);
             all.free_blocks += device.free_blocks;
             all.good_blocks += device.good_blocks;
-            all.room += device.room;
             all.buffered_pages += device.buffered_pages;
             all.victim_pages += device.victim_pages;
             all.victim_valid_pages += device.victim_valid_pages;

@@ -143,7 +143,6 @@ mod tests {
             arrays: busy.map(Duration::from_us).to_vec(),
             free_blocks: free,
             good_blocks: 10,
-            room: 0,
             buffered_pages: 0,
             victim_pages: pages,
             victim_valid_pages: valid,

@@ -45,6 +45,8 @@ pub struct Measurements<D: BlockDevice> {
     /// The beginning of the run, and the device counters at that time.
     begin: Instant,
     before: D::Mark,
+    /// The device's [room](BlockDevice::room) at that time.
+    room: Option<u64>,
 }
 
 /// The end of a run, or its state so far.
@@ -126,6 +128,7 @@ impl<D: BlockDevice> Measurements<D> {
             batch: None,
             begin,
             before: device.mark(begin),
+            room: device.room(),
         }
     }
 
@@ -233,7 +236,7 @@ impl<D: BlockDevice> Measurements<D> {
         let of_course =
             [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
         let of_units = self.unit_notes(&metrics, shape.logical_page);
-        let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
+        let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, device));
         let (jobs, fairness) = self.jobs.usage();
         let summary = Summary {
             device: load.device_name.clone(),
@@ -283,12 +286,10 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// Flash activity since the beginning of the run, for values that depend on GC victims.
-    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> FlashActivity {
-        let free = [self.readings.first(), &device.gauges(end)];
-        let tells = free.iter().all(|gauges| gauges.room > 0);
+    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, device: &D) -> FlashActivity {
         FlashActivity {
             erased: (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.worn.erases).sum()),
-            room: tells.then(|| free.map(|gauges| gauges.room)),
+            room: self.room.zip(device.room()).map(<[u64; 2]>::from),
             host: metrics.count("flash.host_bytes"),
             programmed: metrics.count("flash.programmed_bytes"),
         }

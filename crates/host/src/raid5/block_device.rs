@@ -329,6 +329,10 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         metrics
     }
 
+    fn room(&self) -> Option<u64> {
+        self.array.members.room()
+    }
+
     fn gauges(&self, now: Instant) -> Gauges {
         self.array.members.gauges(now)
     }

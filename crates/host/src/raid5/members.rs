@@ -166,6 +166,11 @@ impl<D: BlockDevice> Members<D> {
         &self.devices
     }
 
+    /// The joint room of all devices; `None` if one does not report it.
+    pub fn room(&self) -> Option<u64> {
+        self.devices.iter().map(|device| device.room()).sum()
+    }
+
     /// The joint gauges of all devices.
     pub fn gauges(&self, now: Instant) -> Gauges {
         Gauges::join(self.devices.iter().map(|device| device.gauges(now)))

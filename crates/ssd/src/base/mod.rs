@@ -77,15 +77,13 @@ impl Base {
         }
     }
 
-    /// Gauges of the flash at `now`. The caller adds the pages in the write buffer and the pages of victims
-    /// that GC has processed.
-    pub(crate) fn gauges(&self, buffered: u32, gone_through: u64, now: Instant) -> Gauges {
+    /// Gauges of the flash at `now`. The caller adds the pages in the write buffer.
+    pub(crate) fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: pools.all_groups().map(|row| self.blocks.space().free(row) as u64).sum(),
             good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.space().good(row))).sum(),
-            room: (self.blocks.free_pages() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
             victim_valid_pages: self.totals.gc_victim_valid_pages,

@@ -220,9 +220,13 @@ impl BlockDevice for Device {
         metrics::detail_since(&self.core.base, &self.front, mark, now)
     }
 
+    fn room(&self) -> Option<u64> {
+        let Core { base, gc, .. } = &self.core;
+        Some((base.blocks.free_pages() + gc.processed_pages(&base.blocks)) * base.config.unit.0)
+    }
+
     fn gauges(&self, now: Instant) -> Gauges {
-        let Core { base, cache, gc, .. } = &self.core;
-        base.gauges(cache.buffer().in_use(), gc.processed_pages(&base.blocks), now)
+        self.core.base.gauges(self.core.cache.buffer().in_use(), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
