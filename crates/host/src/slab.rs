@@ -85,9 +85,65 @@ impl<T> Slab<T> {
     }
 }
 
+/// Records of some of the values of a slab, by their numbers.
+#[derive(Debug)]
+pub(crate) struct Records<T>(Vec<Option<T>>);
+
+impl<T> Default for Records<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Records<T> {
+    /// Makes the record of the value with this number.
+    #[inline]
+    pub fn insert(&mut self, number: u32, record: T) {
+        let number = number as usize;
+        if number >= self.0.len() {
+            self.0.resize_with(number + 1, || None);
+        }
+        self.0[number] = Some(record);
+    }
+
+    /// The record of the value with this number.
+    #[inline]
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.0.get_mut(number as usize)?.as_mut()
+    }
+
+    /// Removes the record of the value with this number.
+    #[inline]
+    pub fn remove(&mut self, number: u32) {
+        if let Some(record) = self.0.get_mut(number as usize) {
+            *record = None;
+        }
+    }
+
+    /// Removes all records.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_values_with_a_record_have_one() {
+        let mut all = Records::default();
+        all.insert(3, "d");
+        all.insert(1, "b");
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|n| all.get_mut(n).copied()),
+            [None, Some("b"), None, Some("d"), None]
+        );
+        [1, 2, 9].into_iter().for_each(|n| all.remove(n));
+        assert_eq!([1, 3].map(|n| all.get_mut(n).copied()), [None, Some("d")]);
+        all.clear();
+        assert_eq!(all.get_mut(3), None);
+    }
 
     #[test]
     fn a_number_that_became_free_is_given_again() {

@@ -6,6 +6,7 @@
 //! A value that a comment marks as *chosen* has no published source. The comment gives the reason for it.
 
 pub mod device;
+mod in_flight_table;
 pub mod zoned;
 
 pub use device::{OpenChannel, OpenChannelConfig, OpenChannelFile};

@@ -1,8 +1,6 @@
 //! Tail attribution: explains each host request by the last device command of that request. A write may first
 //! wait for the reset of a chunk.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
 use wordline_device::times::Component;
@@ -10,30 +8,29 @@ use wordline_device::{Completion, Operation};
 use wordline_kernel::Instant;
 
 use super::Purpose;
+use crate::slab::Records;
 
 /// Explains requests as they complete.
 pub(super) struct Explainer {
     pub(super) tail: Tail,
-    /// By request: its last completed device command, and whether that command was a flush.
-    last: BTreeMap<u32, (CommandBreakdown, bool)>,
-    /// Outstanding requests that were submitted after attribution began.
-    open: BTreeSet<u32>,
+    /// Outstanding requests that were submitted after attribution began. Each has its last completed device
+    /// command, and whether that command was a flush.
+    open: Records<Option<(CommandBreakdown, bool)>>,
 }
 
 impl Explainer {
     pub fn of(tail: Tail) -> Self {
-        Self { tail, last: BTreeMap::new(), open: BTreeSet::new() }
+        Self { tail, open: Records::default() }
     }
 
     /// Forgets all requests after a power cut. None of them completes.
     pub fn forget(&mut self) {
-        self.last.clear();
         self.open.clear();
     }
 
     /// Notes the submission of a request.
     pub fn note_submission(&mut self, number: u32) {
-        self.open.insert(number);
+        self.open.insert(number, None);
     }
 
     /// Notes the completion of a device command for `work`, with its breakdown if the device has one.
@@ -42,15 +39,18 @@ impl Explainer {
             return;
         };
         let is_flush = matches!(work, Purpose::Flush(_));
-        self.last.extend(breakdown.map(|breakdown| (number, (breakdown, is_flush))));
+        if let (Some(last), Some(breakdown)) = (self.open.get_mut(number), breakdown) {
+            *last = Some((breakdown, is_flush));
+        }
     }
 
     /// Notes the completion of a request.
     pub fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
-        let last = self.last.remove(&number);
-        // A request that was submitted before attribution began has an incomplete record.
-        if self.open.remove(&number) {
-            self.tail.note(completion.latency, || explain(completion, submitted, last));
+        let Self { tail, open } = self;
+        // A request that was submitted before attribution began has no record.
+        if let Some(last) = open.get_mut(number) {
+            tail.note(completion.latency, || explain(completion, submitted, last.take()));
+            open.remove(number);
         }
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct UnitFrontier {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct UnitFrontiers {
     heads: Vec<UnitFrontier>,
+    /// Whether pieces may wait. If not, no parallel unit has to be looked at.
+    may_wait: bool,
     /// The parallel unit of the next write.
     next: u32,
     /// Whether a flush is in flight whose purpose is to free chunks.
@@ -49,6 +51,7 @@ impl UnitFrontiers {
         };
         Self {
             heads: (0..layout.units).map(head).collect(),
+            may_wait: false,
             next: 0,
             is_flushing: false,
             cannot_flush: false,
@@ -74,12 +77,21 @@ impl UnitFrontiers {
         unit
     }
 
+    /// The waiting pieces of a parallel unit, to add one.
+    pub(super) fn pieces_to_extend(&mut self, unit: u32) -> &mut VecDeque<Piece> {
+        self.may_wait = true;
+        &mut self.get_mut(unit).pieces
+    }
+
     /// The parallel units with waiting pieces.
-    pub(super) fn waiting_units(&self) -> Vec<u32> {
-        if self.heads.iter().all(|head| head.pieces.is_empty()) {
+    pub(super) fn waiting_units(&mut self) -> Vec<u32> {
+        if !self.may_wait {
             return Vec::new();
         }
-        (0..).zip(&self.heads).filter(|(_, head)| !head.pieces.is_empty()).map(|(unit, _)| unit).collect()
+        let waiting = (0..).zip(&self.heads).filter(|(_, head)| !head.pieces.is_empty());
+        let units: Vec<u32> = waiting.map(|(unit, _)| unit).collect();
+        self.may_wait = !units.is_empty();
+        units
     }
 
     /// Completes the reset of the next chunk of a parallel unit. If `is_free` is false, the chunk is offline.
@@ -122,7 +134,9 @@ impl UnitFrontiers {
                     .flat_map(|piece| &piece.stamps)
                     .all(|stamp| stamp.logical < layout.pages)
         };
-        let is_right = self.heads.len() == layout.units as usize
+        let is_noted = self.may_wait || self.heads.iter().all(|head| head.pieces.is_empty());
+        let is_right = is_noted
+            && self.heads.len() == layout.units as usize
             && self.next < layout.units
             && (0..).zip(&self.heads).all(is_right);
         if is_right { Ok(()) } else { Err("open chunks that do not exist".into()) }

@@ -78,7 +78,7 @@ impl<D: PhysicalDevice> Direct<D> {
             }
             self.requests.all.get_mut(number).parts += 1;
             let unit = self.heads.next_unit();
-            self.heads.get_mut(unit).pieces.push_back(Piece { request: number, stamps });
+            self.heads.pieces_to_extend(unit).push_back(Piece { request: number, stamps });
         }
         if let Some(followed) = &mut self.followed {
             followed.carried.remove(&command.tag);
@@ -152,7 +152,7 @@ impl<D: PhysicalDevice> Direct<D> {
         let others = (1..units).map(|n| (unit + n) % units);
         let Some(other) = others.into_iter().find(|other| self.has_room(*other)) else { return false };
         let pieces = std::mem::take(&mut self.heads.get_mut(unit).pieces);
-        self.heads.get_mut(other).pieces.extend(pieces);
+        self.heads.pieces_to_extend(other).extend(pieces);
         true
     }
 
@@ -263,13 +263,14 @@ impl<D: PhysicalDevice> Direct<D> {
         self.heads.cannot_flush &= completion.failure.is_some();
         if completion.failure.is_some() {
             let chunk = sent.places[0].0 / self.layout.blocks_per_chunk;
-            let head = self.heads.get_mut(chunk / self.layout.chunks_per_unit);
+            let unit = chunk / self.layout.chunks_per_unit;
+            let head = self.heads.get_mut(unit);
             if head.open.is_some_and(|(open, _)| open == chunk) {
                 head.close_chunk();
             }
             if self.layout.retry && has_failed {
                 self.counts.resubmitted += again.len() as u64;
-                head.pieces.push_front(Piece { request: number, stamps: again });
+                self.heads.pieces_to_extend(unit).push_front(Piece { request: number, stamps: again });
                 self.requests.all.get_mut(number).parts += 1;
                 return self.complete_part(number, false, calendar);
             }
@@ -282,7 +283,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.track_read(command);
         }
         let pages = self.pages_of(command);
-        let (mut places, mut stamps) = (Vec::new(), Vec::new());
+        let (mut places, mut stamps) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
         for page in pages {
             let version = self.places.version(page);
             let is_expected = command.expected == 0 || command.expected == version;

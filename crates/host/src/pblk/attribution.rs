@@ -6,8 +6,6 @@
 //! reason is constant between two events of the FTL. So waiting times are summed by reason, for all writes
 //! together. The waiting time of one write is the growth of these sums while it waited.
 
-use std::collections::BTreeMap;
-
 use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
 use wordline_device::times::Component;
@@ -17,6 +15,7 @@ use wordline_kernel::{Duration, Instant};
 
 use super::limiter::{Limiter, Pressure};
 use super::ring::{Origin, Ring};
+use crate::slab::Records;
 
 /// Reasons for which a command waits in the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +65,7 @@ struct CommandRecord {
 /// Explains commands as they complete.
 struct Explainer {
     tail: Tail,
-    open: BTreeMap<u32, CommandRecord>,
+    open: Records<CommandRecord>,
     now: Instant,
     /// Writes that wait for space in the ring.
     writes: Line,
@@ -79,7 +78,7 @@ struct Explainer {
 impl Explainer {
     fn of(tail: Tail) -> Self {
         let (writes, flushes) = (Line::default(), Line::default());
-        Self { tail, open: BTreeMap::new(), now: Instant::ZERO, writes, flushes, told: None }
+        Self { tail, open: Records::default(), now: Instant::ZERO, writes, flushes, told: None }
     }
 
     /// Forgets all commands after a power cut.
@@ -145,7 +144,7 @@ impl Attribution {
     #[inline]
     pub(super) fn note_admitted(&mut self, number: u32) {
         let Some(Explainer { open, writes, flushes, .. }) = self.0.as_deref_mut() else { return };
-        if let Some(known) = open.get_mut(&number) {
+        if let Some(known) = open.get_mut(number) {
             known.waited = writes.since(&known.before);
             known.before = flushes.waited;
         }
@@ -155,7 +154,7 @@ impl Attribution {
     #[inline]
     pub(super) fn note_flushed(&mut self, number: u32) {
         let Some(Explainer { open, flushes, .. }) = self.0.as_deref_mut() else { return };
-        if let Some(known) = open.get_mut(&number) {
+        if let Some(known) = open.get_mut(number) {
             let more = flushes.since(&known.before);
             known.waited.iter_mut().zip(more).for_each(|(sum, time)| *sum += time);
         }
@@ -179,7 +178,7 @@ impl Attribution {
     #[inline]
     pub(super) fn note_read(&mut self, number: u32) {
         let Some(explainer) = &mut self.0 else { return };
-        if let Some(known) = explainer.open.get_mut(&number) {
+        if let Some(known) = explainer.open.get_mut(number) {
             known.last = explainer.told.take();
         }
     }
@@ -216,11 +215,12 @@ impl Attribution {
         device: &impl PhysicalDevice,
         own: Duration,
     ) {
-        let Some(explainer) = &mut self.0 else { return };
-        let worked = device.worked();
-        // A command that was submitted before attribution began has an incomplete record.
-        let Some(known) = explainer.open.remove(&number) else { return };
-        explainer.tail.note(completion.latency, || explain(completion, submitted, known, (&worked, own)));
+        let Some(Explainer { tail, open, .. }) = self.0.as_deref_mut() else { return };
+        // A command that was submitted before attribution began has no record.
+        if let Some(known) = open.get_mut(number) {
+            tail.note(completion.latency, || explain(completion, submitted, known, (&device.worked(), own)));
+            open.remove(number);
+        }
     }
 }
 
@@ -228,7 +228,7 @@ impl Attribution {
 fn explain(
     completion: Completion,
     submitted: Instant,
-    known: CommandRecord,
+    known: &CommandRecord,
     (worked, own): (&WorkTimes, Duration),
 ) -> RequestBreakdown {
     let now = submitted + completion.latency;
@@ -236,7 +236,7 @@ fn explain(
     let own = own.min(completion.latency);
     let is_its_end =
         |told: &CommandBreakdown| told.submitted >= submitted && told.submitted + told.latency + own == now;
-    if let Some(last) = known.last.filter(is_its_end) {
+    if let Some(last) = known.last.clone().filter(is_its_end) {
         (told.parts, told.behind, told.meanwhile) = (last.parts, last.behind, last.meanwhile);
     }
     let [limiter, line, ring] = known.waited;

@@ -56,7 +56,7 @@ impl ChunkData {
     /// queues.
     pub(super) fn queue_units(&mut self, number: u32, host: &mut Host, media: &Media) -> Vec<u32> {
         let unit = media.unit();
-        let command = host.commands.get_mut(number);
+        let command = host.commands.all.get_mut(number);
         let firsts: Vec<LogicalBlock> = command.written().iter().copied().step_by(unit as usize).collect();
         let mut queues = Vec::new();
         for (n, LogicalBlock { chunk, block }) in (0..).zip(firsts) {
@@ -84,7 +84,7 @@ impl ChunkData {
 
     /// Parallel units to which a command writes.
     pub(super) fn queues_of(&self, number: u32, host: &Host, media: &Media) -> Vec<u32> {
-        let written = host.commands.get(number).written().iter();
+        let written = host.commands.all.get(number).written().iter();
         let mut queues: Vec<u32> =
             written.map(|block| self.chunks.unit_of(media.id_of(block.chunk))).collect();
         queues.sort_unstable();
@@ -122,7 +122,7 @@ impl ChunkData {
     /// the copy are unreadable.
     pub(super) fn fill_copied(&mut self, id: u32, host: &Host, media: &Media) -> bool {
         let unit = self.buffers.get(id);
-        let command = host.commands.get(unit.command.expect("its copy waits for it"));
+        let command = host.commands.all.get(unit.command.expect("its copy waits for it"));
         if command.has_failed() {
             self.buffers.set_stage(id, Stage::Unreadable);
             return false;
@@ -143,7 +143,7 @@ impl ChunkData {
         if !host.commands.finish_part(number) {
             return;
         }
-        let command = host.commands.get_mut(number);
+        let command = host.commands.all.get_mut(number);
         if command.operation == Operation::Flush && self.buffers.has_stranded() {
             command.record_failure(0, 1, Failure::NotFlushed);
         }
@@ -206,7 +206,7 @@ impl ChunkData {
                 Some(number) => {
                     let at = self.buffers.remove(queue, id).at;
                     self.chunks.get_mut(chunk).writing -= size;
-                    let command = host.commands.get_mut(number);
+                    let command = host.commands.all.get_mut(number);
                     command.record_failure(at as usize, size, Failure::EarlyClose);
                     self.finish_part(number, host, media, calendar);
                 }
@@ -306,7 +306,7 @@ impl ChunkData {
         let size = media.unit() as usize;
         let knows = |unit: &Unit| {
             let Some(number) = unit.command else { return true };
-            let written = host.commands.find(number).map(InFlight::written);
+            let written = host.commands.all.find(number).map(InFlight::written);
             let at = unit.at as usize;
             written.and_then(|written| written.get(at..at + size)).is_some_and(|blocks| {
                 media.id_of(blocks[0].chunk) == unit.chunk && blocks[0].block == unit.first

@@ -11,6 +11,7 @@ use super::event::Event;
 use super::in_flight::{Commands, Stage};
 use super::link::HostLink;
 use super::media::Media;
+use super::time_recorder::CommandTimes;
 
 /// Commands of the host, and the link over which they come.
 pub(super) struct Host {
@@ -62,7 +63,7 @@ impl Host {
         media: &Media,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let command = self.commands.get_mut(number);
+        let command = self.commands.all.get_mut(number);
         match command.stage {
             Stage::Submitting => {
                 command.stage = Stage::Fetching;
@@ -81,11 +82,10 @@ impl Host {
 
     /// Begins the execution of a command.
     pub(super) fn begin(&mut self, number: u32, media: &Media, now: Instant) -> Operation {
-        let submitted = self.commands.get(number).submitted;
-        if let Some(teller) = &mut self.commands.teller {
-            teller.begun(number, submitted, now, media.flash.worked());
-        }
-        let command = self.commands.get_mut(number);
+        let is_timed = self.commands.teller.is_some();
+        let command = self.commands.all.get_mut(number);
+        command.times =
+            is_timed.then(|| Box::new(CommandTimes::begin(command.submitted, now, media.flash.worked())));
         command.stage = Stage::Executing;
         // The command counts as one part until all of its parts are known.
         command.parts = 1;
@@ -94,7 +94,7 @@ impl Host {
 
     /// Records that a logical block of a command is unreadable.
     pub(super) fn unread(&mut self, number: u32, at: usize, media: &mut Media) {
-        self.commands.get_mut(number).record_failure(at, 1, Failure::Unread);
+        self.commands.all.get_mut(number).record_failure(at, 1, Failure::Unread);
         media.counts.blocks_unreadable += 1;
     }
 
@@ -106,7 +106,7 @@ impl Host {
         calendar: &mut impl Schedule<Event>,
     ) {
         let mut dies = std::mem::take(&mut self.commands.dies);
-        let command = self.commands.get_mut(number);
+        let command = self.commands.all.get_mut(number);
         let ticket = Ticket::Request(RequestId(number));
         command.reads += media.queue_reads(&command.locations, ticket, calendar.now(), &mut dies);
         command.parts += command.reads;
@@ -123,7 +123,7 @@ impl Host {
     pub(super) fn finish_read(&mut self, number: u32, task: &Task, failed: bool, media: &mut Media) -> bool {
         let mut first = None;
         let mut any_failed = false;
-        let command = self.commands.get_mut(number);
+        let command = self.commands.all.get_mut(number);
         let read = task.location.0..task.location.0 + task.locations;
         for at in 0..command.locations.len() {
             let location: Location = command.locations[at];
@@ -159,8 +159,8 @@ impl Host {
         media: &Media,
         now: Instant,
     ) {
-        if let Some(teller) = &mut self.commands.teller {
-            teller.task(number, media.flash.spent(task, done, now), TaskWait::of(done.die, task));
+        if let Some(times) = self.commands.times_of(number) {
+            times.note_task(media.flash.spent(task, done, now), TaskWait::of(done.die, task));
         }
     }
 
@@ -177,14 +177,14 @@ impl Host {
         let at = link.receive(bytes, calendar.now());
         calendar.at(at, Event::Unit(id));
         let time = at - calendar.now();
-        self.commands.teller.iter_mut().for_each(|teller| teller.brought(number, time));
+        self.commands.times_of(number).into_iter().for_each(|times| times.note_link(time));
         true
     }
 
     /// Ends a command that has no more parts: its completion goes over the link.
     pub(super) fn end(&mut self, number: u32, media: &Media, calendar: &mut impl Schedule<Event>) {
-        self.commands.teller.iter_mut().for_each(|teller| teller.ended(number, calendar.now()));
-        let command = self.commands.get_mut(number);
+        let command = self.commands.all.get_mut(number);
+        command.times.iter_mut().for_each(|times| times.end(calendar.now()));
         command.stage = Stage::Completing;
         let found = command.found();
         match self.link(media) {
@@ -198,11 +198,7 @@ impl Host {
     }
 
     fn complete(&mut self, number: u32, media: &Media, now: Instant) {
-        let completion = self.commands.completion(number, now, media.flash.is_clock_running());
-        if let Some(teller) = &mut self.commands.teller {
-            teller.completed(number, &completion, &media.flash);
-        }
-        self.completions.push(completion);
+        self.completions.push(self.commands.completion(number, now, &media.flash));
         self.has_completed = true;
     }
 
@@ -216,6 +212,6 @@ impl Host {
     /// Drops all commands at a power loss. Returns their tags.
     pub(super) fn cut(&mut self) -> Vec<u32> {
         self.commands.teller.iter_mut().for_each(|teller| **teller = Default::default());
-        self.commands.forget()
+        self.commands.all.forget().map(|command| command.tag).collect()
     }
 }

@@ -1,15 +1,15 @@
 //! Outstanding commands: accepted and not completed.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 use wordline_device::physical_device::{Command, Completion, Failure, Geometry, LogicalBlock, Operation};
+use wordline_flash::Flash;
 use wordline_kernel::Instant;
 use wordline_kernel::ensure::ensure;
 use wordline_nand::{DataTag, DieId, Location};
 
 use super::latency::LatencyStats;
-use super::time_recorder::TimeRecorder;
+use super::time_recorder::{CommandTimes, TimeRecorder};
+use crate::in_flight_table::InFlightTable;
 
 /// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub(super) struct InFlight {
     pub(super) parts: u32,
     /// Flash reads among the parts.
     pub(super) reads: u32,
+    /// `None` if the device does not execute the command yet, and unless latency breakdowns are recorded.
+    #[serde(skip)]
+    pub(super) times: Option<Box<CommandTimes>>,
 }
 
 /// Location of a logical block of a command that is not in flash.
@@ -74,6 +77,7 @@ impl InFlight {
             failure: None,
             parts: 0,
             reads: 0,
+            times: None,
         }
     }
 
@@ -126,13 +130,10 @@ impl InFlight {
     }
 }
 
-/// All outstanding commands, by ascending number.
+/// All outstanding commands.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Commands {
-    /// Commands from the oldest outstanding one on; `None` for a completed command.
-    window: VecDeque<Option<InFlight>>,
-    /// Number of the next command.
-    next: u32,
+    pub(super) all: InFlightTable<InFlight>,
     /// Latencies of writes, for commands that take time.
     pub(super) write_answers: LatencyStats,
     /// Dies on which reads of a command are being started. Empty between events.
@@ -144,85 +145,35 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Adds a command. Returns its number.
-    pub(super) fn add(&mut self, command: InFlight) -> u32 {
-        let number = self.next;
-        self.next = number.wrapping_add(1);
-        self.window.push_back(Some(command));
-        number
-    }
-
-    /// Index of a command in the window. May be beyond its end.
+    /// Times of a command; `None` if it is not outstanding, and unless latency breakdowns are recorded.
     #[inline]
-    fn locate(&self, number: u32) -> usize {
-        number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
-    }
-
-    #[inline]
-    pub(super) fn get(&self, number: u32) -> &InFlight {
-        self.find(number).expect("a part of it is in flight")
-    }
-
-    #[inline]
-    pub(super) fn find(&self, number: u32) -> Option<&InFlight> {
-        self.window.get(self.locate(number))?.as_ref()
-    }
-
-    #[inline]
-    pub(super) fn get_mut(&mut self, number: u32) -> &mut InFlight {
-        let place = self.locate(number);
-        let command = self.window.get_mut(place).and_then(Option::as_mut);
-        command.expect("a part of it is in flight")
+    pub(super) fn times_of(&mut self, number: u32) -> Option<&mut CommandTimes> {
+        self.all.find_mut(number)?.times.as_deref_mut()
     }
 
     /// Ends a part of a command. Returns whether it was the last part.
     pub(super) fn finish_part(&mut self, number: u32) -> bool {
-        let command = self.get_mut(number);
+        let command = self.all.get_mut(number);
         command.parts -= 1;
         command.parts == 0
     }
 
-    /// Removes a command that has ended. Returns its completion.
-    pub(super) fn completion(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
-        let place = self.locate(number);
-        let command = self.window.get_mut(place).and_then(Option::take);
-        while let Some(None) = self.window.front() {
-            self.window.pop_front();
+    /// Removes a command that has ended. Returns its completion. `flash` executed it.
+    pub(super) fn completion(&mut self, number: u32, now: Instant, flash: &Flash) -> Completion {
+        let mut command = self.all.remove(number);
+        let times = command.times.take();
+        let completion = command.completion(now);
+        if let (Some(teller), Some(times)) = (&mut self.teller, times) {
+            teller.completed(&times, &completion, flash);
         }
-        let completion = command.expect("it is answered once").completion(now);
-        if completion.operation == Operation::Write && takes_time {
+        if completion.operation == Operation::Write && flash.is_clock_running() {
             self.write_answers.add(completion.latency);
         }
         completion
     }
 
-    /// Number of outstanding commands.
-    pub(super) fn len(&self) -> usize {
-        self.iter().count()
-    }
-
-    /// Whether no commands are outstanding.
-    pub(super) fn is_empty(&self) -> bool {
-        self.window.is_empty()
-    }
-
-    /// All outstanding commands, in order of submission.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &InFlight> {
-        self.window.iter().flatten()
-    }
-
     /// Outstanding command that was submitted first.
     pub(super) fn oldest(&self) -> Option<&InFlight> {
-        self.iter().min_by_key(|command| command.submitted)
-    }
-
-    /// Drops all commands. Returns their tags.
-    pub(super) fn forget(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.window).into_iter().flatten().map(|command| command.tag).collect()
-    }
-
-    /// Whether the window of a loaded state begins with an outstanding command.
-    pub(super) fn is_sound(&self) -> bool {
-        !matches!(self.window.front(), Some(None))
+        self.all.values().min_by_key(|command| command.submitted)
     }
 }

@@ -135,7 +135,7 @@ impl OpenChannel {
     /// Starts background work on idle dies.
     pub(super) fn start_background_work(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.repairs.is_none()
-            || !self.host.commands.is_empty()
+            || !self.host.commands.all.is_empty()
             || self.recovery.is_under_way()
             || !self.media.flash.is_clock_running()
         {

@@ -162,7 +162,7 @@ impl OpenChannel {
     /// Accepts a checked command.
     fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) {
         self.data.accept(command, &self.media);
-        let number = self.host.commands.add(InFlight::new(command, calendar.now()));
+        let number = self.host.commands.all.add(InFlight::new(command, calendar.now()));
         if command.operation == Operation::Close {
             self.close(number);
         }
@@ -186,12 +186,12 @@ impl OpenChannel {
             Operation::Reset => self.begin_resets(number, calendar),
             Operation::Flush => {
                 let is_over = self.data.buffers.flush(number);
-                self.host.commands.get_mut(number).parts += u32::from(!is_over);
+                self.host.commands.all.get_mut(number).parts += u32::from(!is_over);
             }
             // The chunks were closed when the command was submitted.
             Operation::Close => {}
         }
-        self.media.counts.count(self.host.commands.get(number));
+        self.media.counts.count(self.host.commands.all.get(number));
         self.finish_part(number, calendar);
         self.start_background_work(calendar);
     }
@@ -199,21 +199,21 @@ impl OpenChannel {
     /// Starts the reads of a command. Buffered blocks are read at once; the others need a flash read for each
     /// page.
     fn begin_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let blocks = std::mem::take(&mut self.host.commands.get_mut(number).blocks);
+        let blocks = std::mem::take(&mut self.host.commands.all.get_mut(number).blocks);
         for (at, LogicalBlock { chunk, block }) in blocks.iter().enumerate() {
             let chunk = self.media.id_of(*chunk);
             let ChunkData { chunks, buffers } = &self.data;
             if *block < chunks.get(chunk).programmed {
                 let location = self.location_of(chunk, *block);
-                self.host.commands.get_mut(number).locations[at] = location;
+                self.host.commands.all.get_mut(number).locations[at] = location;
                 continue;
             }
             match buffers.find(chunks.unit_of(chunk), chunk, *block) {
-                Some(stamp) => self.host.commands.get_mut(number).stamps[at] = stamp,
+                Some(stamp) => self.host.commands.all.get_mut(number).stamps[at] = stamp,
                 None => self.host.unread(number, at, &mut self.media),
             }
         }
-        self.host.commands.get_mut(number).blocks = blocks;
+        self.host.commands.all.get_mut(number).blocks = blocks;
         self.host.queue_reads(number, &mut self.media, calendar);
     }
 
@@ -275,7 +275,7 @@ impl OpenChannel {
     /// Handles the end of a flash read, which may have failed.
     fn finish_read(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let is_last = self.host.finish_read(number, task, failed, &mut self.media);
-        if is_last && self.host.commands.get(number).operation == Operation::Copy {
+        if is_last && self.host.commands.all.get(number).operation == Operation::Copy {
             self.finish_copy_reads(number, calendar);
         }
         if is_last {
@@ -329,7 +329,7 @@ impl OpenChannel {
         let Host { link, commands, .. } = &self.host;
         match event {
             Event::Flash(event) => self.media.flash.check_event(event),
-            Event::Link(number) => ensure(link.is_some() && commands.find(number).is_some(), || {
+            Event::Link(number) => ensure(link.is_some() && commands.all.find(number).is_some(), || {
                 format!("{event:?} of no command")
             }),
             Event::Unit(id) => {

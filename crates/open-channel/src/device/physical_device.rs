@@ -112,11 +112,11 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn outstanding(&self) -> usize {
-        self.host.commands.len()
+        self.host.commands.all.len()
     }
 
     fn is_outstanding(&self, tag: u32) -> bool {
-        self.host.commands.iter().any(|command| command.tag == tag)
+        self.host.commands.all.values().any(|command| command.tag == tag)
     }
 
     fn stop_clock(&mut self) {
@@ -161,7 +161,7 @@ impl PhysicalDevice for OpenChannel {
         flash.audit(elapsed);
         let programs = self.chips().counts().program_commands;
         assert_eq!(programs, counts.all_programs() + cut_programs, "programs are those of writes");
-        let parts: u32 = self.host.commands.iter().map(|command| command.parts).sum();
+        let parts: u32 = self.host.commands.all.values().map(|command| command.parts).sum();
         assert_eq!(Some(parts as usize), self.parts_in_flight(), "commands wait for what is in flight");
         let checked = self.check_tables();
         assert!(checked.is_ok(), "{checked:?}");
@@ -263,14 +263,14 @@ impl PhysicalDevice for OpenChannel {
         let Media { config, flash, .. } = &self.media;
         let commands = &self.host.commands;
         flash.check_loaded(agenda.now)?;
-        ensure(commands.is_sound(), || "a command is over that was the oldest".into())?;
-        commands.iter().try_for_each(|command| command.check(&config.geometry))?;
+        ensure(commands.all.is_sound(), || "a command is over that was the oldest".into())?;
+        commands.all.values().try_for_each(|command| command.check(&config.geometry))?;
         self.data.check_units(&self.host, &self.media)?;
         self.check_tables()?;
         let chunks = self.data.chunks.len();
         let there = self.recovery.chunks().iter().all(|chunk| (chunk.0 as usize) < chunks);
         ensure(there, || "a recovery of a chunk that does not exist".into())?;
-        let parts: u32 = commands.iter().map(|command| command.parts).sum();
+        let parts: u32 = commands.all.values().map(|command| command.parts).sum();
         ensure(Some(parts as usize) == self.parts_in_flight(), || {
             "commands that wait without work in flight".into()
         })?;

@@ -33,8 +33,8 @@ impl OpenChannelConfig {
 impl Commands {
     /// Reports the outstanding commands.
     pub(super) fn describe(&self, now: Instant, out: &mut String) -> fmt::Result {
-        writeln!(out, "commands: {} outstanding", self.len())?;
-        for command in self.iter().take(LINES) {
+        writeln!(out, "commands: {} outstanding", self.all.len())?;
+        for command in self.all.values().take(LINES) {
             let name = command.operation.name();
             let (blocks, parts, age) = (command.blocks.len(), command.parts, now - command.submitted);
             writeln!(

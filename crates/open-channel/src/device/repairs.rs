@@ -218,7 +218,7 @@ impl Repairs {
         media: &mut Media,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let is_being_read = !self.manager.shifts() && commands.iter().any(|command| command.reads > 0);
+        let is_being_read = !self.manager.shifts() && commands.all.values().any(|command| command.reads > 0);
         if !is_being_read {
             self.erase_reserve(queue, media, calendar);
         }
@@ -263,7 +263,7 @@ impl Repairs {
                     return After::Wait;
                 }
                 // After a new host command the page is read again later.
-                if !commands.is_empty() && !self.manager.must_copy_first(queue) {
+                if !commands.all.is_empty() && !self.manager.must_copy_first(queue) {
                     return After::Advance;
                 }
                 self.program_step((queue, chunk), step, unread, media, calendar)

@@ -1,8 +1,6 @@
 //! Latency breakdown of commands: time on the link, in the buffer, and in the last flash command and its
 //! waits.
 
-use std::collections::BTreeMap;
-
 use wordline_device::physical_device::{CommandBreakdown, Completion, Operation};
 use wordline_device::times;
 use wordline_device::times::Component;
@@ -11,7 +9,7 @@ use wordline_kernel::{Duration, Instant};
 
 /// Times of an outstanding command.
 #[derive(Clone, Debug)]
-struct OpenCommand {
+pub(super) struct CommandTimes {
     submitted: Instant,
     /// When the device began to execute the command. `ended` is when it had finished.
     begun: Instant,
@@ -24,52 +22,50 @@ struct OpenCommand {
     last: Option<(FlashTime, TaskWait)>,
 }
 
-/// Recorder of latency breakdowns.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TimeRecorder {
-    open: BTreeMap<u32, OpenCommand>,
-    /// Breakdowns of completed commands that were not taken yet, by tag.
-    told: BTreeMap<u32, CommandBreakdown>,
-}
-
-impl TimeRecorder {
-    /// Records that the device begins to execute a command. `worked` is the work of its dies so far.
-    pub fn begun(&mut self, number: u32, submitted: Instant, now: Instant, worked: WorkTimes) {
-        let known =
-            OpenCommand { submitted, begun: now, ended: now, brought: Duration::ZERO, worked, last: None };
-        self.open.insert(number, known);
+impl CommandTimes {
+    /// Times of a command that the device begins to execute. `worked` is the work of its dies so far.
+    pub fn begin(submitted: Instant, now: Instant, worked: WorkTimes) -> Self {
+        Self { submitted, begun: now, ended: now, brought: Duration::ZERO, worked, last: None }
     }
 
     /// Records the link time of the data of a unit.
-    pub fn brought(&mut self, number: u32, time: Duration) {
-        self.open.entry(number).and_modify(|known| known.brought = time);
+    pub fn note_link(&mut self, time: Duration) {
+        self.brought = time;
     }
 
-    /// Records the end of a flash command that a command waits for.
-    pub fn task(&mut self, number: u32, spent: FlashTime, waited: TaskWait) {
-        self.open.entry(number).and_modify(|known| known.last = Some((spent, waited)));
+    /// Records the end of a flash command that the command waits for.
+    pub fn note_task(&mut self, spent: FlashTime, waited: TaskWait) {
+        self.last = Some((spent, waited));
     }
 
-    /// Records that the device has finished a command.
-    pub fn ended(&mut self, number: u32, now: Instant) {
-        self.open.entry(number).and_modify(|known| known.ended = now);
+    /// Records that the device has finished the command.
+    pub fn end(&mut self, now: Instant) {
+        self.ended = now;
     }
+}
 
+/// Recorder of latency breakdowns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TimeRecorder {
+    /// Breakdowns of completed commands that were not taken yet, by tag.
+    told: Vec<(u32, CommandBreakdown)>,
+}
+
+impl TimeRecorder {
     /// Records the completion of a command.
-    pub fn completed(&mut self, number: u32, completion: &Completion, flash: &Flash) {
-        if let Some(known) = self.open.remove(&number) {
-            self.told.insert(completion.tag, told(&known, completion, flash));
-        }
+    pub fn completed(&mut self, known: &CommandTimes, completion: &Completion, flash: &Flash) {
+        self.told.push((completion.tag, told(known, completion, flash)));
     }
 
     /// Takes the breakdown of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
-        self.told.remove(&tag)
+        let place = self.told.iter().rposition(|(of, _)| *of == tag)?;
+        Some(self.told.swap_remove(place).1)
     }
 }
 
-fn told(known: &OpenCommand, completion: &Completion, flash: &Flash) -> CommandBreakdown {
-    let OpenCommand { submitted, begun, ended, brought, worked, last } = known;
+fn told(known: &CommandTimes, completion: &Completion, flash: &Flash) -> CommandBreakdown {
+    let CommandTimes { submitted, begun, ended, brought, worked, last } = known;
     let waits = match completion.operation {
         Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
         Operation::Read | Operation::Reset | Operation::Close => Component::Queue,

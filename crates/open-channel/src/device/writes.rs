@@ -25,7 +25,7 @@ impl OpenChannel {
     pub(super) fn admit(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         while let Some(id) = self.data.buffers.grant(queue) {
             let number = self.data.buffers.get(id).command.expect("its command waits for it");
-            let command = self.host.commands.get(number);
+            let command = self.host.commands.all.get(number);
             if command.operation == Operation::Copy {
                 if command.reads > 0 {
                     self.data.buffers.set_stage(id, Stage::Copying);
@@ -178,8 +178,8 @@ impl OpenChannel {
 
     /// Closes chunks for the host. Their buffered data are still programmed.
     pub(super) fn close(&mut self, number: u32) {
-        for n in 0..self.host.commands.get(number).blocks.len() {
-            let chunk = self.media.id_of(self.host.commands.get(number).blocks[n].chunk);
+        for n in 0..self.host.commands.all.get(number).blocks.len() {
+            let chunk = self.media.id_of(self.host.commands.all.get(number).blocks[n].chunk);
             self.data.chunks.set_state(chunk, ChunkState::Closed);
             self.settle_closed(chunk);
         }
@@ -196,8 +196,8 @@ impl OpenChannel {
 
     /// Starts the resets of a command.
     pub(super) fn begin_resets(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        for at in 0..self.host.commands.get(number).blocks.len() {
-            let command = self.host.commands.get_mut(number);
+        for at in 0..self.host.commands.all.get(number).blocks.len() {
+            let command = self.host.commands.all.get_mut(number);
             command.parts += 1;
             let chunk = self.media.id_of(command.blocks[at].chunk);
             self.begin_reset((number, at, chunk), calendar);
@@ -252,7 +252,7 @@ impl OpenChannel {
         if self.chips().programmed(block) == 0 && self.repairs.is_some() {
             return self.finish_reset(reset, false, calendar);
         }
-        self.host.commands.get_mut(number).locations[at] = self.media.config.pools.at(block, 0);
+        self.host.commands.all.get_mut(number).locations[at] = self.media.config.pools.at(block, 0);
         self.data.chunks.get_mut(chunk).is_erasing = true;
         self.media.erase(Ticket::Request(RequestId(number)), block, calendar);
     }
@@ -267,7 +267,7 @@ impl OpenChannel {
     ) {
         let block = self.media.config.pools.block_of_page(task.page);
         let first = self.media.config.pools.at(block, 0);
-        let command = self.host.commands.get(number);
+        let command = self.host.commands.all.get(number);
         let at = command.locations.iter().position(|location| *location == first);
         let at = at.expect("the reset has the block erased");
         let chunk = self.media.id_of(command.blocks[at].chunk);
@@ -300,7 +300,7 @@ impl OpenChannel {
         self.data.chunks.finish_reset(chunk, failed);
         if failed {
             self.media.counts.reset_failures += 1;
-            self.host.commands.get_mut(number).record_failure(at, 1, Failure::Offline);
+            self.host.commands.all.get_mut(number).record_failure(at, 1, Failure::Offline);
             self.notify_end(chunk, Notice::Offline);
         } else {
             self.media.counts.chunks_reset += 1;

@@ -5,7 +5,8 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::CutLosses;
 
 use super::host::Host;
-use super::in_flight::{InFlightTable, Work};
+use super::in_flight::Work;
+use crate::in_flight_table::InFlightTable;
 
 /// Surroundings of the zones: the device below, to which they send commands, and the host, whose commands they
 /// end.

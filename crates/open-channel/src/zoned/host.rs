@@ -5,7 +5,8 @@ use wordline_kernel::{Digest, Duration, Instant};
 use wordline_nand::DataTag;
 
 use super::command::Status;
-use super::in_flight::{InFlight, InFlightTable, Interface, Outbox};
+use super::in_flight::{InFlight, Interface, Outbox};
+use crate::in_flight_table::InFlightTable;
 
 /// Commands of the host.
 #[derive(Default)]

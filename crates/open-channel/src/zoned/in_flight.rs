@@ -1,7 +1,5 @@
 //! Outstanding work: accepted commands, pieces of writes, and commands to the device below.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use wordline_device::physical_device;
 use wordline_device::physical_device::Failure;
@@ -123,62 +121,6 @@ impl Work {
             | Self::Close { zone } => Some(*zone),
             Self::Flush { .. } => None,
         }
-    }
-}
-
-/// Outstanding items by ascending number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct InFlightTable<T> {
-    entries: BTreeMap<u32, T>,
-    next: u32,
-}
-
-impl<T> Default for InFlightTable<T> {
-    fn default() -> Self {
-        Self { entries: BTreeMap::new(), next: 0 }
-    }
-}
-
-impl<T> InFlightTable<T> {
-    /// Number of the next item.
-    pub(super) fn next(&self) -> u32 {
-        self.next
-    }
-
-    pub(super) fn add(&mut self, one: T) -> u32 {
-        let number = self.next;
-        self.next = number.wrapping_add(1);
-        self.entries.insert(number, one);
-        number
-    }
-
-    pub(super) fn find(&self, number: u32) -> Option<&T> {
-        self.entries.get(&number)
-    }
-
-    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
-        self.entries.get_mut(&number).expect("it is in flight")
-    }
-
-    pub(super) fn remove(&mut self, number: u32) -> T {
-        self.entries.remove(&number).expect("it is in flight")
-    }
-
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.entries.keys().copied()
-    }
-
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.entries.values()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Drops all items.
-    pub(super) fn forget(&mut self) -> impl Iterator<Item = T> + use<T> {
-        std::mem::take(&mut self.entries).into_values()
     }
 }
 

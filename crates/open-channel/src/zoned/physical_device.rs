@@ -229,6 +229,9 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         }
         ensure(are_known, || "the firmware ends a command that does not exist".into())?;
         self.below.device.check_loaded(&Agenda { now: agenda.now, events: of_device })?;
+        let tables =
+            [self.host.commands.is_sound(), self.below.sent.is_sound(), self.zones.pieces.is_sound()];
+        ensure(tables == [true; 3], || "work is over that was the oldest".into())?;
         let notified = self.host.outbox.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
         ensure(notified, || "a notification of a zone that does not exist".into())?;
         let are_sent = self.below.sent.numbers().all(|number| self.below.device.is_outstanding(number));

@@ -10,10 +10,11 @@ use super::below::{Below, Context};
 use super::command::{Command, Operation, Status};
 use super::config::ZonesConfig;
 use super::host::Host;
-use super::in_flight::{InFlightTable, Losses, Piece, Work};
+use super::in_flight::{Losses, Piece, Work};
 use super::metrics::Counts;
 use super::table::{Attributes, Table, ZoneId, ZoneState};
 use super::zone_data::ZoneData;
+use crate::in_flight_table::InFlightTable;
 
 /// Zone descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
