@@ -20,7 +20,7 @@ use super::members::{DeviceTraffic, Purpose};
 use super::stripe_cache::{HeadId, Step};
 use super::{
     DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
-    PARITY_SHARE, Raid5,
+    PARITY_SHARE, Power, Raid5,
 };
 
 /// Ratio of the stall limit of the array to the stall limit of a member. Chosen: a command may wait for rows
@@ -88,7 +88,15 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Device { device, event } => self.array.members.handle(device, event, calendar),
+            Event::Device { device, event } => {
+                self.array.members.handle(device, event, calendar);
+                // Nothing becomes possible before a command completes, except for a synchronisation, whose pace
+                // depends on the time.
+                let may_change = self.array.sync.is_some() || self.array.power != Power::On;
+                if !may_change && !self.array.members.has_completed() {
+                    return;
+                }
+            }
             own => self.handle_timer(own, calendar),
         }
         self.make_progress(calendar);

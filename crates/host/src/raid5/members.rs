@@ -304,6 +304,12 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
+    /// Whether a completed command was not processed yet.
+    #[inline]
+    pub fn has_completed(&self) -> bool {
+        !self.over.is_empty()
+    }
+
     /// The next completed command. `failed`: the failed members, which may include one that failed at the
     /// previous completion.
     pub fn next_untimed_completion(&mut self, failed: MemberSet) -> Option<CompletedCommand> {

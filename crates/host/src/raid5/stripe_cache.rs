@@ -364,7 +364,7 @@ impl StripeCache {
             *passed_over = if held.is_empty() { 0 } else { *passed_over + 1 };
             return Some(id);
         }
-        if *prereads < IO_THRESHOLD {
+        if *prereads < IO_THRESHOLD && !delayed.is_empty() {
             for id in delayed.drain(..) {
                 let head = &mut self.heads[id];
                 (head.step, head.turns.preread) = (Step::Held, true);
