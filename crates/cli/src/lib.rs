@@ -38,11 +38,14 @@ mod workloads;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wordline_lab::devices::Registry;
+use wordline_lab::workload::Generated;
 
 /// The allocator requests huge pages. The L2P maps and data tags of a device are large tables with random
 /// access, so huge pages reduce TLB misses.
@@ -110,7 +113,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let arguments = with_default_command(std::env::args_os().collect());
     let given: Vec<String> = arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect();
     screen::choose(screen::wanted(given.iter().cloned()));
-    let (arguments, options) = match read(&arguments, &given) {
+    let (arguments, options) = match read(&arguments, &given, &registry) {
         Ok(read) => read,
         Err(code) => return code,
     };
@@ -165,14 +168,22 @@ fn with_default_command(mut given: Vec<OsString>) -> Vec<OsString> {
 
 /// Parses the arguments. Also returns their long options. If parsing fails, or help was requested, prints the
 /// message and returns the exit code.
-fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
+fn read(
+    arguments: &[OsString],
+    given: &[String],
+    registry: &Registry,
+) -> Result<(Program, Vec<String>), ExitCode> {
     let columns = usize::from(screen::columns().unwrap_or(screen::PIPED_WIDTH));
     let mut command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
     let read = command.try_get_matches_from_mut(arguments).and_then(|matches| {
         let options = options_of(&command, &matches);
         Ok((Program::from_arg_matches(&matches)?, options))
     });
-    read.map_err(|error| {
+    read.map_err(|mut error| {
+        if let Some(option) = option_of_unexpected(&error, registry) {
+            let tip = vec![format!("write '{option}'").into()];
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
+        }
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::print_message(error.to_string().trim_end());
         } else {
@@ -181,6 +192,29 @@ fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))
     })
+}
+
+/// The option that an argument without one probably belongs to, with the argument: the name of a preset, of a
+/// workload, or a file.
+fn option_of_unexpected(error: &clap::Error, registry: &Registry) -> Option<String> {
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(found))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    let ends_in = |endings: &[&str]| endings.iter().any(|ending| found.ends_with(ending));
+    let option = if registry.preset_names().contains(&found.as_str()) {
+        "--preset"
+    } else if Generated::names().contains(found) || ends_in(&[".fio"]) {
+        "--workload"
+    } else if ends_in(&[".toml"]) {
+        "--config"
+    } else if Path::new(found).is_file() {
+        "--trace"
+    } else {
+        return None;
+    };
+    Some(format!("{option} {found}"))
 }
 
 /// The long options on the command line, without hyphens.

@@ -64,7 +64,8 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// `one of a, b`. If `found` is probably a misspelling of one of the names, that name comes first.
+/// `one of a, b`. If `found` is probably a misspelling of one of the names, or a part of some of them, these
+/// come first.
 pub fn one_of(found: &str, names: &[&str]) -> String {
     if let [only] = names {
         return (*only).to_owned();
@@ -72,12 +73,20 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     // Up to a third of the letters may be wrong, and in short names up to two. Chosen so that `gredy` finds
     // `greedy`.
     let is_near = |name: &&str| !found.is_empty() && distance(found, name) <= (name.len() / 3).max(2);
-    let Some(meant) = nearest(found, names).filter(is_near) else {
-        return format!("one of {}", names.join(", "));
+    let is_whole = |name: &&str| found.len() >= SHORTEST_PART && name.contains(found);
+    let meant: Vec<&str> = match nearest(found, names).filter(is_near) {
+        Some(nearest) => vec![nearest],
+        None => names.iter().filter(|name| is_whole(name)).copied().collect(),
     };
-    let others: Vec<&str> = names.iter().filter(|name| **name != meant).copied().collect();
-    format!("{meant}, or another of {}", others.join(", "))
+    let others: Vec<&str> = names.iter().filter(|name| !meant.contains(name)).copied().collect();
+    if meant.is_empty() || others.is_empty() {
+        return format!("one of {}", names.join(", "));
+    }
+    format!("{}, or another of {}", meant.join(", "), others.join(", "))
 }
+
+/// Letters of a part by which names are proposed. Chosen: fewer are in too many names.
+const SHORTEST_PART: usize = 3;
 
 /// The name at the smallest edit distance from `found`. Of several such names, the first in alphabetical
 /// order.
@@ -127,6 +136,14 @@ mod tests {
             assert!(text.starts_with(&format!("{meant}, or another of ")), "{found}: {text}");
         }
         assert!(one_of("parts", &names).starts_with("one of decides, "));
+    }
+
+    #[test]
+    fn names_that_contain_what_was_found_come_first() {
+        let names = ["mail", "mixed-70-30", "mixed-sizes", "zipf-read-write"];
+        assert_eq!(one_of("mixed", &names), "mixed-70-30, mixed-sizes, or another of mail, zipf-read-write");
+        assert!(one_of("i", &names).starts_with("one of mail, "));
+        assert_eq!(one_of("mixed", &names[1..3]), "one of mixed-70-30, mixed-sizes");
     }
 
     #[test]

@@ -184,12 +184,12 @@ const fn derived(name: &'static str, unit: Unit, meaning: &'static str, of: fn(&
 
 /// The metrics of every device that are not counters.
 const DERIVED: &[Derived] = &[
-    derived("flash.reads", Unit::LogicalPages, "Pages read, for whatever reason.", |d| {
+    derived("flash.reads", Unit::Pages, "Flash pages read, for whatever reason.", |d| {
         let t = &d.totals;
         let of_host = t.host_reads + t.rmw_reads + t.read_ahead_reads;
         (of_host + t.gc_reads + t.translation_reads + d.guess_reads()).into()
     }),
-    derived("flash.programs", Unit::Pages, "Pages programmed, padding included.", |d| {
+    derived("flash.programs", Unit::Pages, "Flash pages programmed, padding included.", |d| {
         d.pages_programmed().into()
     }),
     derived(

@@ -8,10 +8,10 @@ use wordline_nand::CellMode;
 counters! {
     /// Counters of a device since its creation.
     pub struct Totals {
-        host_reads: "flash.host_reads", LogicalPages, "Logical pages read for the host.";
-        rmw_reads: "flash.rmw_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
-        read_ahead_reads: "flash.read_ahead_reads", LogicalPages, "Logical pages read ahead of the host.";
-        gc_reads: "flash.gc_reads", LogicalPages, "Pages read by garbage collection.";
+        host_reads: "flash.host_reads", Pages, "Flash pages read for the host.";
+        rmw_reads: "flash.rmw_reads", Pages, "Flash pages read to complete a partial write (read-modify-write).";
+        read_ahead_reads: "flash.read_ahead_reads", Pages, "Flash pages read ahead of the host.";
+        gc_reads: "flash.gc_reads", Pages, "Flash pages read by garbage collection.";
         host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
         slc_programs: "flash.slc_programs", LogicalPages, "Host pages programmed in SLC mode.";
         two_bit_programs: "flash.two_bit_programs", LogicalPages, "Host pages programmed in MLC mode.";
@@ -26,7 +26,7 @@ counters! {
         gc_victim_valid_pages: "flash.gc_victim_valid_pages", LogicalPages, "Pages of the victims erased that were valid when the victim was selected.";
         gc_array_us: "flash.gc_array_us", Microseconds, "Time that dies spent on reads, programs and erases of GC, without the bus; rounded to a microsecond for each command.";
         translation_programs: "flash.translation_programs", LogicalPages, "Translation pages programmed because they changed; relocated ones are among the GC pages.";
-        translation_reads: "flash.translation_reads", LogicalPages, "Pages read for translation pages.";
+        translation_reads: "flash.translation_reads", Pages, "Flash pages read for translation pages.";
         map_hits: "flash.map_hits", Count, "Map lookups that found the entry in memory (CMT hits); 0 where the whole map is in memory.";
         map_misses: "flash.map_misses", Count, "Map lookups that did not find the entry in memory (CMT misses).";
         padding: "flash.padding", LogicalPages, "Logical pages programmed without data, to complete a program unit.";

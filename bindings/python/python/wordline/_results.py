@@ -129,7 +129,7 @@ class Flash:
     gc_programs: int = NO_FLASH
     """Logical pages (mapping units) programmed by garbage collection. `None` for a device without flash."""
     gc_reads: int = NO_FLASH
-    """Pages read by garbage collection. `None` for a device without flash."""
+    """Flash pages read by garbage collection. `None` for a device without flash."""
     gc_victim_pages: int = NO_FLASH
     """Pages of the victims erased. `None` for a device without flash."""
     gc_victim_valid_pages: int = NO_FLASH
@@ -139,7 +139,7 @@ class Flash:
     host_programs: int = NO_FLASH
     """Logical pages (mapping units) programmed for the host. `None` for a device without flash."""
     host_reads: int = NO_FLASH
-    """Logical pages read for the host. `None` for a device without flash."""
+    """Flash pages read for the host. `None` for a device without flash."""
     map_hit_ratio: float | None = None
     """Hits of all lookups; null without any."""
     map_hits: int = NO_FLASH
@@ -164,17 +164,17 @@ class Flash:
     programmed_bytes: int = NO_FLASH
     """Bytes of logical pages programmed, for whatever reason. `None` for a device without flash."""
     programs: int = NO_FLASH
-    """Pages programmed, padding included. `None` for a device without flash."""
+    """Flash pages programmed, padding included. `None` for a device without flash."""
     read_ahead_reads: int = NO_FLASH
-    """Logical pages read ahead of the host. `None` for a device without flash."""
+    """Flash pages read ahead of the host. `None` for a device without flash."""
     reads: int = NO_FLASH
-    """Pages read, for whatever reason. `None` for a device without flash."""
+    """Flash pages read, for whatever reason. `None` for a device without flash."""
     remote_programs: int = NO_FLASH
     """Logical pages programmed in another plane group than the statically assigned one. `None` for a device without flash."""
     reprogrammed: int = NO_FLASH
     """Host pages programmed by reprogramming a word line, which replaces one of its pages. `None` for a device without flash."""
     rmw_reads: int = NO_FLASH
-    """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
+    """Flash pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     slc_programs: int = NO_FLASH
     """Host pages programmed in SLC mode. `None` for a device without flash."""
     translation_bytes: int = NO_FLASH
@@ -183,7 +183,7 @@ class Flash:
     """Translation pages programmed because they changed; relocated ones are among the GC pages. `None` for a device without flash.
     """
     translation_reads: int = NO_FLASH
-    """Pages read for translation pages. `None` for a device without flash."""
+    """Flash pages read for translation pages. `None` for a device without flash."""
     translation_reads_per_lookup: float | None = None
     """Pages read for translation pages, for each lookup of the map; null without any."""
     two_bit_programs: int = NO_FLASH

@@ -106,7 +106,7 @@ pub fn line_of(text: &str, path: &str) -> Option<usize> {
     }
 }
 
-/// All presets of a registry.
+/// All presets of a registry: drives, then others by what they are for, twins of drives first.
 ///
 /// # Errors
 /// [`Error::Config`] if a preset from an outside crate has faults.
@@ -138,7 +138,9 @@ pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
             chips,
         })
     };
-    registry.presets().map(info).collect()
+    let mut infos = registry.presets().map(info).collect::<Result<Vec<_>>>()?;
+    infos.sort_by_key(|info| (info.scale.is_none(), info.class != Some("twin"), info.class));
+    Ok(infos)
 }
 
 fn preset(registry: &Registry, name: &str) -> Result<Device> {

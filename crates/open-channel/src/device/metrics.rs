@@ -21,7 +21,8 @@ use super::latency::{RetryTotals, SpanTotals};
 use super::media::Media;
 
 const SENSED: Metric = Metric::new("vector.pages_sensed", Unit::Pages, "Pages of flash that were sensed.");
-const PROGRAMS: Metric = Metric::new("flash.programs", Unit::Pages, "Pages programmed, padding included.");
+const PROGRAMS: Metric =
+    Metric::new("flash.programs", Unit::Pages, "Flash pages programmed, padding included.");
 const ERASES: Metric = Metric::new("flash.erases", Unit::Blocks, "Blocks erased.");
 const ENERGY: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of all flash operations and idle time.");
