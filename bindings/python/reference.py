@@ -17,7 +17,7 @@ GROUPS = {
     "Workloads": ("Workload", "Pace", "workloads"),
     "Runs": ("run", "run_async", "Start", "Result", "load", "Handle", "Progress"),
     "Comparisons and charts": ("compare", "Comparison", "Figure", "COLUMN", "PAGE"),
-    "Sessions": ("Session", "Standing", "Op", "ANSWER"),
+    "Sessions": ("Session", "Standing", "Zone", "Op", "ANSWER"),
     "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Runs", "Task", "TaskResult", "carry_out", "Store", "Search", "Trial"),
     "Logs": ("Log",),
     "Designs": ("Design", "View", "Block", "Wearing", "Resting", "Failure", "Moved", "Written", "Arriving", "Random", "counter", "Counter", "contract"),

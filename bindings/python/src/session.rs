@@ -26,6 +26,9 @@ pub struct Session(Mutex<Option<lab::Session>>);
 /// requests, then whether the device recovers.
 type Standing = (u64, u64, u64, u64, u64, u64, bool);
 
+/// Descriptor of a zone: first sector, writable sectors, write pointer, state.
+type Zone = (u64, u64, Option<u64>, &'static str);
+
 impl Session {
     /// Locks the session. Does not wait for the lock, because the thread that holds it may wait for Python.
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<lab::Session>>> {
@@ -156,6 +159,15 @@ impl Session {
     /// Result so far.
     fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
         self.with(py, |session| Ok(session.summary())).map(Summary)
+    }
+
+    /// Zones: first sector, writable sectors, write pointer and state of each.
+    fn report_zones(&self, py: Python<'_>) -> PyResult<Vec<Zone>> {
+        let zones = self.with(py, lab::Session::report_zones)?;
+        Ok(zones
+            .iter()
+            .map(|zone| (zone.start, zone.capacity, zone.write_pointer, zone.state.name()))
+            .collect())
     }
 
     fn cut_power(&self, py: Python<'_>) -> PyResult<()> {

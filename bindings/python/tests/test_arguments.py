@@ -296,7 +296,7 @@ def test_methods_of_results_refuse_them_too(
 
 
 WITHOUT = {
-    "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Handle", "Handle.cancel",
+    "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.report_zones", "Session.result", "Result.json", "Handle", "Handle.cancel",
     "Search.table", "Table.to_dict", "Random.random", "presets", "workloads",
 }  # fmt: skip
 """Calls without arguments."""
@@ -307,7 +307,7 @@ ASYNC = {"run_async": "run", "Session.advance_async": "Session.advance", "Study.
 MADE_HERE = {
     "Arriving", "Block", "Cell", "Comparison", "Failure", "Figure", "Finding", "Log", "Moved", "Op", "Plan", "Progress", "Random", "Resting", "Result", "Row", "Runs", "Search",
     "Standing", "StudyTable", "Table", "Tables", "Task", "TaskResult", "Trial", "View", "Wearing", "Written", "Cancelled", "ConfigError", "ContractError", "DesignError", "Error",
-    "Fault", "Interrupted", "TraceError",
+    "Fault", "Interrupted", "TraceError", "Zone",
 }  # fmt: skip
 """Classes whose objects are only created by the package."""
 

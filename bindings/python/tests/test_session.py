@@ -155,3 +155,18 @@ def test_sessions_are_independent_and_go_away() -> None:
     assert len(digests) == 4
     del sessions
     gc.collect()
+
+
+def test_a_report_of_zones_has_their_states_and_write_pointers() -> None:
+    dev = wl.Session("zns-tlc-raw")
+    first, second = dev.report_zones()[:2]
+    assert first == wl.Zone(start=0, capacity=1077 * 2048, write_pointer=0, state="empty")
+    assert second.start == 2 * 1024 * 2048
+    dev.submit(0, "zone_append", second.start, 128)
+    dev.advance()
+    assert dev.report_zones()[1] == second._replace(write_pointer=second.start + 128, state="implicitly_open")
+    dev.submit(dev.now_ps, "zone_finish", second.start, 0)
+    dev.advance()
+    assert dev.report_zones()[1] == second._replace(write_pointer=None, state="full")
+    with pytest.raises(wl.ConfigError, match="a device without zones, tiny"):
+        wl.Session("tiny").report_zones()

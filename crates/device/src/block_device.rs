@@ -21,7 +21,8 @@ use crate::snapshot::Agenda;
 use crate::tail::Tail;
 use crate::timeline::Recorded;
 use crate::{
-    Command, Completion, Gauges, InvalidDecision, Operation, TimeFactors, UnscalableReason, snapshot,
+    Command, Completion, Gauges, InvalidDecision, Operation, TimeFactors, UnscalableReason, ZoneDescriptor,
+    snapshot,
 };
 
 /// Dimensions of a device as a host sees it.
@@ -50,6 +51,8 @@ pub struct ZoneShape {
     pub capacity: Bytes,
     /// Number of zones.
     pub count: u32,
+    /// Upper bound on open and closed zones together; `None` without one.
+    pub max_active: Option<u32>,
 }
 
 impl Shape {
@@ -233,6 +236,12 @@ pub trait BlockDevice: State {
     /// Pages that power-loss recovery has still to read.
     fn pages_to_recover(&self) -> u64 {
         0
+    }
+
+    /// Descriptors of all zones, in order (Zone Management Receive); `None` on a device without zones. A state
+    /// includes all commands that the device has accepted. Takes no simulated time.
+    fn report_zones(&self) -> Option<Vec<ZoneDescriptor>> {
+        None
     }
 
     /// Duration and results of the last power-loss recovery; `None` until it has ended.

@@ -25,6 +25,7 @@ pub mod tail;
 pub mod timeline;
 pub mod times;
 pub mod watchdog;
+pub mod zone;
 
 pub use block_device::{BlockDevice, PowerCut, Recovered};
 pub use command::{Command, Completion, Operation, SECTOR};
@@ -33,3 +34,4 @@ pub use fixed_latency::FixedLatency;
 pub use gauges::Gauges;
 pub use invalid_decision::InvalidDecision;
 pub use physical_device::PhysicalDevice;
+pub use zone::{ZoneDescriptor, ZoneState};

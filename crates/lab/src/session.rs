@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use wordline_device::BlockDevice;
+use wordline_device::{BlockDevice, ZoneDescriptor};
 use wordline_kernel::{Instant, Metrics};
 use wordline_run::prepare::Prepared;
 use wordline_run::record::CompletedRequest;
@@ -174,6 +174,30 @@ impl Session {
     /// are left.
     pub fn summary(&mut self) -> Summary {
         self.steps.summary()
+    }
+
+    /// The descriptors of all zones of the device, in order (Report Zones of NVMe). A state includes the
+    /// requests that the device has accepted. The report takes no simulated time. A report during a session:
+    ///
+    /// ```
+    /// use wordline_device::ZoneState;
+    /// use wordline_lab::trace::{Op, Request};
+    /// use wordline_lab::{Device, RunOptions, Session, StepTarget, Workload};
+    /// use wordline_kernel::Bytes;
+    ///
+    /// let device = Device::preset("zns-tlc-raw")?;
+    /// let mut session = Session::open(&device, &Workload::submitted(), &RunOptions::seed(1))?;
+    /// session.submit(&Request::new(Op::ZoneAppend, Bytes(0), Bytes(65_536)))?;
+    /// session.advance(StepTarget::Idle)?;
+    /// let first = session.report_zones()?[0];
+    /// assert_eq!((first.state, first.write_pointer), (ZoneState::ImplicitlyOpen, Some(128)));
+    /// # Ok::<(), wordline_lab::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] on a device without zones, and while the device recovers from a power cut.
+    pub fn report_zones(&mut self) -> Result<Vec<ZoneDescriptor>> {
+        self.guarded(|steps| steps.report_zones())
     }
 
     /// Cuts the power at the present instant, and restores it. Outstanding requests are lost. The device

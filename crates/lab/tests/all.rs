@@ -7,3 +7,4 @@ mod real_traces;
 mod session;
 mod steady;
 mod zone_commands;
+mod zone_reports;

@@ -1,5 +1,6 @@
 //! The interface through which a session drives a run on a device of any type, step by step.
 
+use wordline_device::ZoneDescriptor;
 use wordline_kernel::{Instant, Metrics};
 
 use crate::error::Result;
@@ -80,6 +81,11 @@ pub trait SteppedRun: Send {
     fn host(&self) -> Host;
     /// The result so far.
     fn summary(&mut self) -> Summary;
+    /// The descriptors of all zones of the device.
+    ///
+    /// # Errors
+    /// If the device has no zones, or is recovering from a power cut.
+    fn report_zones(&self) -> Result<Vec<ZoneDescriptor>>;
     /// Cuts the power and restores it.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ from ._figure import COLUMN, PAGE, Figure
 from ._handle import Handle, Progress
 from ._log import Log
 from ._run import Cancelled, Interrupted, Result, Start, load, run, run_async
-from ._session import Session, Standing
+from ._session import Session, Standing, Zone
 from ._study import Cell, Plan, Row, Runs, Study, StudyTable
 from ._table import Table, Tables, Value
 from ._task import Store, Task, TaskResult, carry_out
@@ -84,6 +84,7 @@ __all__ = [
     "Wearing",
     "Workload",
     "Written",
+    "Zone",
     "carry_out",
     "compare",
     "contract",

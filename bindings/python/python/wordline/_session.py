@@ -40,6 +40,19 @@ class Standing(NamedTuple):
     """Whether the device is recovering from a power cut and accepts no requests."""
 
 
+class Zone(NamedTuple):
+    """A zone of a zoned namespace, in a report of its zones. Sectors have 512 bytes."""
+
+    start: int
+    """First sector of the zone."""
+    capacity: int
+    """Number of writable sectors, from the first one on."""
+    write_pointer: int | None
+    """Sector that the next write must begin at; none in a zone that accepts no writes: full, read-only or offline."""
+    state: str
+    """State: ``empty``, ``implicitly_open``, ``explicitly_open``, ``closed``, ``full``, ``read_only`` or ``offline``."""
+
+
 class Session:
     """A device that receives requests and that the caller advances in steps. The steps do not affect the result:
     equal requests give an equal digest.
@@ -148,6 +161,12 @@ class Session:
     def result(self) -> Result:
         """The result so far."""
         return result_of(self._native.summary())
+
+    def report_zones(self) -> list[Zone]:
+        """The zones of the device, in order (Report Zones of NVMe). Their states include all requests that the device
+        has accepted. The report takes no simulated time. A device without zones raises `ConfigError`.
+        """
+        return [Zone(*zone) for zone in self._native.report_zones()]
 
     def cut_power(self) -> None:
         """Cuts the power now, and restores it. Outstanding requests are lost. The device recovers while the session

@@ -8,7 +8,7 @@ use wordline_device::snapshot::Agenda;
 use wordline_device::timeline::Recorded;
 use wordline_device::{
     BlockDevice, Command, Completion, Gauges, PhysicalDevice, PowerCut, Recovered, TimeFactors,
-    UnscalableReason,
+    UnscalableReason, ZoneDescriptor,
 };
 use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_nand::DataTag;
@@ -109,6 +109,18 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
 
     fn recovery(&self) -> Option<Recovered> {
         self.recovery
+    }
+
+    fn report_zones(&self) -> Option<Vec<ZoneDescriptor>> {
+        let sectors = self.sectors_of_a_block;
+        let descriptor = |zone: zoned::Zone| ZoneDescriptor {
+            start: zone.start * sectors,
+            capacity: u64::from(zone.capacity) * sectors,
+            write_pointer: zone.state.is_writable().then(|| zone.write_pointer * sectors),
+            state: zone.state,
+        };
+        let zones = self.zoned.config().layout.zones;
+        Some((0..zones).map(|zone| descriptor(self.zoned.zone(zoned::ZoneId(zone)))).collect())
     }
 
     /// Writes this fraction of the capacity, zone by zone from the first one on.

@@ -89,6 +89,6 @@ pub(super) fn shape(zones: &ZonesConfig, block: wordline_kernel::Bytes) -> Shape
         sector_size: block,
         logical_page: block,
         block_set: capacity,
-        zones: Some(ZoneShape { size, capacity, count: layout.zones }),
+        zones: Some(ZoneShape { size, capacity, count: layout.zones, max_active: zones.limits.active }),
     }
 }

@@ -9,7 +9,8 @@ use wordline_kernel::ensure::ensure;
 
 use super::Zoned;
 use super::in_flight::Work;
-use super::table::{ZoneId, ZoneState};
+use super::ZoneState;
+use super::table::ZoneId;
 use super::zone_data::{Job, ZoneData};
 
 /// Maximum number of zones listed in a report.

@@ -3,7 +3,7 @@
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Metric, Metrics, counters};
 
-use super::table::ZoneState;
+use super::ZoneState;
 use super::zones::Zones;
 
 counters! {

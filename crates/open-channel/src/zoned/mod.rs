@@ -42,7 +42,8 @@ pub use command::{Action, Command, Completion, Operation, Status};
 pub use config::{ResetTimes, ZonesConfig, ZonesFile, check_device};
 pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
-pub use table::{Attributes, Limits, ZoneId, ZoneState};
+pub use table::{Attributes, Limits, ZoneId};
+pub use wordline_device::ZoneState;
 pub use zones::Zone;
 
 /// Events of a zoned device.

@@ -10,7 +10,8 @@ use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
 use super::below::Context;
-use super::table::{ZoneId, ZoneState};
+use super::ZoneState;
+use super::table::ZoneId;
 use super::zone_data::Job;
 use super::zones::Zones;
 use super::{Event, Zoned};

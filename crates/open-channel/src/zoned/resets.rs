@@ -8,7 +8,8 @@ use super::below::{Below, Context};
 use super::command::{Action, Status};
 use super::host::Host;
 use super::in_flight::Work;
-use super::table::{ZoneId, ZoneState};
+use super::ZoneState;
+use super::table::ZoneId;
 use super::zone_data::Job;
 use super::zones::Zones;
 

@@ -6,7 +6,7 @@ use wordline_device::physical_device::{
 use wordline_nand::DataTag;
 
 use super::command::Status;
-use super::table::ZoneState;
+use super::ZoneState;
 use super::zones::Zones;
 
 /// Chunk state of a zone.

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::ZoneState;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, id};
 
@@ -15,58 +16,6 @@ id!(
     /// Number of a zone.
     ZoneId
 );
-
-/// State of a zone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ZoneState {
-    /// Nothing is written.
-    Empty,
-    /// Opened by a write. The device may close the zone to open another one.
-    ImplicitlyOpen,
-    /// Opened by the host.
-    ExplicitlyOpen,
-    /// Partly written and not open.
-    Closed,
-    /// Accepts no more writes until it is reset.
-    Full,
-    /// Readable, but never writable again.
-    ReadOnly,
-    /// Neither readable nor writable again.
-    Offline,
-}
-
-impl ZoneState {
-    /// All states, in the order of the report filter.
-    pub const ALL: [Self; 7] = [
-        Self::Empty,
-        Self::ImplicitlyOpen,
-        Self::ExplicitlyOpen,
-        Self::Closed,
-        Self::Full,
-        Self::ReadOnly,
-        Self::Offline,
-    ];
-
-    /// NVMe code (ZS).
-    pub fn code(self) -> u8 {
-        [0x1, 0x2, 0x3, 0x4, 0xe, 0xd, 0xf][self as usize]
-    }
-
-    /// Whether a report with this filter includes the state: 0 includes all, 1 to 7 one state.
-    pub fn is_in(self, filter: u8) -> bool {
-        filter == 0 || filter == self as u8 + 1
-    }
-
-    /// Whether the state uses an open resource.
-    pub fn is_open(self) -> bool {
-        matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
-    }
-
-    /// Whether the state uses an active resource.
-    pub fn is_active(self) -> bool {
-        self.is_open() || self == Self::Closed
-    }
-}
 
 /// Attributes of a zone (ZA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,7 +169,7 @@ impl Table {
         is_append_valid: bool,
     ) -> Result<(), Status> {
         let Entry { state, next, .. } = *self.get(zone);
-        let is_writable = state == ZoneState::Empty || state.is_active();
+        let is_writable = state.is_writable();
         let begin = at.unwrap_or(if is_writable { next } else { 0 });
         if u64::from(begin) + count > u64::from(self.capacity) {
             return Err(Status::Boundary);

@@ -12,7 +12,8 @@ use super::config::ZonesConfig;
 use super::host::Host;
 use super::in_flight::{Losses, Piece, Work};
 use super::metrics::Counts;
-use super::table::{Attributes, Table, ZoneId, ZoneState};
+use super::ZoneState;
+use super::table::{Attributes, Table, ZoneId};
 use super::zone_data::ZoneData;
 use crate::in_flight_table::InFlightTable;
 
@@ -65,13 +66,12 @@ impl Zones {
     pub(super) fn zone(&self, zone: ZoneId) -> Zone {
         let entry = self.table.get(zone);
         let start = self.config.layout.start(zone);
-        let is_writable = entry.state == ZoneState::Empty || entry.state.is_active();
         Zone {
             state: entry.state,
             attributes: entry.attributes,
             capacity: self.config.layout.capacity,
             start,
-            write_pointer: if is_writable { start + u64::from(entry.next) } else { u64::MAX },
+            write_pointer: if entry.state.is_writable() { start + u64::from(entry.next) } else { u64::MAX },
         }
     }
 

@@ -1,6 +1,6 @@
 //! The interface through which a session drives a run.
 
-use wordline_device::BlockDevice;
+use wordline_device::{BlockDevice, ZoneDescriptor};
 use wordline_device::snapshot::Agenda;
 use wordline_kernel::{Instant, Metrics, Schedule};
 
@@ -90,6 +90,22 @@ where
         let cuts = self.power.results().iter().map(|cut| cut.note());
         let notes = self.load.notes.iter().cloned().chain(cuts).collect();
         self.summary_of(None, outcome, notes)
+    }
+
+    fn report_zones(&self) -> Result<Vec<ZoneDescriptor>> {
+        let refuse = |found: String, wanted: &str| {
+            Err(Error::Argument { what: "the report of zones".into(), found, wanted: wanted.into() })
+        };
+        match self.prepared.device.report_zones() {
+            None => refuse(
+                format!("a device without zones, {}", self.load.device_name),
+                "a device with `device = \"zoned-namespace\"`, such as the preset zns-tlc-raw",
+            ),
+            Some(_) if self.power.is_off() => {
+                refuse("one while the device recovers".into(), "one when it has recovered")
+            }
+            Some(zones) => Ok(zones),
+        }
     }
 
     fn cut_power(&mut self, observer: &mut dyn Observer) -> Result<()> {
