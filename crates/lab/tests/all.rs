@@ -8,3 +8,4 @@ mod session;
 mod steady;
 mod zone_commands;
 mod zone_reports;
+mod zone_store;

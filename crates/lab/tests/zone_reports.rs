@@ -9,7 +9,7 @@ const SIZE: u64 = 16 << 20;
 const SECTOR: u64 = 512;
 
 /// `zns-tlc-raw` with zones of 9 MiB every 16 MiB, of which two may be open.
-fn device() -> Device {
+pub fn device() -> Device {
     let set = [
         "open_channel.part.geometry.blocks_per_plane=40",
         "open_channel.part.geometry.pages_per_block=48",
@@ -17,7 +17,7 @@ fn device() -> Device {
         "open_channel.failures.reserve=0.2",
         "zones.capacity=9MiB",
         "zones.size=16MiB",
-        "zones.max_active=4",
+        "zones.max_active=14",
         "zones.max_open=2",
     ];
     let set = set.map(str::to_owned).to_vec();

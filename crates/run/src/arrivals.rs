@@ -61,13 +61,17 @@ impl RequestSource {
         seed: Seed,
         capacity: Bytes,
     ) -> std::result::Result<(Self, u32), Complaints> {
-        let threads = application.threads(seed, capacity)?;
+        application.threads(seed, capacity).map(|threads| Self::of_threads(threads, application, queue_depth))
+    }
+
+    /// As [`of`](Self::of), with the threads of the application.
+    pub fn of_threads(threads: Threads, application: &Application, queue_depth: Option<u32>) -> (Self, u32) {
         let count = threads.count();
-        Ok(match (application.waits_for, queue_depth) {
+        match (application.waits_for, queue_depth) {
             // The operating system's own requests count as one more thread.
             (WaitsFor::OwnAnswer, None) => (Self::Threads(Box::new(threads)), count + 1),
             _ => (Self::generated(threads.in_turn()), count),
-        })
+        }
     }
 
     /// The requests in a fixed order, for uses without a device. Threads take turns with one request each;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use wordline_device::SECTOR;
 use wordline_device::block_device::Shape;
 use wordline_host::{Pace, QueueMapping};
-use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_kernel::{Complaints, Duration, Seed};
 
 use crate::arrivals::PassSource;
 use crate::change::Change;
@@ -26,7 +26,6 @@ use crate::observer::{Observer, Unobserved};
 use crate::output::is_standard;
 use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
-use crate::trace::workload::fio::DeviceZones;
 use crate::trace::{Fit, Options, Request};
 use crate::transient::WarmUp;
 use requests::{PreparedRequests, RequestDemand};
@@ -153,25 +152,15 @@ impl Workload {
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let warm_up = self.warm_up(options)?;
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
-        let zones = shape.zones.map(|zones| {
-            let all = zones.capacity.0 * (capacity.0 / zones.size.0);
-            let filled = options.precondition.map_or(0.0, Precondition::filled);
-            DeviceZones {
-                size: zones.size,
-                capacity: zones.capacity,
-                filled: Bytes((all as f64 * filled) as u64),
-            }
-        });
-        let seed = options.seed;
-        let wanted = RequestDemand { capacity, seed, drawn: seed, beside, zones };
-        let ready = self.ready(&wanted, observer)?;
+        let wanted = RequestDemand::on(&shape, capacity, options, beside);
+        let mut ready = self.ready(&wanted, observer)?;
         let pace = match ready.own_pace {
             Some(pace) => self.own_pace(pace)?,
             None => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
         };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &**configured)?;
-        let start = options.start(ready.precondition.usual_on(&shape));
+        let start = ready.start(options, &shape)?;
         let is_empty = start == Start::Preconditioned(Precondition::Empty);
         let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {
@@ -200,7 +189,7 @@ impl Workload {
             provenance: options.provenance.clone(),
             trace_file: ready.trace_file,
             change: Change::default(),
-            passes: self.passes(capacity, options.seed, zones),
+            passes: if ready.filled_zones.is_none() { self.passes(&wanted) } else { None },
         };
         Ok(Job { device: Arc::clone(configured), start, load })
     }
@@ -228,18 +217,19 @@ impl Workload {
         }
     }
 
-    /// Makes the requests of further passes. `None` if the requests come from standard input or are
-    /// submitted.
-    fn passes(&self, capacity: Bytes, seed: u64, zones: Option<DeviceZones>) -> Option<PassSource> {
+    /// Makes the requests of further passes after the `first`. `None` if the requests come from standard input
+    /// or are submitted.
+    fn passes(&self, first: &RequestDemand) -> Option<PassSource> {
         if self.is_read_once() {
             return None;
         }
         let again = self.clone();
+        let RequestDemand { capacity, seed, zones, layout, .. } = *first;
         Some(Box::new(move |pass| {
             // The popular addresses do not depend on this seed, so a pass draws different requests with the
             // same distribution.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-            let wanted = RequestDemand { capacity, seed, drawn, beside: 0, zones };
+            let wanted = RequestDemand { capacity, seed, drawn, beside: 0, zones, layout };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wordline_device::block_device::Shape;
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
@@ -12,11 +13,13 @@ use super::{Origin, Workload, refuse};
 use crate::arrivals::{RequestSource, Submitted};
 use crate::error::{Error, Result};
 use crate::input;
-use crate::load::Precondition;
+use crate::job::RunOptions;
+use crate::load::{Precondition, Start};
 use crate::observer::{Observer, READING};
 use crate::output::is_standard;
 use crate::provenance::Fingerprint;
 use crate::summary::{Source, SourceKind};
+use crate::trace::workload::application::ZoneLayout;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::workload::fio::DeviceZones;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
@@ -33,6 +36,8 @@ pub(super) struct RequestDemand {
     pub beside: u64,
     /// Zones of the device, if it is a zoned namespace.
     pub zones: Option<DeviceZones>,
+    /// The same zones, for an application.
+    pub layout: Option<ZoneLayout>,
 }
 
 /// Requests that are ready to run, with their settings.
@@ -56,12 +61,58 @@ pub(super) struct PreparedRequests {
     /// Whether the trace has the processor of each request.
     pub has_processors: bool,
     pub precondition: Precondition,
+    /// Number of zones that have the data of the workload at the start, from the first on, if it writes zones.
+    /// No other state of the device fits the requests.
+    pub filled_zones: Option<u32>,
     pub notes: Vec<String>,
     pub trace_file: Option<Fingerprint>,
     pub late_notes: LateNotes,
 }
 
+impl RequestDemand {
+    /// The demand of a run on a device.
+    pub fn on(shape: &Shape, capacity: Bytes, options: &RunOptions, beside: u64) -> Self {
+        let layout = shape.zones.map(|zones| ZoneLayout {
+            size: zones.size,
+            capacity: zones.capacity,
+            count: zones.count,
+            max_active: zones.max_active,
+        });
+        let zones = layout.map(|zones| {
+            let all = zones.capacity.0 * u64::from(zones.count);
+            let filled = options.precondition.map_or(0.0, Precondition::filled);
+            DeviceZones {
+                size: zones.size,
+                capacity: zones.capacity,
+                filled: Bytes((all as f64 * filled) as u64),
+            }
+        });
+        Self { capacity, seed: options.seed, drawn: options.seed, beside, zones, layout }
+    }
+}
+
 impl PreparedRequests {
+    /// The state of the device before the first request. A workload that writes zones determines it.
+    pub fn start(&mut self, options: &RunOptions, shape: &Shape) -> Result<Start> {
+        let (Some(filled), Some(zones)) = (self.filled_zones, shape.zones) else {
+            return Ok(options.start(self.precondition.usual_on(shape)));
+        };
+        let name = &self.source.name;
+        if options.from_snapshot.is_some() {
+            let wanted = "none: the workload begins with tables of its own in the zones";
+            return refuse(&format!("from-snapshot of {name}"), &"a snapshot", wanted);
+        }
+        if options.precondition.is_some() {
+            self.notes.push(format!(
+                "the zones begin with the tables of {name}, and the others empty: the precondition has no effect"
+            ));
+        }
+        // A quarter of a kilobyte more, so that rounding leaves no block out.
+        let written = (u64::from(filled) * zones.capacity.0) as f64 + 256.0;
+        let all = (u64::from(zones.count) * zones.capacity.0) as f64;
+        Ok(Start::Preconditioned(Precondition::Filled(written / all)))
+    }
+
     /// Checks that the trace stays within the limit of simulated time, before it runs.
     pub fn check_times(&self, pace: Pace) -> Result<()> {
         let (Pace::Open { time_scale } | Pace::Bounded { time_scale, .. }) = pace else { return Ok(()) };
@@ -237,10 +288,12 @@ impl Workload {
         let complain = |complaints| Error::Config(with_name(name, &complaints));
         let total = asked.requests;
         asked.requests = total.saturating_add(wanted.beside);
-        let (requests, depth) =
-            RequestSource::of(&asked, self.queue_depth, Seed(wanted.drawn), wanted.capacity)
-                .map_err(complain)?;
+        let threads =
+            asked.threads_on(Seed(wanted.drawn), wanted.capacity, wanted.layout).map_err(complain)?;
+        let filled_zones = threads.filled_zones();
+        let (requests, depth) = RequestSource::of_threads(threads, &asked, self.queue_depth);
         Ok(PreparedRequests {
+            filled_zones,
             queue_depth: Some(depth),
             bursts: asked.bursts,
             queues: asked.queues,
@@ -429,6 +482,7 @@ fn without_settings(name: &str, kind: SourceKind, total: Option<u64>) -> Prepare
         stream: 0,
         has_processors: false,
         precondition: Precondition::Filled(1.0),
+        filled_zones: None,
         notes: Vec::new(),
         trace_file: None,
         late_notes: LateNotes::default(),

@@ -86,6 +86,11 @@ impl RequestQueue {
         self.asked.push_back(BlockRequest { op: Op::Write, fua: true, block, blocks: 1 });
     }
 
+    /// Adds an append of one block to the zone with this first block, durable when it completes (FUA).
+    pub fn append_through(&mut self, zone: u32) {
+        self.asked.push_back(BlockRequest { op: Op::ZoneAppend, fua: true, block: zone, blocks: 1 });
+    }
+
     /// Appends a flush.
     pub fn flush(&mut self) {
         self.asked.push_back(BlockRequest { op: Op::Flush, fua: false, block: 0, blocks: 0 });
@@ -102,6 +107,12 @@ impl RequestQueue {
             }));
         }
         self.later.push(DeferredWork::Free(block, blocks));
+    }
+
+    /// Resets the zone with this first block after these requests.
+    pub fn reset_later(&mut self, zone: u32) {
+        let reset = BlockRequest { op: Op::ZoneReset, fua: false, block: zone, blocks: 0 };
+        self.later.push(DeferredWork::Request(reset));
     }
 
     /// Writes a block in place after these requests.

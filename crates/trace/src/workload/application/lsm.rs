@@ -5,15 +5,30 @@
 //! of the key. This time is drawn from an exponential distribution, whose mean follows from the popularity of
 //! the key (Zipf). The number of records after a compaction follows from the expected number of distinct keys
 //! among the updates.
+//!
+//! On a conventional device the store has any free blocks, and discards deleted ones. On a zoned namespace it
+//! writes zones in order, and resets them: see [`zone_space`].
+
+mod plan;
+mod relocation;
+mod space;
+#[cfg(test)]
+mod tests;
+pub(super) mod zone_space;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
 
-use super::block_requests::{BLOCK, MAX_WRITE_BLOCKS, RequestQueue};
+use super::block_requests::{BLOCK, RequestQueue};
 use super::cache::Cache;
 use super::free_space::FreeSpaceMap;
 use super::keys::{Clients, DistinctKeys, KeyGenerator, Operation};
 use super::program::StepOutcome;
+pub use plan::Region;
+use plan::{BLOCKS_BEFORE_DATA, LOG_HEADER, Plan};
+use relocation::Relocation;
+use space::Space;
+use zone_space::{FLUSHED, LOG, ZoneSpace};
 
 /// An application over a log-structured merge tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -23,6 +38,10 @@ pub struct Lsm {
     pub clients: Clients,
     /// Share of the region that tables fill at the start of the run, from 0.05 to 0.7.
     pub fill: f64,
+    /// Size of the tables at the start of the run, in place of `fill`: the same store on devices of different
+    /// capacities. At most 0.7 of the region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Bytes>,
     /// Share of the data that is cached in memory, from 0 to 0.9.
     pub page_cache: f64,
     /// Size of a memtable (`write_buffer_size`); at most 1/256 of the region.
@@ -50,6 +69,8 @@ impl Lsm {
         self.clients.check(&mut inner);
         c.nest("clients", inner);
         c.require((0.05..=0.7).contains(&self.fill), "fill", self.fill, "a fraction from 0.05 to 0.7");
+        let holds = self.data.is_none_or(|data| data >= Bytes::mib(1) && data <= Bytes(1 << 44));
+        c.require(holds, "data", self.data.unwrap_or_default(), "from 1MiB to 16TiB");
         let cached = self.page_cache;
         c.require((0.0..=0.9).contains(&cached), "page_cache", cached, "a fraction from 0 to 0.9");
         for (key, size) in [("memtable", self.memtable), ("table", self.table), ("level", self.level)] {
@@ -62,13 +83,6 @@ impl Lsm {
         c.require(holds, "stall_at", self.stall_at, "more than merge_at, at most 32");
     }
 }
-
-/// Bytes of an update in the log, without its record: header, sequence number, lengths and a key of some 24
-/// B.
-const LOG_HEADER: u64 = 48;
-
-/// Blocks before the data. The first of them holds the manifest.
-const BLOCKS_BEFORE_DATA: u32 = 16;
 
 /// A sorted table.
 #[derive(Clone, Debug)]
@@ -124,7 +138,7 @@ pub struct Store {
     count: u64,
     distinct: DistinctKeys,
     record: u64,
-    space: FreeSpaceMap,
+    space: Space,
     /// Updates per memtable, and blocks per table.
     memtable: u64,
     table: u32,
@@ -149,6 +163,9 @@ pub struct Store {
     flushed: Option<WriteAheadLog>,
     flush: Option<Table>,
     merge: Option<Compaction>,
+    relocation: Option<Relocation>,
+    /// Zones with the tables that the store begins with; `None` on addresses.
+    filled_zones: Option<u32>,
     /// Runs of compacted tables, which may still have readers.
     retired: Vec<(u32, u32)>,
     /// Whether the next operation of a client is an update, by thread.
@@ -157,36 +174,31 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates a store that was loaded into this many blocks, with levels as after long use.
+    /// Creates a store that was loaded into this many blocks, or into these zones, with levels as after long
+    /// use.
     ///
     /// # Errors
     /// A region without space for the tables.
-    pub fn new(config: &Lsm, seed: Seed, blocks: u32, most_cached: u32) -> Result<Self, Complaints> {
-        let region = u64::from(blocks) * BLOCK;
-        let record = config.clients.record.0;
-        // The sizes of the levels above the last form a geometric series.
-        let whole = config.ratio / (config.ratio - 1.0);
-        let most = f64::from(u32::MAX - 1);
-        let count = (config.fill * region as f64 / record as f64 / whole).min(most) as u64;
-        let memtable = config.memtable.0.min(region / 256) / record;
-        let table = (config.table.0.min(region / 256) / BLOCK) as u32;
-        let mut wrong = Complaints::default();
-        let wanted = "a size of which more than one record fits a memtable";
-        wrong.require(memtable > 1 && table > 0, "model.clients.record", config.clients.record, wanted);
-        wrong.into_result(())?;
-        let level = config.level.0.min(region / 64) as f64 / record as f64;
-        let mut targets = vec![count as f64];
-        while *targets.last().expect("the last level") > level {
-            targets.push(targets.last().expect("a level") / config.ratio);
-        }
-        targets.push(0.0);
-        targets.reverse();
+    pub fn new(
+        config: &Lsm,
+        seed: Seed,
+        region: Region,
+        most_cached: u32,
+    ) -> Result<Self, Complaints> {
+        let plan = Plan::new(config, region)?;
+        let Plan { count, memtable, table, targets } = plan;
+        let space = match region {
+            Region::Blocks(blocks) => {
+                Space::Addresses(FreeSpaceMap::new(BLOCKS_BEFORE_DATA, blocks - BLOCKS_BEFORE_DATA))
+            }
+            Region::Zones(layout) => Space::Zones(ZoneSpace::new(layout, targets.len() - 1)),
+        };
         let mut store = Self {
             keys: KeyGenerator::new(&config.clients, count, seed),
             count,
             distinct: DistinctKeys::new(count, config.clients.theta),
-            record,
-            space: FreeSpaceMap::new(BLOCKS_BEFORE_DATA, blocks - BLOCKS_BEFORE_DATA),
+            record: config.clients.record.0,
+            space,
             memtable,
             table,
             merge_at: config.merge_at as usize,
@@ -203,6 +215,8 @@ impl Store {
             flushed: None,
             flush: None,
             merge: None,
+            relocation: None,
+            filled_zones: None,
             retired: Vec::new(),
             pending: vec![false; usize::from(config.clients.threads)],
             ages: seed.stream("workload.ages", 0),
@@ -211,12 +225,20 @@ impl Store {
         for level in 1..store.levels.len() {
             let records = store.targets[level];
             store.levels[level] =
-                store.tables(0, count, records).expect("a fraction of the region is filled");
+                store.tables(level, 0..count, records).expect("a fraction of the region is filled");
         }
-        store.log.runs = store.run_of_log();
+        if let Space::Zones(zones) = &mut store.space {
+            store.filled_zones = Some(zones.seal_all());
+        }
+        store.log = store.new_log().expect("a fraction of the region is filled");
         store.warm(config.page_cache, most_cached);
         store.update_windows();
         Ok(store)
+    }
+
+    /// Number of zones, from the first on, that have the tables at the start; `None` on addresses.
+    pub fn filled_zones(&self) -> Option<u32> {
+        self.filled_zones
     }
 
     /// Fills the cache with the most popular keys.
@@ -253,7 +275,7 @@ impl Store {
         self.pending.len() + 2
     }
 
-    /// Frees blocks.
+    /// Frees blocks, or a zone that was reset.
     pub fn release(&mut self, block: u32, blocks: u32) {
         self.space.release(block, blocks);
     }
@@ -308,14 +330,12 @@ impl Store {
 
     fn update(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         let is_full = self.updates == self.memtable;
-        if self.levels[0].len() >= self.stall_at || is_full && self.flushed.is_some() {
+        let is_stalled = self.levels[0].len() >= self.stall_at || is_full && self.flushed.is_some();
+        if is_stalled || !self.space.has_log_room() {
             return StepOutcome::Waiting;
         }
         if is_full {
-            let next = WriteAheadLog { runs: self.run_of_log(), ..WriteAheadLog::default() };
-            if next.runs.is_empty() {
-                return StepOutcome::Waiting;
-            }
+            let Some(next) = self.new_log() else { return StepOutcome::Waiting };
             self.write_log(1, asks);
             self.flushed = Some(std::mem::replace(&mut self.log, next));
             self.updates = 0;
@@ -328,14 +348,23 @@ impl Store {
             self.write_log(1, asks);
             asks.flush();
         } else {
-            self.write_log(u64::from(MAX_WRITE_BLOCKS) * BLOCK, asks);
+            self.write_log(u64::from(self.space.log_piece()) * BLOCK, asks);
         }
         StepOutcome::Advanced
     }
 
     /// Writes the new part of the log if it has at least `least` bytes.
     fn write_log(&mut self, least: u64, asks: &mut RequestQueue) {
-        if self.log.bytes - self.log.written < least {
+        let unwritten = self.log.bytes - self.log.written;
+        if unwritten < least {
+            return;
+        }
+        // In zones a block is written once: a piece of the log begins with a new block, and the last one is
+        // padded if it must be durable.
+        let whole = unwritten.div_ceil(BLOCK).min(u64::from(self.space.log_piece())) as u32;
+        if let Some(extent) = self.space.append_log(whole, asks) {
+            self.log.runs.push(extent);
+            self.log.written += unwritten.min(u64::from(whole) * BLOCK);
             return;
         }
         let from = (self.log.written / BLOCK) as u32;
@@ -351,10 +380,16 @@ impl Store {
         }
     }
 
-    /// Allocates blocks for the log of a memtable; empty if there is no space.
-    fn run_of_log(&mut self) -> Vec<(u32, u32)> {
-        let bytes = self.memtable * (self.record + LOG_HEADER);
-        self.take(bytes.div_ceil(BLOCK) as u32).unwrap_or_default()
+    /// Creates the log of a memtable; `None` if there is no space. In zones it gets its blocks piece by piece.
+    fn new_log(&mut self) -> Option<WriteAheadLog> {
+        let runs = match self.space {
+            Space::Addresses(_) => {
+                let bytes = self.memtable * (self.record + LOG_HEADER);
+                self.space.take(LOG, bytes.div_ceil(BLOCK) as u32)?
+            }
+            Space::Zones(_) => Vec::new(),
+        };
+        Some(WriteAheadLog { runs, ..WriteAheadLog::default() })
     }
 
     fn flush(&mut self, asks: &mut RequestQueue) -> StepOutcome {
@@ -362,7 +397,7 @@ impl Store {
             self.levels[0].push(table);
             asks.wakes = true;
             let log = self.flushed.take().expect("a memtable is flushed with its log");
-            log.runs.into_iter().for_each(|(block, blocks)| asks.free_later(block, blocks, self.discard));
+            log.runs.into_iter().for_each(|run| self.space.free_later(run, self.discard, asks));
             self.update_windows();
             return StepOutcome::Advanced;
         }
@@ -371,9 +406,9 @@ impl Store {
         }
         let records = self.distinct.of(self.memtable as f64);
         let blocks = self.blocks_of(records).max(1) as u32;
-        let Some(runs) = self.take(blocks) else { return StepOutcome::Waiting };
+        let Some(runs) = self.space.take(FLUSHED, blocks) else { return StepOutcome::Waiting };
         runs.iter().for_each(|(block, blocks)| asks.write(*block, *blocks));
-        install(asks);
+        self.space.install(asks);
         self.flush = Some(Table { first: 0, end: self.count, blocks, records, runs });
         StepOutcome::Advanced
     }
@@ -383,45 +418,63 @@ impl Store {
             self.finish(merge, asks);
             return StepOutcome::Advanced;
         }
-        let Some((level, upper)) = self.choose() else { return StepOutcome::Waiting };
-        let Some(merge) = self.begin(level, upper) else {
-            // There is no space: the retired tables must be freed now.
-            let gone = !self.retired.is_empty();
-            self.release_retired(asks);
-            return if gone { StepOutcome::Advanced } else { StepOutcome::Waiting };
+        if let Some(relocation) = self.relocation.take() {
+            self.finish_relocation(relocation, asks);
+            return StepOutcome::Advanced;
+        }
+        if self.space.is_short() && self.make_room(asks) {
+            return StepOutcome::Advanced;
+        }
+        let mut candidates = self.candidates();
+        if candidates.is_empty() {
+            return StepOutcome::Waiting;
+        }
+        // In zones the fullest level may need more than there is, and another one less.
+        candidates.truncate(if self.filled_zones.is_some() { candidates.len() } else { 1 });
+        let Some(merge) = candidates.into_iter().find_map(|(level, upper)| self.begin(level, upper)) else {
+            let is_made = self.make_room(asks);
+            return if is_made { StepOutcome::Advanced } else { StepOutcome::Waiting };
         };
         self.issue_compaction(&merge, asks);
         self.merge = Some(merge);
         StepOutcome::Advanced
     }
 
-    /// Returns the level that is fullest relative to its target, and its tables that are compacted into the
-    /// next level.
-    fn choose(&self) -> Option<(usize, std::ops::Range<usize>)> {
-        let last = self.levels.len() - 1;
+    /// Frees the retired tables now, because there is no space. If there are none, relocates a zone. Returns
+    /// whether anything was done.
+    fn make_room(&mut self, asks: &mut RequestQueue) -> bool {
+        if self.retired.is_empty() {
+            return self.begin_relocation(asks);
+        }
+        self.release_retired(asks);
+        true
+    }
+
+    /// Returns the levels that are due for a compaction, the fullest relative to its target first, each with
+    /// its tables that are compacted into the next level.
+    fn candidates(&self) -> Vec<(usize, std::ops::Range<usize>)> {
         let records = |level: usize| self.levels[level].iter().map(|table| table.records).sum::<f64>();
         let score = |level: usize| match level {
             0 => self.levels[0].len() as f64 / self.merge_at as f64,
             _ => records(level) / self.targets[level],
         };
-        let (mut fullest, mut highest) = (0, score(0));
-        for level in 1..last {
-            if score(level) > highest {
-                (fullest, highest) = (level, score(level));
-            }
-        }
         // Flushed tables are compacted when there are `merge_at` of them; a level is compacted when it
         // exceeds its target.
-        let tables = &self.levels[fullest];
-        if highest < 1.0 || tables.is_empty() || fullest > 0 && highest <= 1.0 {
-            return None;
-        }
-        if fullest == 0 {
-            return Some((0, 0..tables.len()));
-        }
-        let next = tables.partition_point(|table| table.first < self.cursors[fullest]);
-        let next = if next < tables.len() { next } else { 0 };
-        Some((fullest, next..next + 1))
+        let mut due: Vec<(usize, f64)> = (0..self.levels.len() - 1)
+            .map(|level| (level, score(level)))
+            .filter(|(level, score)| if *level == 0 { *score >= 1.0 } else { *score > 1.0 })
+            .collect();
+        due.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let upper = |level: usize| {
+            let tables = &self.levels[level];
+            if level == 0 {
+                return 0..tables.len();
+            }
+            let next = tables.partition_point(|table| table.first < self.cursors[level]);
+            let next = if next < tables.len() { next } else { 0 };
+            next..next + 1
+        };
+        due.into_iter().map(|(level, _)| (level, upper(level))).collect()
     }
 
     /// Selects the tables of the next level for a compaction, and allocates its output.
@@ -444,13 +497,13 @@ impl Store {
             records = self.distinct.merged(table.records, records, part);
         }
         let records = records.min((end - first) as f64);
-        let made = self.tables(first, end, records)?;
+        let made = self.tables(level + 1, first..end, records)?;
         self.cursors[level] = to;
         Some(Compaction { level, upper, lower, made })
     }
 
     /// Issues the reads and writes of a compaction, interleaved in proportion.
-    fn issue_compaction(&self, merge: &Compaction, asks: &mut RequestQueue) {
+    fn issue_compaction(&mut self, merge: &Compaction, asks: &mut RequestQueue) {
         let (mut reads, mut writes) = (RequestQueue::default(), RequestQueue::default());
         let upper = &self.levels[merge.level][merge.upper.clone()];
         let lower = &self.levels[merge.level + 1][merge.lower.clone()];
@@ -462,7 +515,7 @@ impl Store {
             writes.flush();
         }
         asks.interleave(reads, writes);
-        install(asks);
+        self.space.install(asks);
     }
 
     fn finish(&mut self, merge: Compaction, asks: &mut RequestQueue) {
@@ -477,8 +530,8 @@ impl Store {
     }
 
     fn release_retired(&mut self, asks: &mut RequestQueue) {
-        for (block, blocks) in self.retired.drain(..) {
-            asks.free_later(block, blocks, self.discard);
+        for run in self.retired.drain(..) {
+            self.space.free_later(run, self.discard, asks);
         }
     }
 
@@ -496,83 +549,28 @@ impl Store {
         }
     }
 
-    /// Allocates tables for this many records in a range of keys; `None` if there is no space.
-    fn tables(&mut self, first: u64, end: u64, records: f64) -> Option<Vec<Table>> {
+    /// Allocates tables of a level for this many records in a range of keys; `None` if there is no space.
+    fn tables(&mut self, level: usize, keys: std::ops::Range<u64>, records: f64) -> Option<Vec<Table>> {
+        let (first, span) = (keys.start, keys.end - keys.start);
+        let class = self.space.class_of(level);
         let blocks = self.blocks_of(records).max(1);
-        let count = blocks.div_ceil(u64::from(self.table)).min(end - first);
-        let bound = |n: u64| first + (u128::from(end - first) * u128::from(n) / u128::from(count)) as u64;
+        let count = blocks.div_ceil(u64::from(self.table)).min(span);
+        let bound = |n: u64| first + (u128::from(span) * u128::from(n) / u128::from(count)) as u64;
+        if !self.space.may_have_room(class, blocks) {
+            return None;
+        }
         let mut made: Vec<Table> = Vec::new();
         for n in 0..count {
             let of_table = (blocks * (n + 1) / count - blocks * n / count).max(1) as u32;
-            let Some(runs) = self.take(of_table) else {
+            let Some(runs) = self.space.take(class, of_table) else {
                 made.iter()
                     .flat_map(|table| &table.runs)
-                    .for_each(|(block, blocks)| self.space.release(*block, *blocks));
+                    .for_each(|(block, blocks)| self.space.undo(*block, *blocks));
                 return None;
             };
             let (first, end) = (bound(n), bound(n + 1));
             made.push(Table { first, end, blocks: of_table, records: records / count as f64, runs });
         }
         Some(made)
-    }
-
-    /// Allocates blocks; `None` if there are too few.
-    fn take(&mut self, blocks: u32) -> Option<Vec<(u32, u32)>> {
-        if self.space.free() < blocks {
-            return None;
-        }
-        let (mut left, mut runs) = (blocks, Vec::new());
-        while left > 0 {
-            let run = self.space.take(left).expect("there are enough");
-            left -= run.1;
-            runs.push(run);
-        }
-        Some(runs)
-    }
-}
-
-/// Installs new tables: makes them durable first, and then the manifest that lists them.
-fn install(asks: &mut RequestQueue) {
-    asks.flush();
-    asks.write_through(0);
-}
-
-#[cfg(test)]
-impl Store {
-    /// Returns the blocks of all tables, after checking that no block belongs to two tables.
-    pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
-        let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
-        let made = self.merge.iter().flat_map(|merge| &merge.made).chain(&self.flush);
-        let logs = std::iter::once(&self.log).chain(&self.flushed);
-        let of_tables = self.levels.iter().flatten().flat_map(|table| &table.runs);
-        let others =
-            made.flat_map(|table| &table.runs).chain(logs.flat_map(|log| &log.runs)).chain(&self.retired);
-        let mut count = 0;
-        for (run, is_readable) in of_tables.map(|run| (run, true)).chain(others.map(|run| (run, false))) {
-            count += run.1;
-            for at in run.0..run.0 + run.1 {
-                assert!(!held[at as usize], "block {at} belongs to two tables");
-                held[at as usize] = is_readable;
-            }
-        }
-        assert_eq!(self.space.blocks() - self.space.free(), count + on_their_way, "blocks are lost");
-        for tables in &self.levels[1..] {
-            assert!(tables.windows(2).all(|pair| pair[0].end <= pair[1].first), "tables of a level overlap");
-        }
-        let last = self.levels.last().expect("a level");
-        assert!(
-            last.windows(2).all(|pair| pair[0].end == pair[1].first),
-            "a gap between tables of the last level"
-        );
-        assert!(last[0].first == 0 && last[last.len() - 1].end == self.count);
-        held
-    }
-
-    /// Number of flushed tables, and the records of each level as a fraction of its target.
-    pub fn level_fill(&self) -> (usize, Vec<f64>) {
-        let records = |level: &Vec<Table>| level.iter().map(|table| table.records).sum::<f64>();
-        let parts =
-            self.levels.iter().zip(&self.targets).skip(1).map(|(level, target)| records(level) / target);
-        (self.levels[0].len(), parts.collect())
     }
 }

@@ -30,6 +30,8 @@ pub use flowops::{Files, Group, Sizes, Step};
 use journal::{Layout, journal_blocks};
 pub use keys::Clients;
 pub use lsm::Lsm;
+use lsm::Region;
+pub use lsm::zone_space::ZoneLayout;
 use program::Program;
 pub use requests::Requests;
 use thread_queues::{ApplicationModel, ThreadQueues};
@@ -176,6 +178,20 @@ impl Application {
     /// # Errors
     /// The complaints of [`check`](Self::check), or a region that is too small.
     pub fn threads(&self, seed: Seed, capacity: Bytes) -> Result<Threads, Complaints> {
+        self.threads_on(seed, capacity, None)
+    }
+
+    /// As [`threads`](Self::threads), on a device that has zones if they are given. A store of records
+    /// (`kind = "lsm"`) then writes zones in order and resets them. Other applications know no zones.
+    ///
+    /// # Errors
+    /// As for [`threads`](Self::threads), and zones in which the store does not fit.
+    pub fn threads_on(
+        &self,
+        seed: Seed,
+        capacity: Bytes,
+        zones: Option<ZoneLayout>,
+    ) -> Result<Threads, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);
         let mut complaints = Complaints::default();
@@ -189,7 +205,11 @@ impl Application {
         let blocks = (region.0 / BLOCK).min(MAX_BLOCKS) as u32;
         let threads = match &self.model {
             Model::Files(files) => ApplicationModel::Files(program_of(files, seed, blocks)?),
-            Model::Lsm(lsm) => ApplicationModel::Lsm(lsm::Store::new(lsm, seed, blocks, MAX_CACHED_ITEMS)?),
+            Model::Lsm(lsm) => {
+                let of_zones = zones.map(|zones| Region::Zones(zones.part(self.region, MAX_BLOCKS)));
+                let region = of_zones.unwrap_or(Region::Blocks(blocks));
+                ApplicationModel::Lsm(lsm::Store::new(lsm, seed, region, MAX_CACHED_ITEMS)?)
+            }
             Model::Btree(btree) => ApplicationModel::Btree(btree::Store::new(
                 btree,
                 seed,

@@ -83,6 +83,14 @@ impl ThreadQueues {
         self.asks.len()
     }
 
+    /// Number of zones that have data at the start; `None` on a conventional device.
+    pub(super) fn filled_zones(&self) -> Option<u32> {
+        match &self.threads {
+            ApplicationModel::Lsm(store) => store.filled_zones(),
+            ApplicationModel::Files(_) | ApplicationModel::Btree(_) => None,
+        }
+    }
+
     /// Upper bound on attempts to get a request before it is certain that there will be none.
     pub(super) fn max_attempts(&self) -> usize {
         MAX_ROUNDS * self.asks.len()
@@ -155,10 +163,15 @@ impl ThreadQueues {
         }
     }
 
+    /// Returns the store of a merge tree.
+    pub(super) fn store(&self) -> &lsm::Store {
+        let ApplicationModel::Lsm(store) = &self.threads else { panic!("an application over a merge tree") };
+        store
+    }
+
     /// Number of flushed tables of a merge tree, and the fill of each level.
     pub(super) fn levels(&self) -> (usize, Vec<f64>) {
-        let ApplicationModel::Lsm(store) = &self.threads else { panic!("an application over a merge tree") };
-        store.level_fill()
+        self.store().level_fill()
     }
 
     /// Number of pending work items of the system.

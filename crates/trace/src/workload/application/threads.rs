@@ -39,6 +39,12 @@ impl Threads {
         self.work.thread_count() as u32
     }
 
+    /// Number of zones, from the first on, that have the data at the start; `None` if the application does not
+    /// write zones.
+    pub fn filled_zones(&self) -> Option<u32> {
+        self.work.filled_zones()
+    }
+
     /// Number of the system thread, which follows the other threads.
     fn system(&self) -> u16 {
         self.work.thread_count() as u16
