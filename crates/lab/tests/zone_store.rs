@@ -14,7 +14,8 @@ fn store(keys: &str) -> Workload {
     let text = std::fs::read_to_string(path).expect("the file is there");
     let (head, model) = text.split_once("[model]\n").expect("a model");
     let replaced: Vec<&str> = keys.lines().filter_map(|line| line.split(" = ").next()).collect();
-    let kept = model.lines().filter(|line| !replaced.iter().any(|key| line.starts_with(&format!("{key} = "))));
+    let kept =
+        model.lines().filter(|line| !replaced.iter().any(|key| line.starts_with(&format!("{key} = "))));
     let text = format!("{head}[model]\n{}\n{keys}\n", kept.collect::<Vec<_>>().join("\n"));
     let generated = wordline_lab::workload::Generated::from_toml("store", &text).expect("a workload");
     Workload { requests: Some(REQUESTS), ..Workload::generated("store", generated) }

@@ -1,6 +1,8 @@
 //! Tests of jobs made from workloads, and of workloads that are refused.
 
 use super::*;
+use wordline_kernel::Bytes;
+
 use crate::run::run_job;
 use crate::trace::{self, Op, Requests};
 use crate::{Precondition, Selection};

@@ -9,9 +9,9 @@ use wordline_kernel::ensure::ensure;
 
 use super::Zoned;
 use super::in_flight::Work;
-use super::ZoneState;
 use super::table::ZoneId;
 use super::zone_data::{Job, ZoneData};
+use wordline_device::ZoneState;
 
 /// Maximum number of zones listed in a report.
 const LINES: usize = 16;

@@ -3,8 +3,8 @@
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Metric, Metrics, counters};
 
-use super::ZoneState;
 use super::zones::Zones;
+use wordline_device::ZoneState;
 
 counters! {
     /// Counts of zone events since the device was created.

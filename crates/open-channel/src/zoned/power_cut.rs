@@ -10,11 +10,11 @@ use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
 use super::below::Context;
-use super::ZoneState;
 use super::table::ZoneId;
 use super::zone_data::Job;
 use super::zones::Zones;
 use super::{Event, Zoned};
+use wordline_device::ZoneState;
 
 impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn cut(&mut self, now: Instant) -> PowerCut {

@@ -8,10 +8,10 @@ use super::below::{Below, Context};
 use super::command::{Action, Status};
 use super::host::Host;
 use super::in_flight::Work;
-use super::ZoneState;
 use super::table::ZoneId;
 use super::zone_data::Job;
 use super::zones::Zones;
+use wordline_device::ZoneState;
 
 impl Zones {
     /// Queues the flash job of a state change. `number` and `at` are the command and the index of the zone in

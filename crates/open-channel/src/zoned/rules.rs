@@ -6,8 +6,8 @@ use wordline_device::physical_device::{
 use wordline_nand::DataTag;
 
 use super::command::Status;
-use super::ZoneState;
 use super::zones::Zones;
+use wordline_device::ZoneState;
 
 /// Chunk state of a zone.
 pub(super) fn state_of(state: ZoneState) -> ChunkState {

@@ -12,10 +12,10 @@ use super::config::ZonesConfig;
 use super::host::Host;
 use super::in_flight::{Losses, Piece, Work};
 use super::metrics::Counts;
-use super::ZoneState;
 use super::table::{Attributes, Table, ZoneId};
 use super::zone_data::ZoneData;
 use crate::in_flight_table::InFlightTable;
+use wordline_device::ZoneState;
 
 /// Zone descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The interface through which a session drives a run.
 
-use wordline_device::{BlockDevice, ZoneDescriptor};
 use wordline_device::snapshot::Agenda;
+use wordline_device::{BlockDevice, ZoneDescriptor};
 use wordline_kernel::{Instant, Metrics, Schedule};
 
 use super::{HostEvents, Running, StopCondition};

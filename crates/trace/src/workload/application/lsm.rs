@@ -179,12 +179,7 @@ impl Store {
     ///
     /// # Errors
     /// A region without space for the tables.
-    pub fn new(
-        config: &Lsm,
-        seed: Seed,
-        region: Region,
-        most_cached: u32,
-    ) -> Result<Self, Complaints> {
+    pub fn new(config: &Lsm, seed: Seed, region: Region, most_cached: u32) -> Result<Self, Complaints> {
         let plan = Plan::new(config, region)?;
         let Plan { count, memtable, table, targets } = plan;
         let space = match region {

@@ -208,7 +208,7 @@ impl Application {
             Model::Lsm(lsm) => {
                 let of_zones = zones.map(|zones| Region::Zones(zones.part(self.region, MAX_BLOCKS)));
                 let region = of_zones.unwrap_or(Region::Blocks(blocks));
-                ApplicationModel::Lsm(lsm::Store::new(lsm, seed, region, MAX_CACHED_ITEMS)?)
+                ApplicationModel::Lsm(Box::new(lsm::Store::new(lsm, seed, region, MAX_CACHED_ITEMS)?))
             }
             Model::Btree(btree) => ApplicationModel::Btree(btree::Store::new(
                 btree,

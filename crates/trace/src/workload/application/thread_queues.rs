@@ -21,7 +21,7 @@ const MAX_ROUNDS: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) enum ApplicationModel {
     Files(Program),
-    Lsm(lsm::Store),
+    Lsm(Box<lsm::Store>),
     Btree(btree::Store),
 }
 

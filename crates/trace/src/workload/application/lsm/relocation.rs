@@ -7,8 +7,14 @@ use super::space::Space;
 /// A relocation in progress.
 #[derive(Clone, Debug)]
 pub struct Relocation {
-    /// Blocks that are read, and the extents to which they are written, in order.
-    moved: Vec<((u32, u32), Vec<(u32, u32)>)>,
+    moved: Vec<MovedExtent>,
+}
+
+/// An extent that is read, and the extents to which it is written, in order.
+#[derive(Clone, Debug)]
+struct MovedExtent {
+    from: (u32, u32),
+    to: Vec<(u32, u32)>,
 }
 
 impl Store {
@@ -24,11 +30,11 @@ impl Store {
         }
         let (mut reads, mut writes) = (RequestQueue::default(), RequestQueue::default());
         let mut moved = Vec::new();
-        for run in here {
-            reads.read(run.0, run.1);
-            let extents = zones.allocate(class, run.1);
-            extents.iter().for_each(|(block, blocks)| writes.write(*block, *blocks));
-            moved.push((run, extents));
+        for from in here {
+            reads.read(from.0, from.1);
+            let to = zones.allocate(class, from.1);
+            to.iter().for_each(|(block, blocks)| writes.write(*block, *blocks));
+            moved.push(MovedExtent { from, to });
         }
         asks.interleave(reads, writes);
         self.space.install(asks);
@@ -38,18 +44,16 @@ impl Store {
 
     /// Ends a relocation: tables have their new extents, and the zone is reset.
     pub(super) fn finish_relocation(&mut self, relocation: Relocation, asks: &mut RequestQueue) {
+        let found = |run: &(u32, u32)| relocation.moved.iter().find(|moved| moved.from == *run);
         for table in self.levels[1..].iter_mut().flatten() {
-            if table.runs.iter().any(|run| relocation.moved.iter().any(|(from, _)| from == run)) {
-                let found = |run: &(u32, u32)| relocation.moved.iter().find(|(from, _)| from == run);
-                let runs = table.runs.iter().flat_map(|run| match found(run) {
-                    Some((_, to)) => to.clone(),
-                    None => vec![*run],
-                });
-                table.runs = runs.collect();
+            if table.runs.iter().any(|run| found(run).is_some()) {
+                let runs = table.runs.iter();
+                table.runs =
+                    runs.flat_map(|run| found(run).map_or(vec![*run], |moved| moved.to.clone())).collect();
             }
         }
-        for (run, _) in relocation.moved {
-            self.space.free_later(run, self.discard, asks);
+        for MovedExtent { from, .. } in relocation.moved {
+            self.space.free_later(from, self.discard, asks);
         }
         asks.wakes = true;
     }
@@ -59,6 +63,6 @@ impl Store {
 impl Relocation {
     /// Extents to which tables are being written.
     pub fn extents(&self) -> impl Iterator<Item = &(u32, u32)> {
-        self.moved.iter().flat_map(|(_, to)| to)
+        self.moved.iter().flat_map(|moved| &moved.to)
     }
 }

@@ -116,7 +116,11 @@ const CASES: [(&str, u32, Option<u32>); 7] = [
     ("fill = 0.4\nratio = 4.0", 64, Some(7)),
     ("page_cache = 0.0\nsync = true", 64, None),
     ("fill = 0.3\nmerge_at = 31\nstall_at = 32", 64, None),
-    ("data = \"40MiB\"\nclients = { threads = 1, read_share = 0.0, theta = 0.5, record = \"4KiB\" }", 48, None),
+    (
+        "data = \"40MiB\"\nclients = { threads = 1, read_share = 0.0, theta = 0.5, record = \"4KiB\" }",
+        48,
+        None,
+    ),
 ];
 
 #[test]
@@ -165,7 +169,8 @@ fn zones_are_written_in_order_whatever_completes_first() {
 
 #[test]
 fn the_same_store_issues_the_same_writes_of_tables_on_zones_and_on_addresses() {
-    let keys = "data = \"40MiB\"\nmemtable = \"128KiB\"\ntable = \"128KiB\"\nlevel = \"512KiB\"\npage_cache = 0.0";
+    let keys =
+        "data = \"40MiB\"\nmemtable = \"128KiB\"\ntable = \"128KiB\"\nlevel = \"512KiB\"\npage_cache = 0.0";
     let layout = small(64, None);
     let zoned = rocks(keys, layout).expect("it fits").in_turn();
     let mut application = Application::named("rocks").expect("a built-in application");
@@ -195,10 +200,18 @@ fn the_same_store_issues_the_same_writes_of_tables_on_zones_and_on_addresses() {
 #[test]
 fn a_store_that_does_not_fit_its_zones_is_refused() {
     for (keys, layout, wanted) in [
-        ("", small(64, Some(6)), "model.kind: found a device with at most 6 active zones, wanted lsm with at least 7"),
+        (
+            "",
+            small(64, Some(6)),
+            "model.kind: found a device with at most 6 active zones, wanted lsm with at least 7",
+        ),
         ("", small(12, None), "model.fill: found 0.6, wanted levels of at most"),
         ("data = \"100MiB\"", small(64, None), "model.data: found 100MiB, wanted at most"),
-        ("data = \"84MiB\"\nstall_at = 32", small(64, None), "model.data: found 84MiB, wanted levels of at most 0.57 of the zones"),
+        (
+            "data = \"84MiB\"\nstall_at = 32",
+            small(64, None),
+            "model.data: found 84MiB, wanted levels of at most 0.57 of the zones",
+        ),
     ] {
         let error = rocks(keys, layout).map(|_| ()).expect_err("it does not fit").to_string();
         assert!(error.contains(wanted), "{keys}: {error}");

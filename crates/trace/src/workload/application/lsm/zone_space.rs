@@ -271,7 +271,6 @@ impl ZoneSpace {
         let resets = used + 1 == capacity.div_ceil(2);
         (start(zone), resets.then(|| start(1 - zone)))
     }
-
 }
 
 #[cfg(test)]
