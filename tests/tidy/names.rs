@@ -13,8 +13,14 @@ const STANDARD: [&str; 17] = [
     "Self", "Send", "Some", "String", "Vec",
 ];
 
-/// Pages that name former types, or types of Python.
-const EXCEPT: [&str; 4] = ["docs/glossary.md", "CHANGELOG.md", "docs/python.md", "docs/python-reference.md"];
+/// Pages that name former types, types of Python, or parameters of other simulators.
+const EXCEPT: [&str; 5] = [
+    "docs/glossary.md",
+    "CHANGELOG.md",
+    "docs/python.md",
+    "docs/python-reference.md",
+    "docs/how-to/from-simplessd.md",
+];
 
 /// Whether a word is written as types are.
 fn is_type(word: &str) -> bool {

@@ -1,10 +1,10 @@
-//! `wordline import`: files of MQSim.
+//! `wordline import`: files of other simulators.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_lab::devices::Registry;
-use wordline_lab::import::{self, FoundTrace, Imported};
+use wordline_lab::import::{self, FoundTrace, Imported, SourceFile};
 use wordline_lab::output::Output;
 use wordline_lab::trace::{Options, prepare};
 use wordline_lab::{Error, input};
@@ -15,24 +15,27 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  wordline import ssdconfig.xml workload.xml              writes ssdconfig.toml and workload.fio
+  wordline import ssdconfig.xml workload.xml              MQSim: writes ssdconfig.toml and workload.fio
   wordline import ssdconfig.xml workload.xml --to study   the same, into the folder study
   wordline import ssdconfig.xml > drive.toml              the device alone
-  wordline import workload.xml > jobs.fio                 the flows alone, on any device";
+  wordline import workload.xml > jobs.fio                 the flows alone, on any device
+  wordline import sim.cfg ssd.cfg                         SimpleSSD: writes ssd.toml and sim.fio
+  wordline import run-blackbox.sh > drive.toml            the device of a script of FEMU";
 
-/// Imports a device and a workload of MQSim (ssdconfig.xml, workload.xml).
+/// Imports a device and a workload of MQSim, SimpleSSD or FEMU.
 ///
-/// With both files, each flow gets the range of addresses and the planes that MQSim gives it. A device file and
-/// a job file for each scenario are written, and the commands that run them are printed. With one file, the
-/// result goes to standard output. Values that cannot be had are notes, and the files have comments with the
-/// reasons. A device file that is written loads.
+/// With both files, a device file and a job file are written, and the commands that run them are printed. Each flow
+/// of MQSim gets the range of addresses and the planes that MQSim gives it, and each scenario a job file. With one
+/// file, the result goes to standard output. Values that cannot be had are notes, and the files have comments with
+/// the reasons. A device file that is written loads.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
-    /// MQSim's ssdconfig.xml or workload.xml, or both.
+    /// MQSim's ssdconfig.xml or workload.xml, or both; SimpleSSD's device or run configuration, or both; a script
+    /// or command line of FEMU.
     #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
     files: Vec<PathBuf>,
-    /// Scenario of the workload, from 1. Default: all, or the first one if the workload is alone.
+    /// Scenario of the workload of MQSim, from 1. Default: all, or the first one if the workload is alone.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
     scenario: Option<u32>,
     /// Folder for the files; it is created if it does not exist.
@@ -49,12 +52,12 @@ struct Input {
 
 impl Input {
     fn read(path: &Path) -> Result<Self, Failure> {
-        let text = input::text(path, "a file of MQSim in XML")?;
+        let text = input::text(path, "a file of MQSim, SimpleSSD or FEMU")?;
         Ok(Self { path: path.to_owned(), name: input::shown(path).display().to_string(), text })
     }
 
-    fn is_workload(&self) -> bool {
-        import::is_workload(&self.text)
+    fn kind(&self) -> SourceFile {
+        SourceFile::of(&self.text)
     }
 
     /// Name of the file without its ending.
@@ -68,29 +71,76 @@ impl Input {
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let inputs: Vec<Input> =
         arguments.files.iter().map(|path| Input::read(path)).collect::<Result<_, _>>()?;
-    match &inputs[..] {
-        [one] if one.is_workload() => flows(one, arguments.scenario.unwrap_or(1)),
-        [one] => alone(one, registry),
-        [first, second] => {
-            let (device, flows) = if first.is_workload() { (second, first) } else { (first, second) };
-            pair(device, flows, &arguments, registry)
+    let is_of_mqsim = inputs.iter().any(|input| input.kind() == SourceFile::MqsimWorkload);
+    if let Some(scenario) = arguments.scenario.filter(|_| !is_of_mqsim) {
+        return Err(Error::Argument {
+            what: "--scenario".into(),
+            found: scenario.to_string(),
+            wanted: "none without a workload of MQSim".into(),
         }
+        .into());
+    }
+    match &inputs[..] {
+        [one] => alone(one, registry, arguments.scenario.unwrap_or(1)),
+        [first, second] => match (first.kind(), second.kind()) {
+            (SourceFile::MqsimWorkload, SourceFile::MqsimDevice) => pair(second, first, &arguments, registry),
+            (SourceFile::MqsimDevice, SourceFile::MqsimWorkload | SourceFile::MqsimDevice) => {
+                pair(first, second, &arguments, registry)
+            }
+            (SourceFile::SimplessdRun, SourceFile::SimplessdDevice) => {
+                simplessd_pair(second, first, &arguments, registry)
+            }
+            (SourceFile::SimplessdDevice, SourceFile::SimplessdRun) => {
+                simplessd_pair(first, second, &arguments, registry)
+            }
+            (one, other) => Err(Error::Argument {
+                what: format!("{} and {}", first.name, second.name),
+                found: format!("{} and {}", one.in_words(), other.in_words()),
+                wanted: "a device and a workload of the same simulator".into(),
+            }
+            .into()),
+        },
         _ => unreachable!("there are one or two files"),
     }
 }
 
-/// Prints the device of an MQSim configuration as TOML, and its notes.
+/// Prints the device of a configuration as TOML, and its notes.
 pub fn device(path: &Path, registry: &Registry) -> Result<(), Failure> {
-    alone(&Input::read(path)?, registry)
+    let input = Input::read(path)?;
+    match input.kind() {
+        SourceFile::MqsimWorkload | SourceFile::SimplessdRun => {
+            give(import::device(registry, &input.name, &input.text)?)
+        }
+        _ => alone(&input, registry, 1),
+    }
 }
 
-/// Prints the flows of a scenario of an MQSim workload as a job file, and its notes.
+/// Prints the requests of a workload as a job file, and its notes; of a workload of MQSim those of a scenario.
 pub fn workload(path: &Path, scenario: u32) -> Result<(), Failure> {
-    flows(&Input::read(path)?, scenario)
+    let input = Input::read(path)?;
+    match input.kind() {
+        SourceFile::SimplessdRun => alone(&input, &Registry::default(), scenario),
+        _ => flows(&input, scenario),
+    }
 }
 
-fn alone(Input { name, text, .. }: &Input, registry: &Registry) -> Result<(), Failure> {
-    give(import::device(registry, name, text)?)
+fn alone(input: &Input, registry: &Registry, scenario: u32) -> Result<(), Failure> {
+    let Input { name, text, path } = input;
+    give(match input.kind() {
+        SourceFile::SimplessdXml => {
+            return Err(Error::Content {
+                path: path.clone(),
+                found: SourceFile::SimplessdXml.in_words().into(),
+                wanted: "one of SimpleSSD 2.0, such as config/sample.cfg".into(),
+            }
+            .into());
+        }
+        SourceFile::MqsimDevice => import::device(registry, name, text)?,
+        SourceFile::MqsimWorkload => return flows(input, scenario),
+        SourceFile::SimplessdDevice => import::simplessd(registry, name, text)?,
+        SourceFile::SimplessdRun => import::simplessd_jobs(name, text)?,
+        SourceFile::Femu => import::femu(registry, name, text)?,
+    })
 }
 
 fn flows(Input { path, name, text }: &Input, scenario: u32) -> Result<(), Failure> {
@@ -122,11 +172,7 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
         arguments.scenario.map(|number| number as usize),
         &|named| find_trace(named, &flows.path),
     )?;
-    std::fs::create_dir_all(&arguments.to).map_err(|reason| Error::File {
-        path: arguments.to.clone(),
-        action: "create",
-        reason,
-    })?;
+    create_folder(&arguments.to)?;
     let many = pair.scenarios.len() > 1;
     let named = |stem: &str, number: Option<usize>, end: &str| {
         let number = number.map_or(String::new(), |number| format!("-{number}"));
@@ -148,15 +194,48 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
         files.push((of_jobs, &scenario.jobs));
     }
     files.dedup_by(|a, b| a.0 == b.0);
-    let outputs: Vec<(&str, Option<&Path>)> =
-        files.iter().map(|(path, _)| ("--to", Some(path.as_path()))).collect();
-    output::check_distinct(&outputs, &[&device.path, &flows.path])?;
-    let opened: Vec<Output> = files.iter().map(|(path, _)| Output::open(path)).collect::<Result<_, _>>()?;
-    for (output, (_, text)) in opened.into_iter().zip(&files) {
-        output.give(text.as_bytes())?;
-    }
+    write_all(&files, &[&device.path, &flows.path])?;
     print_notes(&pair.notes);
     output::text(&commands.join("\n"))
+}
+
+/// Writes the files, all or none, and none over an input.
+fn write_all(files: &[(PathBuf, &str)], inputs: &[&Path]) -> Result<(), Failure> {
+    let outputs: Vec<(&str, Option<&Path>)> =
+        files.iter().map(|(path, _)| ("--to", Some(path.as_path()))).collect();
+    output::check_distinct(&outputs, inputs)?;
+    let opened: Vec<Output> = files.iter().map(|(path, _)| Output::open(path)).collect::<Result<_, _>>()?;
+    for (output, (_, text)) in opened.into_iter().zip(files) {
+        output.give(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn create_folder(path: &Path) -> Result<(), Failure> {
+    let failed = |reason| Error::File { path: path.to_owned(), action: "create", reason };
+    Ok(std::fs::create_dir_all(path).map_err(failed)?)
+}
+
+/// Writes the device and the jobs of SimpleSSD, and prints the command that runs them.
+fn simplessd_pair(
+    device: &Input,
+    run: &Input,
+    arguments: &Arguments,
+    registry: &Registry,
+) -> Result<(), Failure> {
+    let found = import::simplessd_pair(registry, (&device.name, &device.text), (&run.name, &run.text))?;
+    create_folder(&arguments.to)?;
+    let of_device = arguments.to.join(format!("{}.toml", device.stem()));
+    let of_jobs = arguments.to.join(format!("{}.fio", run.stem()));
+    let command = format!(
+        "wordline run --config {} --workload {} --precondition {}",
+        shell_word(&of_device),
+        shell_word(&of_jobs),
+        found.precondition
+    );
+    write_all(&[(of_device, &found.device), (of_jobs, &found.jobs)], &[&device.path, &run.path])?;
+    print_notes(&found.notes);
+    output::text(&command)
 }
 
 /// A path as a word of a shell.

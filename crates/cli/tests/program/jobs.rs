@@ -1,4 +1,4 @@
-//! Tests files of users: fio job files and MQSim files.
+//! Tests files of users: fio job files, and files of MQSim, SimpleSSD and FEMU.
 
 use crate::{Folder, wordline};
 
@@ -101,6 +101,38 @@ fn files_of_mqsim_become_a_device_and_a_workload_that_run() {
     let bad = folder.with("bad.xml", "<Execution_Parameter_Set><Seed>1</Seed>");
     let refusal = wordline(&["config", "import", &bad]).refusal();
     assert!(refusal.contains("bad.xml:1: found"), "{refusal}");
+}
+
+#[test]
+fn files_of_simplessd_and_femu_become_devices_that_run() {
+    let folder = Folder::new();
+    let sim = folder.with("sim.cfg", include_str!("../../../lab/src/import/simplessd-sim.cfg"));
+    let ssd = folder.with("ssd.cfg", include_str!("../../../lab/src/import/simplessd-ssd.cfg"));
+    let femu = folder.with("femu.sh", include_str!("../../../lab/src/import/femu-run.sh"));
+    let to = folder.path("out");
+    let command = wordline(&["import", &sim, &ssd, "--to", &to]).success();
+    let (device, jobs) = (folder.path("out/ssd.toml"), folder.path("out/sim.fio"));
+    assert!(
+        command.contains(&format!("--config {device} --workload {jobs} --precondition 0.5")),
+        "{command}"
+    );
+    let run = wordline(&["run", "--config", &device, "--workload", &jobs, "--precondition", "0.5", "--json"]);
+    let host = &run.json()["host"];
+    let [reads, writes] = ["reads", "writes"].map(|key| host[key].as_u64().expect("a count"));
+    assert!(reads > 600 && reads + writes == 1024, "8 MiB in pieces of 8 KiB: {host}");
+    let drive = folder.with("drive.toml", wordline(&["import", &femu]).success());
+    wordline(&["config", "check", "--config", &drive]).success();
+    let both = wordline(&["import", &ssd, &femu]).refusal();
+    assert!(both.contains("found a configuration of SimpleSSD and a script of FEMU"), "{both}");
+    let scenario = wordline(&["import", &femu, "--scenario", "2"]).refusal();
+    assert!(scenario.contains("--scenario: found 2, wanted none"), "{scenario}");
+    let xml = folder.with("ssd.xml", "<simplessd version=\"2.1\"></simplessd>");
+    let refusal = wordline(&["import", &xml]).refusal();
+    assert!(refusal.contains("found a configuration of SimpleSSD 2.1 in XML"), "{refusal}");
+    let bad = folder.with("bad.cfg", "[pal]\nChannel = none\n");
+    let refusal = wordline(&["import", &sim, &bad, "--to", &folder.path("none")]).refusal();
+    assert!(refusal.contains("bad.cfg:2: pal.Channel: found `none`"), "{refusal}");
+    assert!(!std::path::Path::new(&folder.path("none")).exists(), "nothing is written");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Converts MQSim's `ssdconfig.xml` to a configuration.
 
-use std::fmt::Display;
-
 use wordline_kernel::{Bytes, Duration};
 
 use super::Imported;
 use super::defaults::DEFAULTS;
 use super::flows::Demands;
+use super::not_mapped::{NotMapped, not, write_not_mapped};
 use super::parameters::Parameters;
-use super::settle::settle;
+use super::settle::{Origins, settle};
+use super::text::Toml;
 use super::xml;
 use crate::devices::Registry;
 use crate::error::{Error, Result};
@@ -24,6 +24,10 @@ pub fn device(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     let ImportedDevice { out, notes, .. } = device_for(registry, name, text, None)?;
     Ok(Imported { text: out.text(), notes })
 }
+
+/// Where the watermarks of GC and the spare blocks come from.
+pub(super) const ORIGINS: Origins =
+    Origins { watermark: "GC_Exec_Threshold", spare: "Overprovisioning_Ratio" };
 
 /// A device that loads.
 pub(super) struct ImportedDevice {
@@ -54,7 +58,8 @@ pub(super) fn device_for(
     buffer(&mut given, &mut out, (&dimensions, &flash), flows);
     ftl(&mut given, &mut out);
     garbage_collection(&mut given, &mut out, &flash);
-    let lost = not_mapped(&mut given, &mut out);
+    out.0.extend([String::new(), "# Not mapped:".into()]);
+    let lost = write_not_mapped(&mut given, &mut out, &NOT_MAPPED);
     let (unknown, wrong, mut notes) = given.end();
     let mut out = wrong.into_result(out).map_err(Error::Config)?;
     out.0
@@ -62,7 +67,7 @@ pub(super) fn device_for(
     if !lost.is_empty() {
         notes.push(format!("{name}: not had here, for reasons in the comments: {}", lost.join(", ")));
     }
-    let (out, capacity) = settle(registry, name, out, &mut notes)?;
+    let (out, capacity) = settle(registry, name, out, &ORIGINS, &mut notes)?;
     Ok(ImportedDevice { out, notes, dimensions, capacity })
 }
 
@@ -81,49 +86,6 @@ impl Dimensions {
     /// Total number of planes.
     pub fn planes(&self) -> u64 {
         self.counts.iter().fold(1, |all, count| all.saturating_mul(*count))
-    }
-}
-
-/// The lines of a configuration.
-#[derive(Clone, Default)]
-pub(super) struct Toml(pub Vec<String>);
-
-impl Toml {
-    /// The whole text.
-    pub fn text(&self) -> String {
-        self.0.join("\n")
-    }
-
-    /// The order of the placement, in quotes.
-    pub fn order(&self) -> String {
-        let line = self.0.iter().find_map(|line| line.split_once("order = "));
-        let (order, _) =
-            line.and_then(|(_, rest)| rest.split_once([' ', ','])).expect("a placement was written");
-        order.to_owned()
-    }
-
-    /// Replaces the value of a key that was written before, with a comment in place of the former one.
-    pub fn replace(&mut self, key: &str, value: impl Display, why: &str) {
-        let start = format!("{key} = ");
-        let line = self.0.iter_mut().find(|line| line.starts_with(&start));
-        *line.expect("the key was written") = format!("{start}{value} # {why}");
-    }
-
-    fn table(&mut self, name: &str) {
-        self.0.extend([String::new(), format!("[{name}]")]);
-    }
-
-    fn line(&mut self, key: &str, value: impl Display, from: &str) {
-        let comment = if from.is_empty() { String::new() } else { format!(" # {from}") };
-        self.0.push(format!("{key} = {value}{comment}"));
-    }
-
-    fn time(&mut self, key: &str, ns: u64, from: &str) {
-        self.line(key, format!("\"{}\"", Duration::from_ns(ns)), from);
-    }
-
-    fn size(&mut self, key: &str, bytes: u64, from: &str) {
-        self.line(key, format!("\"{}\"", Bytes(bytes)), from);
     }
 }
 
@@ -425,20 +387,6 @@ fn garbage_collection(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     out.line("suspend_erases", of(&["ERASE", "PROGRAM_ERASE"]), "CMD_Suspension_Support");
 }
 
-/// A parameter that is not mapped to a key.
-struct NotMapped {
-    name: &'static str,
-    reason: &'static str,
-    /// The values with which nothing is lost: the model here does the same, or the parameter has no effect
-    /// on results. `*` for all values.
-    as_here: &'static [&'static str],
-}
-
-/// Shorthand for an entry of the table.
-const fn not(name: &'static str, as_here: &'static [&'static str], reason: &'static str) -> NotMapped {
-    NotMapped { name, reason, as_here }
-}
-
 /// Parameters that are not mapped to keys, each with the values that need no key, and the reason.
 const NOT_MAPPED: [NotMapped; 16] = [
     not("Seed", &["*"], "`--seed` sets the seed of the run"),
@@ -482,19 +430,3 @@ const NOT_MAPPED: [NotMapped; 16] = [
     not("GC_Exect_Threshold", &["*"], "MQSim reads GC_Exec_Threshold"),
     not("Type", &["*"], "MQSim does not read it"),
 ];
-
-/// Writes comments about the parameters that are not mapped. Returns those whose effect is lost, with their
-/// values.
-fn not_mapped(given: &mut Parameters, out: &mut Toml) -> Vec<String> {
-    out.0.push(String::new());
-    out.0.push("# Not mapped:".into());
-    let mut lost = Vec::new();
-    for NotMapped { name, reason, as_here } in &NOT_MAPPED {
-        let Some(value) = given.skip(name) else { continue };
-        out.0.push(format!("# {name} = {value}: {reason}."));
-        if !as_here.iter().any(|same| *same == "*" || value.eq_ignore_ascii_case(same)) {
-            lost.push(format!("{name} = {value}"));
-        }
-    }
-    lost
-}

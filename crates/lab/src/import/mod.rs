@@ -3,19 +3,33 @@
 
 mod defaults;
 mod device;
+mod femu;
 mod flows;
+mod ini;
+mod not_mapped;
 mod pair;
 mod parameters;
 mod ranges;
 mod settle;
+mod shell;
+mod simplessd;
+mod simplessd_run;
+mod source;
+mod text;
 mod xml;
 
+#[cfg(test)]
+mod other_tests;
 #[cfg(test)]
 mod tests;
 
 pub use device::device;
+pub use femu::femu;
 pub use flows::{FindTrace, FoundTrace, job_file};
 pub use pair::{ImportedPair, Scenario, is_workload, pair};
+pub use simplessd::device as simplessd;
+pub use simplessd_run::{ImportedRun, simplessd_jobs, simplessd_pair};
+pub use source::SourceFile;
 
 /// An imported file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use wordline_kernel::Complaints;
 
-use super::device::device_for;
+use super::device::{ORIGINS, device_for};
 use super::flows::{Demands, FindTrace, Flows, job_text};
 use super::settle::settle;
 use super::{ranges, xml};
@@ -88,7 +88,7 @@ fn scenario(
     let mut notes_of_device = imported.notes;
     if let Some(setting) = ranges::placement(&flows, &ranges, &dimensions, &out.order()) {
         out.replace("placement", setting, "Plane_Allocation_Scheme, over the planes of each flow");
-        out = settle(registry, device_name, out, &mut notes_of_device)?.0;
+        out = settle(registry, device_name, out, &ORIGINS, &mut notes_of_device)?.0;
     }
     let mut wrong = Complaints::default();
     let regions = flows.iter().zip(&ranges).zip(1..).map(|((flow, range), number)| {

@@ -1,4 +1,4 @@
-//! Reads the parameters of an MQSim file: the elements that have no child elements.
+//! Reads the parameters of a file of another simulator.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,6 +12,8 @@ use super::xml::Element;
 pub struct Parameters {
     /// Name of the file, for messages.
     file: String,
+    /// Name of the simulator, for messages.
+    simulator: &'static str,
     values: BTreeMap<String, (u32, String)>,
     /// Values of parameters that are not in the file.
     defaults: &'static [(&'static str, &'static str)],
@@ -23,27 +25,43 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Collects the parameters in `element` and its descendants. If a parameter is given twice, the last one
-    /// counts, as in MQSim.
+    /// Collects the parameters in `element` and its descendants, of a file of MQSim: the elements that have no
+    /// child elements.
     pub fn of(file: &str, element: &Element, defaults: &'static [(&'static str, &'static str)]) -> Self {
+        let leaves = element.leaves().into_iter();
+        let all = leaves.map(|Element { name, line, text, .. }| (name.clone(), *line, text.clone()));
+        Self::of_list((file, "MQSim"), all, defaults)
+    }
+
+    /// Collects parameters: names, lines and values, of a file of a simulator. If a parameter is given twice,
+    /// the last one counts, as in the simulators.
+    pub fn of_list(
+        (file, simulator): (&str, &'static str),
+        list: impl IntoIterator<Item = (String, u32, String)>,
+        defaults: &'static [(&'static str, &'static str)],
+    ) -> Self {
         let mut all = Self {
             file: file.into(),
+            simulator,
             values: BTreeMap::new(),
             defaults,
             known: Vec::new(),
             wrong: Complaints::default(),
             notes: Vec::new(),
         };
-        for Element { name, line, text, .. } in element.leaves() {
-            if all.values.insert(name.clone(), (*line, text.clone())).is_some() {
-                all.notes.push(format!("{}: given twice: the last value counts", all.place(*line, name)));
+        for (name, line, text) in list {
+            if all.values.insert(name.clone(), (line, text)).is_some() {
+                all.notes.push(format!("{}: given twice: the last value counts", all.place(line, &name)));
             }
         }
         all
     }
 
     fn place(&self, line: u32, key: &str) -> String {
-        format!("{}:{line}: {key}", self.file)
+        match line {
+            0 => format!("{}: {key}", self.file),
+            _ => format!("{}:{line}: {key}", self.file),
+        }
     }
 
     /// Adds a note about a parameter.
@@ -51,7 +69,7 @@ impl Parameters {
         self.notes.push(format!("{}: {key}: {text}", self.file));
     }
 
-    /// Removes a parameter and returns its line and text. A missing parameter has the default of MQSim, with
+    /// Removes a parameter and returns its line and text. A missing parameter has the default of the simulator, with
     /// a note; without a default it is an error.
     fn take(&mut self, key: &'static str) -> Option<(u32, String)> {
         self.known.push(key);
@@ -60,18 +78,30 @@ impl Parameters {
         }
         match self.defaults.iter().find(|(name, _)| *name == key) {
             Some((_, value)) => {
-                self.note(key, format!("none given: MQSim's default, {value}"));
+                self.note(key, format!("none given: {}'s default, {value}", self.simulator));
                 Some((0, (*value).to_owned()))
             }
             None => {
                 self.wrong.add(
                     format!("{}: {key}", self.file),
                     "none",
-                    "a value: MQSim has no default for it",
+                    format!("a value: {} has no default for it", self.simulator),
                 );
                 None
             }
         }
+    }
+
+    /// Parses a parameter with a function of the caller. Returns `otherwise` if the parameter is missing or
+    /// cannot be parsed.
+    pub fn parse<T>(
+        &mut self,
+        key: &'static str,
+        otherwise: T,
+        wanted: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> T {
+        self.read(key, otherwise, &wanted, read)
     }
 
     /// Parses a parameter with `read`. Returns `otherwise` if the parameter is missing or cannot be parsed.
@@ -112,6 +142,13 @@ impl Parameters {
         self.read(key, 0.0, &wanted, |text| text.parse().ok().filter(|n| (0.0..1.0).contains(n)))
     }
 
+    /// A fraction from 0 to 1.
+    pub fn fraction_to_one(&mut self, key: &'static str) -> f64 {
+        self.read(key, 0.0, &"a fraction from 0 to 1", |text| {
+            text.parse().ok().filter(|n| (0.0..=1.0).contains(n))
+        })
+    }
+
     /// A number above 0 and at most `most`.
     pub fn number(&mut self, key: &'static str, most: f64) -> f64 {
         let fits = |n: &f64| *n > 0.0 && *n <= most;
@@ -129,6 +166,29 @@ impl Parameters {
             self.notes.push(format!("{place}: `{text}` counts as true, as in MQSim, for all but false"));
         }
         !text.eq_ignore_ascii_case("false")
+    }
+
+    /// An integer up to `most`; `usual` without a note if it is not given.
+    pub fn number_or(&mut self, key: &'static str, usual: u64, most: u64) -> u64 {
+        if self.has(key) {
+            return self.whole(key, 0..=most);
+        }
+        self.known.push(key);
+        usual
+    }
+
+    /// Whether the parameter is given.
+    pub fn has(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
+    /// True or false: 1, 0, true or false.
+    pub fn switch(&mut self, key: &'static str) -> bool {
+        self.read(key, false, &"0, 1, true or false", |text| match text.to_ascii_lowercase().as_str() {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        })
     }
 
     /// One of `words`, which are capitals. Case is ignored, as in MQSim.
@@ -170,7 +230,14 @@ impl Parameters {
         self.values.remove(key).map(|(_, text)| text)
     }
 
-    /// Ends the reading. Returns the parameters that were not read, which MQSim does not know, with their
+    /// Removes all other parameters whose names begin with `start`. Returns them with their values.
+    pub fn skip_all(&mut self, start: &str) -> Vec<(String, String)> {
+        let names: Vec<String> = self.values.keys().filter(|name| name.starts_with(start)).cloned().collect();
+        let value = |name: String| self.values.remove(&name).map(|(_, value)| (name, value));
+        names.into_iter().filter_map(value).collect()
+    }
+
+    /// Ends the reading. Returns the parameters that were not read, which the simulator does not know, with their
     /// values; and the complaints and notes.
     pub fn end(mut self) -> (Vec<(String, String)>, Complaints, Vec<String>) {
         let mut unknown = Vec::new();
@@ -180,7 +247,7 @@ impl Parameters {
                 .split_once(", or another of ")
                 .map_or(String::new(), |(meant, _)| format!(" (is it {meant}?)"));
             let place = self.place(line, &name);
-            self.notes.push(format!("{place}: MQSim has no such parameter{meant}: left out"));
+            self.notes.push(format!("{place}: {} has no such parameter{meant}: left out", self.simulator));
             unknown.push((name, value));
         }
         (unknown, self.wrong, self.notes)

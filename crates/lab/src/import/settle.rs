@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Complaint, Complaints};
 
-use super::device::Toml;
+use super::text::Toml;
 use crate::device::Device;
 use crate::devices::Registry;
 use crate::error::{Error, Result};
@@ -14,16 +14,23 @@ const OPTIONAL: [&str; 3] = ["ftl.", "buffer.", "front."];
 /// Most keys that are left out before the import fails. Chosen.
 const MOST_LEFT_OUT: usize = 8;
 
+/// Parameters from which the watermarks of GC and the over-provisioning come.
+pub(super) struct Origins {
+    pub watermark: &'static str,
+    pub spare: &'static str,
+}
+
 /// A configuration that loads, and the capacity of its device. GC watermarks that leave no room for data are lowered, then the
 /// over-provisioning is raised; other values that are refused are left out. Each change is a note.
 ///
 /// # Errors
-/// The complaints of the loader, with the parameters of MQSim that the keys come from, if the device cannot
+/// The complaints of the loader, with the parameters that the keys come from, if the device cannot
 /// be had.
 pub(super) fn settle(
     registry: &Registry,
     name: &str,
     mut out: Toml,
+    origins: &Origins,
     notes: &mut Vec<String>,
 ) -> Result<(Toml, Bytes)> {
     for _ in 0..MOST_LEFT_OUT {
@@ -33,7 +40,7 @@ pub(super) fn settle(
             Err(error) => return Err(error),
         };
         if lacks_spare(&wrong) {
-            match make_room(registry, name, &out, notes) {
+            match make_room(registry, name, &out, origins, notes) {
                 Some(roomy) => out = roomy,
                 None => return Err(blamed(wrong, &out)),
             }
@@ -74,7 +81,7 @@ fn key_of(complaint: &Complaint) -> &str {
     complaint.key.rsplit_once(": ").map_or(complaint.key.as_str(), |(_, key)| key)
 }
 
-/// The complaints with the parameters of MQSim that their keys come from.
+/// The complaints with the parameters that their keys come from.
 fn blamed(mut wrong: Complaints, out: &Toml) -> Error {
     for complaint in &mut wrong.0 {
         let key = key_of(complaint).to_owned();
@@ -88,7 +95,13 @@ fn blamed(mut wrong: Complaints, out: &Toml) -> Error {
 
 /// The device with the highest GC watermark for which its spare blocks are enough. If the lowest watermark
 /// needs more spare blocks than there are, the over-provisioning is raised.
-fn make_room(registry: &Registry, name: &str, out: &Toml, notes: &mut Vec<String>) -> Option<Toml> {
+fn make_room(
+    registry: &Registry,
+    name: &str,
+    out: &Toml,
+    Origins { watermark, spare }: &Origins,
+    notes: &mut Vec<String>,
+) -> Option<Toml> {
     let with = |free: u64, why: &str| {
         let mut other = out.clone();
         other.replace("start_below_free_blocks", free, why);
@@ -97,8 +110,8 @@ fn make_room(registry: &Registry, name: &str, out: &Toml, notes: &mut Vec<String
     };
     let fits =
         |out: &Toml| !matches!(loads(registry, name, out), Err(Error::Config(wrong)) if lacks_spare(&wrong));
-    let (wanted, why) =
-        (out.number("start_below_free_blocks")? as u64, "GC_Exec_Threshold, as far as spare blocks allow");
+    let wanted = out.number("start_below_free_blocks")? as u64;
+    let why = &format!("{watermark}, as far as spare blocks allow");
     let (mut fitting, mut failing) = (3, wanted);
     if fits(&with(fitting, why)) {
         while failing - fitting > 1 {
@@ -106,7 +119,7 @@ fn make_room(registry: &Registry, name: &str, out: &Toml, notes: &mut Vec<String
             if fits(&with(middle, why)) { fitting = middle } else { failing = middle }
         }
         notes.push(format!(
-            "{name}: GC_Exec_Threshold: {wanted} free blocks of a plane are more than its over-provisioning: GC starts below {fitting}"
+            "{name}: {watermark}: {wanted} free blocks of a plane are more than its over-provisioning: GC starts below {fitting}"
         ));
         return Some(with(fitting, why));
     }
@@ -119,45 +132,14 @@ fn make_room(registry: &Registry, name: &str, out: &Toml, notes: &mut Vec<String
         other.replace(
             "over_provisioning",
             shown,
-            "Overprovisioning_Ratio, raised: the least with which GC works here",
+            &format!("{spare}, raised: the least with which GC works here"),
         );
         if fits(&other) {
             notes.push(format!(
-                "{name}: Overprovisioning_Ratio: {given} leaves too few spare blocks for GC: {shown} is used, so the device is smaller"
+                "{name}: {spare}: {given} leaves too few spare blocks for GC: {shown} is used, so the device is smaller"
             ));
             return Some(other);
         }
     }
     None
-}
-
-impl Toml {
-    /// The line of a key, or of the table inside a line that contains it.
-    fn position(&self, key: &str) -> Option<usize> {
-        let mut table = String::new();
-        self.0.iter().position(|line| {
-            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                table = format!("{name}.");
-            }
-            let Some((own, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
-                return false;
-            };
-            let rest = key.strip_prefix(&format!("{table}{own}"));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    }
-
-    /// The parameter that a line comes from, with the key.
-    fn origin(&self, at: usize, key: &str) -> String {
-        let from = self.0[at].rsplit_once(" # ").map_or("", |(_, from)| from);
-        let name = from.split([',', ':', ' ', ';']).next().unwrap_or("");
-        if name.contains('_') { format!("{name} ({key})") } else { key.to_owned() }
-    }
-
-    /// The value of a key, if it is a number.
-    fn number(&self, key: &str) -> Option<f64> {
-        let start = format!("{key} = ");
-        let line = self.0.iter().find_map(|line| line.strip_prefix(&start))?;
-        line.split(' ').next()?.parse().ok()
-    }
 }

@@ -1,0 +1,83 @@
+//! The text of an imported configuration: TOML with a comment beside each key.
+
+use std::fmt::Display;
+
+use wordline_kernel::{Bytes, Duration};
+
+/// The lines of a configuration.
+#[derive(Clone, Default)]
+pub struct Toml(pub Vec<String>);
+
+impl Toml {
+    /// The whole text.
+    pub fn text(&self) -> String {
+        self.0.join("\n")
+    }
+
+    /// The order of the placement, in quotes.
+    pub fn order(&self) -> String {
+        let line = self.0.iter().find_map(|line| line.split_once("order = "));
+        let (order, _) =
+            line.and_then(|(_, rest)| rest.split_once([' ', ','])).expect("a placement was written");
+        order.to_owned()
+    }
+
+    /// Replaces the value of a key that was written before, with a comment in place of the former one.
+    pub fn replace(&mut self, key: &str, value: impl Display, why: &str) {
+        let start = format!("{key} = ");
+        let line = self.0.iter_mut().find(|line| line.starts_with(&start));
+        *line.expect("the key was written") = format!("{start}{value} # {why}");
+    }
+
+    /// Begins a table.
+    pub fn table(&mut self, name: &str) {
+        self.0.extend([String::new(), format!("[{name}]")]);
+    }
+
+    /// Writes a key, with a comment that says where its value comes from.
+    pub fn line(&mut self, key: &str, value: impl Display, from: &str) {
+        let comment = if from.is_empty() { String::new() } else { format!(" # {from}") };
+        self.0.push(format!("{key} = {value}{comment}"));
+    }
+
+    /// Writes a time in nanoseconds.
+    pub fn time(&mut self, key: &str, ns: u64, from: &str) {
+        self.line(key, format!("\"{}\"", Duration::from_ns(ns)), from);
+    }
+
+    /// Writes a size in bytes.
+    pub fn size(&mut self, key: &str, bytes: u64, from: &str) {
+        self.line(key, format!("\"{}\"", Bytes(bytes)), from);
+    }
+}
+
+impl Toml {
+    /// The line of a key, or of the table inside a line that contains it.
+    pub fn position(&self, key: &str) -> Option<usize> {
+        let mut table = String::new();
+        self.0.iter().position(|line| {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                table = format!("{name}.");
+            }
+            let Some((own, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+                return false;
+            };
+            let rest = key.strip_prefix(&format!("{table}{own}"));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
+    /// The parameter that a line comes from, with the key.
+    pub fn origin(&self, at: usize, key: &str) -> String {
+        let from = self.0[at].rsplit_once(" # ").map_or("", |(_, from)| from);
+        let name = from.split([',', ':', ' ', ';']).next().unwrap_or("");
+        if name.contains('_') { format!("{name} ({key})") } else { key.to_owned() }
+    }
+
+    /// The value of a key, if it is a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        let start = format!("{key} = ");
+        let line = self.0.iter().find_map(|line| line.strip_prefix(&start))?;
+        line.split(' ').next()?.parse().ok()
+    }
+}
