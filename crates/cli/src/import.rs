@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_lab::devices::Registry;
-use wordline_lab::import::{self, FoundTrace, Imported, SourceFile};
+use wordline_lab::import::{self, FoundTrace, Imported, ImportedRequests, SourceFile};
 use wordline_lab::output::Output;
 use wordline_lab::trace::{Options, prepare};
 use wordline_lab::{Error, input};
@@ -227,15 +227,21 @@ fn simplessd_pair(
     create_folder(&arguments.to)?;
     let of_device = arguments.to.join(format!("{}.toml", device.stem()));
     let of_jobs = arguments.to.join(format!("{}.fio", run.stem()));
-    let command = format!(
-        "wordline run --config {} --workload {} --precondition {}",
-        shell_word(&of_device),
-        shell_word(&of_jobs),
-        found.precondition
-    );
-    write_all(&[(of_device, &found.device), (of_jobs, &found.jobs)], &[&device.path, &run.path])?;
+    let mut files = vec![(of_device.clone(), found.device.as_str())];
+    let requests = match &found.requests {
+        ImportedRequests::Jobs(jobs) => {
+            files.push((of_jobs.clone(), jobs.as_str()));
+            format!("--workload {}", shell_word(&of_jobs))
+        }
+        ImportedRequests::Trace { file, queue_depth } => {
+            let depth = queue_depth.map_or(String::new(), |depth| format!(" --queue-depth {depth}"));
+            format!("--trace {}{depth}", shell_word(Path::new(file)))
+        }
+    };
+    let (config, precondition) = (shell_word(&of_device), &found.precondition);
+    write_all(&files, &[&device.path, &run.path])?;
     print_notes(&found.notes);
-    output::text(&command)
+    output::text(&format!("wordline run --config {config} {requests} --precondition {precondition}"))
 }
 
 /// A path as a word of a shell.

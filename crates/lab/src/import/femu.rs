@@ -28,9 +28,13 @@ const MOST_SECTORS: u64 = i32::MAX as u64;
 pub fn femu(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     let list = shell::device_options(name, text, "femu")?;
     let mut given = Parameters::of_list((name, "FEMU"), list, DEFAULTS);
-    given.parse("femu_mode", (), "1, a black-box SSD; for zones and open channels see the presets bench-zns and pblk, for none `fixed-latency`", |text| {
-        (text == "1").then_some(())
-    });
+    let wanted =
+        "1, a black-box SSD, or 2, none; for zones and open channels see the presets bench-zns and pblk";
+    let mode =
+        given.parse("femu_mode", 1, wanted, |text| text.parse().ok().filter(|mode| [1, 2].contains(mode)));
+    if mode == 2 {
+        return without_flash(registry, name, given);
+    }
     let mut out = Toml::default();
     out.0.push(format!("# Imported from {name}, the options of a device of FEMU (MoatLab/FEMU)."));
     out.line("description", "\"the black-box device of options of FEMU\"", "");
@@ -48,6 +52,24 @@ pub fn femu(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     if !lost.is_empty() {
         notes.push(format!("{name}: not simulated, for reasons in the comments: {}", lost.join(", ")));
     }
+    let (out, _) = settle(registry, name, out, &ORIGINS, &mut notes)?;
+    Ok(Imported { text: out.text(), notes })
+}
+
+/// The device of a mode without flash, which takes no time.
+fn without_flash(registry: &Registry, name: &str, mut given: Parameters) -> Result<Imported> {
+    let mut out = Toml::default();
+    out.0.push(format!("# Imported from {name}, the options of a device of FEMU (MoatLab/FEMU)."));
+    out.line("description", "\"a device of FEMU without flash\"", "femu_mode = 2");
+    out.line("source", format!("{:?}", format!("FEMU, {name}")), "");
+    out.line("device", "\"fixed-latency\"", "");
+    out.size("capacity", given.whole("devsz_mb", 1..=1 << 24) << 20, "devsz_mb");
+    out.line("latency", "\"1us\"", "chosen: FEMU takes the time of its host");
+    for (key, value) in given.skip_all("") {
+        out.0.push(format!("# {key} = {value}: a device without flash does not use it."));
+    }
+    let (_, wrong, mut notes) = given.end();
+    let out = wrong.into_result(out).map_err(Error::Config)?;
     let (out, _) = settle(registry, name, out, &ORIGINS, &mut notes)?;
     Ok(Imported { text: out.text(), notes })
 }

@@ -28,7 +28,7 @@ pub use femu::femu;
 pub use flows::{FindTrace, FoundTrace, job_file};
 pub use pair::{ImportedPair, Scenario, is_workload, pair};
 pub use simplessd::device as simplessd;
-pub use simplessd_run::{ImportedRun, simplessd_jobs, simplessd_pair};
+pub use simplessd_run::{ImportedRequests, ImportedRun, simplessd_jobs, simplessd_pair};
 pub use source::SourceFile;
 
 /// An imported file.

@@ -1,6 +1,6 @@
 //! Imports of files of SimpleSSD and FEMU, and files that are refused.
 
-use super::{Imported, SourceFile, femu, simplessd, simplessd_jobs, simplessd_pair};
+use super::{Imported, ImportedRequests, SourceFile, femu, simplessd, simplessd_jobs, simplessd_pair};
 use crate::{Device, Registry};
 
 const SSD: &str = include_str!("simplessd-ssd.cfg");
@@ -195,7 +195,7 @@ fn the_request_generator_becomes_a_job() {
         (
             "Mode = 0",
             "Mode = 1",
-            "sim.cfg:2: global.Mode: found `1`, wanted 0, the request generator; a trace runs",
+            "sim.cfg:2: global.Mode: found `1`, wanted 0, the request generator; with the device",
         ),
         ("blocksize = 8K", "blocksize = 8q", "generator.blocksize: found `8q`, wanted a number of bytes"),
         ("thinktime = 2us", "thinktime = soon", "generator.thinktime: found `soon`, wanted a time"),
@@ -224,6 +224,34 @@ fn a_device_and_a_run_of_simplessd_fit_together() {
     assert_eq!(value(&loaded(&direct.device), "front.interface"), "\"direct\"");
     let beyond = pair(&changed(SIM, "offset = 64K", "offset = 900G")).expect_err("the device is smaller");
     assert!(beyond.to_string().contains("sim.cfg"), "{beyond}");
+}
+
+#[test]
+fn a_trace_of_simplessd_is_replayed_with_its_timing() {
+    let of = |timing: &str| {
+        let sim = changed(SIM, "Mode = 0", "Mode = 1");
+        let sim =
+            changed(&sim, "QueueDepth = 4", &format!("QueueDepth = 4\nTimingMode = {timing}\nFile = a.txt"));
+        simplessd_pair(&registry(), ("ssd.cfg", SSD), ("sim.cfg", &sim))
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (timing, queue_depth) in [("0", Some(1)), ("1", Some(4)), ("2", None)] {
+        let run = of(timing);
+        assert_eq!(run.requests, ImportedRequests::Trace { file: "a.txt".into(), queue_depth }, "{timing}");
+        assert!(run.notes.iter().any(|note| note.contains("trace.Regex: the format is detected here")));
+        loaded(&run.device);
+    }
+    let without = changed(SIM, "Mode = 0", "Mode = 1");
+    let error = simplessd_pair(&registry(), ("ssd.cfg", SSD), ("sim.cfg", &without)).expect_err("no file");
+    assert!(error.to_string().contains("sim.cfg: trace.File: found none, wanted a value"), "{error}");
+}
+
+#[test]
+fn a_device_of_femu_without_flash_has_a_fixed_latency() {
+    let imported = of_femu(&changed(FEMU, "femu_mode=1", "femu_mode=2"));
+    let device = loaded(&imported.text);
+    assert_eq!(value(&device, "capacity"), "\"96MiB\"");
+    assert!(imported.text.contains("# pg_rd_lat = 30000: a device without flash"), "{}", imported.text);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn device(line: &str, kind: &str) -> Option<String> {
             let argument = words.next()?;
             let mut parts = argument.splitn(2, ',');
             if parts.next() == Some(kind) {
-                return Some(parts.next().unwrap_or_default().to_owned());
+                return Some(parts.next().unwrap_or_default().replace(['"', '\''], ""));
             }
         }
     }

@@ -11,13 +11,27 @@ use crate::devices::Registry;
 use crate::error::{Error, Result};
 use crate::trace::workload::fio::JobFile;
 
+/// The requests of a run of SimpleSSD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportedRequests {
+    /// The request generator as a fio job file.
+    Jobs(String),
+    /// A recorded trace.
+    Trace {
+        /// The file, as it is named.
+        file: String,
+        /// Outstanding requests, if the times of the trace are not used.
+        queue_depth: Option<u64>,
+    },
+}
+
 /// A device and a run of SimpleSSD that were imported together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedRun {
     /// The device as TOML.
     pub device: String,
-    /// The request generator as a fio job file.
-    pub jobs: String,
+    /// The requests.
+    pub requests: ImportedRequests,
     /// Value of `--precondition` for the state in which SimpleSSD begins.
     pub precondition: String,
     /// Notes for the user, each once.
@@ -34,13 +48,21 @@ pub fn simplessd_pair(
     (device_name, device): (&str, &str),
     (run_name, run): (&str, &str),
 ) -> Result<ImportedRun> {
-    let (jobs, interface) = jobs_of(run_name, run)?;
+    let (mut given, interface) = parameters(run_name, run)?;
+    let (requests, own) = if given.word("global.Mode", &["0", "1"]) == "0" {
+        let jobs = jobs_of(run_name, given)?;
+        (ImportedRequests::Jobs(jobs.text), jobs.notes)
+    } else {
+        trace_of(given)?
+    };
     let found = device_for(registry, device_name, device, interface)?;
-    check_jobs(run_name, &jobs.text, found.capacity)?;
+    if let ImportedRequests::Jobs(jobs) = &requests {
+        check_jobs(run_name, jobs, found.capacity)?;
+    }
     let mut notes = found.imported.notes;
-    notes.extend(jobs.notes);
+    notes.extend(own);
     let (device, precondition) = (found.imported.text, found.precondition);
-    Ok(ImportedRun { device, jobs: jobs.text, precondition, notes })
+    Ok(ImportedRun { device, requests, precondition, notes })
 }
 
 /// The requests of a run configuration as a fio job file.
@@ -48,7 +70,10 @@ pub fn simplessd_pair(
 /// # Errors
 /// Every fault, with file, line and parameter, the value found and the value wanted.
 pub fn simplessd_jobs(name: &str, text: &str) -> Result<Imported> {
-    let (jobs, _) = jobs_of(name, text)?;
+    let (mut given, _) = parameters(name, text)?;
+    let wanted = "0, the request generator; with the device, `wordline import` prints the command that replays a trace";
+    given.parse("global.Mode", (), wanted, |text| (text == "0").then_some(()));
+    let jobs = jobs_of(name, given)?;
     check_jobs(name, &jobs.text, Bytes(1 << 40))?;
     Ok(jobs)
 }
@@ -71,7 +96,8 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("generator.randseed", "0"),
 ];
 
-fn jobs_of(name: &str, text: &str) -> Result<(Imported, Interface)> {
+/// The parameters of a run configuration, and its interface.
+fn parameters(name: &str, text: &str) -> Result<(Parameters, Interface)> {
     let list = ini::parse(name, text)?.into_iter().filter(|(_, _, value)| !value.is_empty());
     let mut given = Parameters::of_list((name, "SimpleSSD-Standalone"), list, DEFAULTS);
     let interface = match given.word("global.Interface", &["0", "1", "2", "3"]) {
@@ -80,9 +106,32 @@ fn jobs_of(name: &str, text: &str) -> Result<(Imported, Interface)> {
         "2" => Interface::Sata,
         _ => Interface::Ufs,
     };
-    given.parse("global.Mode", (), "0, the request generator; a trace runs with `wordline run --trace FILE`, and --trace-option columns=... names its columns", |text| {
-        (text == "0").then_some(())
-    });
+    Ok((given, interface))
+}
+
+/// The trace of a run configuration, with notes.
+fn trace_of(mut given: Parameters) -> Result<(ImportedRequests, Vec<String>)> {
+    let file = given.text("trace.File");
+    let queue_depth = match given.word("trace.TimingMode", &["0", "1", "2"]) {
+        "0" => Some(1),
+        "1" => Some(given.whole("trace.QueueDepth", 1..=65_535)),
+        _ => None,
+    };
+    let limit = given.number_or("trace.IOLimit", 0, u64::MAX);
+    if limit > 0 {
+        given.note("trace.IOLimit", format!("{limit}: add --requests {limit}"));
+    }
+    given.note(
+        "trace.Regex",
+        "the format is detected here; if it is none that is known, --trace-option columns=... names the columns",
+    );
+    not_simulated(&mut given, &mut Vec::new());
+    given.skip_all("generator.");
+    let (_, wrong, notes) = given.end();
+    wrong.into_result((ImportedRequests::Trace { file, queue_depth }, notes)).map_err(Error::Config)
+}
+
+fn jobs_of(name: &str, mut given: Parameters) -> Result<Imported> {
     let mut lines = vec![
         format!("# Imported from {name}, the request generator of SimpleSSD-Standalone."),
         "[global]".into(),
@@ -97,7 +146,7 @@ fn jobs_of(name: &str, text: &str) -> Result<(Imported, Interface)> {
     let unknown = unknown.iter().map(|(key, value)| format!("# {key} = {value}: not a parameter."));
     lines.extend(unknown);
     wrong.into_result(()).map_err(Error::Config)?;
-    Ok((Imported { text: lines.join("\n"), notes }, interface))
+    Ok(Imported { text: lines.join("\n"), notes })
 }
 
 /// Writes the keys of the job.
