@@ -24,7 +24,9 @@ Operations: TypeAlias = "ArrayLike"
 
 
 class Op(IntEnum):
-    """The operations and their numbers."""
+    """The operations and their numbers. Only zoned namespaces have the operations of zones, and these have no discards,
+    write zeroes and compares.
+    """
 
     READ = 0
     WRITE = 1
@@ -32,6 +34,11 @@ class Op(IntEnum):
     FLUSH = 3
     WRITE_ZEROES = 4
     COMPARE = 5
+    ZONE_APPEND = 6
+    ZONE_RESET = 7
+    ZONE_FINISH = 8
+    ZONE_OPEN = 9
+    ZONE_CLOSE = 10
 
 
 ANSWER = np.dtype(
