@@ -10,7 +10,8 @@ use super::arrival::{Arrival, Bursts};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// One sentence for lists.
+    /// One sentence for lists; may be left out.
+    #[serde(default)]
     pub description: String,
     /// Number of requests.
     pub requests: u64,

@@ -58,7 +58,8 @@ const MAX_CACHED_ITEMS: u32 = 1 << 25;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// One sentence for lists.
+    /// One sentence for lists; may be left out.
+    #[serde(default)]
     pub description: String,
     /// Number of requests.
     pub requests: u64,
