@@ -4,13 +4,16 @@
 //! The measured requests are divided into batches of equal size. A metric has one value for each batch. The
 //! mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
 //! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent. When there are
-//! twice the least number of batches, pairs are merged, so batches grow with the run.
+//! twice the least number of batches, pairs are merged, so batches grow with the run. A percentile of a merged
+//! batch is that of its distribution: in short batches percentiles are biased, and a mean of them keeps the
+//! bias.
 
 use std::str::FromStr;
 
 use serde_json::Value as Json;
 
 use crate::measured::Attained;
+use crate::percentiles::PERCENTILES;
 use crate::student::Mean;
 use crate::summary::Summary;
 
@@ -45,12 +48,17 @@ impl FromStr for Precision {
     }
 }
 
+/// A cumulative distribution: latency in microseconds, and fraction of the requests at or below it.
+type Distribution = Vec<(f64, f64)>;
+
 /// The batches of a run.
 pub(crate) struct Batches {
     wanted: Precision,
     /// The full name of the metric, once it is known.
     column: Option<String>,
     values: Vec<f64>,
+    /// The latency distribution of each batch; empty unless the metric is a percentile.
+    distributions: Vec<Distribution>,
     /// Completions of a full batch, and of the current batch.
     length: u64,
     present: u64,
@@ -59,7 +67,8 @@ pub(crate) struct Batches {
 impl Batches {
     /// The state before the first batch.
     pub fn new(wanted: Precision) -> Self {
-        Self { wanted, column: None, values: Vec::new(), length: FIRST, present: 0 }
+        let (values, distributions) = (Vec::new(), Vec::new());
+        Self { wanted, column: None, values, distributions, length: FIRST, present: 0 }
     }
 
     /// Number of completions after which the metric is evaluated next.
@@ -81,6 +90,7 @@ impl Batches {
         {
             Json::Number(number) => {
                 self.values.push(number.as_f64().unwrap_or(f64::NAN));
+                self.distributions.extend(distribution(&values, column));
                 self.present = 0;
                 self.merge_pairs();
                 Ok(true)
@@ -100,11 +110,18 @@ impl Batches {
 
     /// Merges pairs of batches once there are twice the least number.
     fn merge_pairs(&mut self) {
-        if self.values.len() == 2 * LEAST {
-            self.values =
-                self.values.chunks(2).map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
-            self.length *= 2;
+        if self.values.len() < 2 * LEAST {
+            return;
         }
+        let fraction = self.column.as_deref().and_then(fraction_of);
+        self.values = match fraction {
+            Some(fraction) if self.distributions.len() == self.values.len() => {
+                self.distributions = self.distributions.chunks(2).map(merged).collect();
+                self.distributions.iter().map(|of| quantile(of, fraction)).collect()
+            }
+            _ => self.values.chunks(2).map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect(),
+        };
+        self.length *= 2;
     }
 
     /// The precision reached so far.
@@ -124,6 +141,39 @@ impl Batches {
             is_reached: is_narrow && self.values.len() >= LEAST,
         }
     }
+}
+
+/// The fraction of the percentile that a metric is; `None` if it is none.
+fn fraction_of(column: &str) -> Option<f64> {
+    let (_, key) = column.rsplit_once('.')?;
+    PERCENTILES.iter().find(|percentile| percentile.key == key).map(|percentile| percentile.fraction)
+}
+
+/// The distribution that a metric is a percentile of, in a result.
+fn distribution(values: &Json, column: &str) -> Option<Distribution> {
+    fraction_of(column)?;
+    let (of, _) = column.rsplit_once('.')?;
+    serde_json::from_value(follow(values, of)?.get("cumulative")?.clone()).ok()
+}
+
+/// The distribution of two batches together, which weigh alike.
+fn merged(pair: &[Distribution]) -> Distribution {
+    let mut values: Vec<f64> = pair.iter().flatten().map(|(value, _)| *value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    let below = |of: &Distribution, value: f64| {
+        let at = of.partition_point(|(known, _)| *known <= value);
+        at.checked_sub(1).map_or(0.0, |at| of[at].1)
+    };
+    let fraction = |value| pair.iter().map(|of| below(of, value)).sum::<f64>() / pair.len() as f64;
+    values.into_iter().map(|value| (value, fraction(value))).collect()
+}
+
+/// The least latency at or below which this fraction of the requests lies.
+fn quantile(of: &Distribution, fraction: f64) -> f64 {
+    // Fractions are rounded, so the last one may be slightly below 1.
+    let at = of.partition_point(|(_, below)| *below < fraction - 1e-12);
+    of.get(at).or(of.last()).map_or(f64::NAN, |(value, _)| *value)
 }
 
 /// The full name of a metric, as in a result.
@@ -181,6 +231,30 @@ mod tests {
             (Some(100.5), Some(0.0)),
             "pairs of one 100 and one 101"
         );
+    }
+
+    /// A batch whose reads take these microseconds, with a p99.
+    fn batch_of(latencies: &[f64]) -> Summary {
+        let mut run = sample::mixed();
+        let count = latencies.len() as f64;
+        let reads = &mut run.host.read_latency_us;
+        reads.cumulative = latencies.iter().zip(1..).map(|(us, n)| (*us, f64::from(n) / count)).collect();
+        reads.p99 = Some(quantile(&reads.cumulative, 0.99));
+        run
+    }
+
+    #[test]
+    fn a_percentile_of_merged_batches_is_that_of_their_requests() {
+        // Every second batch has five slow requests of a hundred, the others none.
+        let fast: Vec<f64> = (1..=100).map(f64::from).collect();
+        let slow: Vec<f64> = (1..=95).map(f64::from).chain((1..=5).map(|n| 1_000.0 * f64::from(n))).collect();
+        let mut batches = Batches::new("p99:1%".parse().expect("a precision"));
+        for n in 0..40 {
+            assert_eq!(batches.take(&batch_of(if n % 2 == 0 { &fast } else { &slow })), Ok(true));
+        }
+        let joined = batches.attained();
+        // Of 200 requests, 197 are at most 2,000 us; the p99 of the batches themselves are 99 and 4,000 us.
+        assert_eq!((joined.batches, joined.mean, joined.half_width), (20, Some(3_000.0), Some(0.0)));
     }
 
     #[test]

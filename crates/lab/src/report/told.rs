@@ -39,8 +39,9 @@ pub(crate) fn attained(attained: &Attained) -> String {
         return format!("{column}: too few requests for two batches with a value; wanted within {wanted}");
     };
     let end = if attained.is_reached { "as was wanted" } else { "not reached when the requests ended" };
+    let of_each = counted(*requests_a_batch, "request");
     format!(
-        "{column} {} ± {share} % (95 %, {batches} batches of {requests_a_batch} requests); wanted {wanted}: {end}",
+        "{column} of {batches} batches of {of_each}: {} ± {share} % in the mean (95 %); wanted {wanted}: {end}",
         three_digits(mean)
     )
 }
