@@ -76,7 +76,7 @@ fn what_is_wrong_with_an_array_is_named_by_its_key() {
             &["array.sync_fastest=1KiB"],
             "array.sync_fastest: found 1KiB, wanted no less than array.sync_slowest",
         ),
-        (&["array.layout=left"], "array.layout: found \"left\", wanted one of left-asymmetric"),
+        (&["array.layout=left"], "array.layout: found \"left\", wanted left-asymmetric, left-symmetric, or"),
         (
             &["member.preset=raid5-tiny"],
             "found \"raid5-tiny\", a device of the type raid5, wanted the preset of an SSD",

@@ -242,7 +242,7 @@ mod tests {
             ),
             (
                 "pools.0.share",
-                "found nothing at `pools.0.share`, wanted after `pools.0.` one of part, valid_share",
+                "found nothing at `pools.0.share`, wanted after `pools.0.` valid_share, or another of part",
             ),
             (
                 "pool",

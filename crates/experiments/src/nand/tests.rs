@@ -269,14 +269,22 @@ fn what_is_shown_is_not_judged() {
 #[test]
 fn a_unit_that_does_not_hold_together_is_found_before_anything_runs() {
     for (old, new, wanted) in [
-        ("base = \"nandflashsim-mlc1\"", "base = \"mlc1\"", "kind.nand.base: found `mlc1`, wanted one of"),
+        (
+            "base = \"nandflashsim-mlc1\"",
+            "base = \"mlc1\"",
+            "kind.nand.base: found `mlc1`, wanted nandflashsim-mlc1, or another of",
+        ),
         ("dies = 1", "dies = 0", "kind.nand.unit.dies: found 0, wanted from 1 to 64"),
         ("dies = 1", "dice = 1", "an unknown key `dice`"),
         ("pages = 2", "pages = 2\nsize = \"2KiB\"", "kind.nand.workload: found 2 of size and pages"),
         ("[\"100us\"]", "[]", "kind.nand.part.timing.read"),
         ("sets.2x = ", "sets.3x = ", "kind.nand.vary.sets: found nothing for \"2x\""),
         ("over = { mode = \"legacy\" }", "over = { mode = \"x\" }", "expect.over.mode: found \"x\""),
-        ("megabytes_per_second", "megabytes", "expect.column: found `megabytes`, wanted one of accesses"),
+        (
+            "megabytes_per_second",
+            "megabytes",
+            "expect.column: found `megabytes`, wanted megabytes_per_second, or another of",
+        ),
         ("value = 50.0", "model = \"oldest-first\"", "expect.model: found a model of garbage collection"),
         ("value = 50.0", "text = \"CLE\"", "expect.within: found a band without a number"),
     ] {

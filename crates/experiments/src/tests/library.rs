@@ -23,7 +23,10 @@ fn an_experiment_in_a_folder_takes_the_place_of_an_embedded_one() {
     let library = Library::open(Some(folder.path())).expect("well formed");
     assert!(library.find("validation/waf-uniform").expect("it is there")[0].title.starts_with("Mine: "));
     let error = library.find("validation/waf").expect_err("no such experiment").to_string();
-    assert!(error.starts_with("experiment: found `validation/waf`, wanted one of "), "{error}");
+    assert!(
+        error.starts_with("experiment: found `validation/waf`, wanted validation/waf-hot-cold, "),
+        "{error}"
+    );
 }
 
 #[test]
