@@ -72,8 +72,8 @@ def test_given_requests_are_a_trace_named_by_its_content(tmp_path: Path, monkeyp
         assert study.run(store=store).rows[0].columns["host.iops"].values == (alone.host.iops,)
     files = [path.name for path in (tmp_path / "wordline" / "given").iterdir()]
     assert len(files) == 1 and len(files[0]) == 68, "the same requests are one file"
-    with pytest.raises(wl.ConfigError, match="ops: found 9, wanted a whole number from 0 to 5"):
-        wl.Study({"preset": "tiny", "workload": wl.Workload.given(0, 9, 0, 8)})
+    with pytest.raises(wl.ConfigError, match="ops: found 11, wanted a whole number from 0 to 10"):
+        wl.Study({"preset": "tiny", "workload": wl.Workload.given(0, 11, 0, 8)})
 
 
 def test_a_study_is_a_file(tmp_path: Path) -> None:
