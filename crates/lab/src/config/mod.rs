@@ -106,7 +106,8 @@ pub fn line_of(text: &str, path: &str) -> Option<usize> {
     }
 }
 
-/// All presets of a registry: drives, then others by what they are for, twins of drives first.
+/// All presets of a registry: drives in the order of `docs/drives.md`, then others by what they are for, twins of
+/// drives first.
 ///
 /// # Errors
 /// [`Error::Config`] if a preset from an outside crate has faults.
@@ -139,7 +140,11 @@ pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
         })
     };
     let mut infos = registry.presets().map(info).collect::<Result<Vec<_>>>()?;
-    infos.sort_by_key(|info| (info.scale.is_none(), info.class != Some("twin"), info.class));
+    let place = |name: &str| drives::classes().iter().position(|class| class.preset == name);
+    infos.sort_by_key(|info| {
+        let is_twin = info.class == Some("twin");
+        (place(&info.name).unwrap_or(usize::MAX), !is_twin, info.class)
+    });
     Ok(infos)
 }
 
