@@ -5,6 +5,7 @@
 //!
 //! A value that a comment marks as *chosen* has no published source. The comment gives the reason for it.
 
+mod breakdowns;
 pub mod device;
 mod in_flight_table;
 pub mod zoned;

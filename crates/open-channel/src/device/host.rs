@@ -82,7 +82,7 @@ impl Host {
 
     /// Begins the execution of a command.
     pub(super) fn begin(&mut self, number: u32, media: &Media, now: Instant) -> Operation {
-        let is_timed = self.commands.teller.is_some();
+        let is_timed = self.commands.breakdowns.is_some();
         let command = self.commands.all.get_mut(number);
         command.times =
             is_timed.then(|| Box::new(CommandTimes::begin(command.submitted, now, media.flash.worked())));
@@ -211,7 +211,7 @@ impl Host {
 
     /// Drops all commands at a power loss. Returns their tags.
     pub(super) fn cut(&mut self) -> Vec<u32> {
-        self.commands.teller.iter_mut().for_each(|teller| **teller = Default::default());
+        self.commands.breakdowns.iter_mut().for_each(|breakdowns| **breakdowns = Default::default());
         self.commands.all.forget().map(|command| command.tag).collect()
     }
 }

@@ -8,7 +8,8 @@ use wordline_kernel::ensure::ensure;
 use wordline_nand::{DataTag, DieId, Location};
 
 use super::latency::LatencyStats;
-use super::time_recorder::{CommandTimes, TimeRecorder};
+use super::time_recorder::CommandTimes;
+use crate::breakdowns::Breakdowns;
 use crate::in_flight_table::InFlightTable;
 
 /// Progress of a command on the link and in the device.
@@ -141,7 +142,7 @@ pub(super) struct Commands {
     pub(super) dies: Vec<DieId>,
     /// `None` if latency breakdowns are not recorded.
     #[serde(skip)]
-    pub(super) teller: Option<Box<TimeRecorder>>,
+    pub(super) breakdowns: Option<Box<Breakdowns>>,
 }
 
 impl Commands {
@@ -163,8 +164,8 @@ impl Commands {
         let mut command = self.all.remove(number);
         let times = command.times.take();
         let completion = command.completion(now);
-        if let (Some(teller), Some(times)) = (&mut self.teller, times) {
-            teller.completed(&times, &completion, flash);
+        if let (Some(breakdowns), Some(times)) = (&mut self.breakdowns, times) {
+            breakdowns.insert(completion.tag, times.breakdown(&completion, flash));
         }
         if completion.operation == Operation::Write && flash.is_clock_running() {
             self.write_answers.add(completion.latency);

@@ -234,12 +234,12 @@ impl PhysicalDevice for OpenChannel {
 
     fn record_times(&mut self) -> bool {
         self.media.flash.keep_history();
-        self.host.commands.teller = Some(Box::default());
+        self.host.commands.breakdowns = Some(Box::default());
         true
     }
 
     fn take_breakdown(&mut self, tag: u32) -> Option<CommandBreakdown> {
-        self.host.commands.teller.as_mut()?.take(tag)
+        self.host.commands.breakdowns.as_mut()?.take(tag)
     }
 
     fn worked(&self) -> WorkTimes {

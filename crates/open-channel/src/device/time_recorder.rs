@@ -42,53 +42,35 @@ impl CommandTimes {
     pub fn end(&mut self, now: Instant) {
         self.ended = now;
     }
-}
 
-/// Recorder of latency breakdowns.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TimeRecorder {
-    /// Breakdowns of completed commands that were not taken yet, by tag.
-    told: Vec<(u32, CommandBreakdown)>,
-}
-
-impl TimeRecorder {
-    /// Records the completion of a command.
-    pub fn completed(&mut self, known: &CommandTimes, completion: &Completion, flash: &Flash) {
-        self.told.push((completion.tag, told(known, completion, flash)));
+    /// The breakdown of the command at its completion.
+    pub fn breakdown(&self, completion: &Completion, flash: &Flash) -> CommandBreakdown {
+        let Self { submitted, begun, ended, brought, worked, last } = self;
+        let waits = match completion.operation {
+            Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
+            Operation::Read | Operation::Reset | Operation::Close => Component::Queue,
+        };
+        let latency = completion.latency;
+        let mut told = CommandBreakdown::waited(*submitted, latency, waits);
+        told.parts[waits as usize] = Duration::ZERO;
+        let inside = *ended - *begun;
+        // A flash command that was queued before this command began belongs to another command, and does not
+        // count.
+        let last =
+            last.as_ref().filter(|(spent, waited)| waited.queued() >= *begun && spent.total() <= inside);
+        if let Some((spent, waited)) = last {
+            told.parts = times::with_outside(spent, Default::default());
+            told.behind = flash.behind(waited);
+        }
+        let spent = last.map_or(Duration::ZERO, |(spent, _)| spent.total());
+        let brought = (*brought).min(inside.saturating_sub(spent));
+        told.parts[Component::Link as usize] += latency.saturating_sub(inside) + brought;
+        let rest = inside.saturating_sub(spent + brought);
+        told.parts[waits as usize] += rest;
+        if waits == Component::Buffer && rest > Duration::ZERO {
+            let now = flash.worked();
+            told.meanwhile = Some(std::array::from_fn(|work| now[work] - worked[work]));
+        }
+        told
     }
-
-    /// Takes the breakdown of the completed command with this tag.
-    pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
-        let place = self.told.iter().rposition(|(of, _)| *of == tag)?;
-        Some(self.told.swap_remove(place).1)
-    }
-}
-
-fn told(known: &CommandTimes, completion: &Completion, flash: &Flash) -> CommandBreakdown {
-    let CommandTimes { submitted, begun, ended, brought, worked, last } = known;
-    let waits = match completion.operation {
-        Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
-        Operation::Read | Operation::Reset | Operation::Close => Component::Queue,
-    };
-    let latency = completion.latency;
-    let mut told = CommandBreakdown::waited(*submitted, latency, waits);
-    told.parts[waits as usize] = Duration::ZERO;
-    let inside = *ended - *begun;
-    // A flash command that was queued before this command began belongs to another command, and does not
-    // count.
-    let last = last.as_ref().filter(|(spent, waited)| waited.queued() >= *begun && spent.total() <= inside);
-    if let Some((spent, waited)) = last {
-        told.parts = times::with_outside(spent, Default::default());
-        told.behind = flash.behind(waited);
-    }
-    let spent = last.map_or(Duration::ZERO, |(spent, _)| spent.total());
-    let brought = (*brought).min(inside.saturating_sub(spent));
-    told.parts[Component::Link as usize] += latency.saturating_sub(inside) + brought;
-    let rest = inside.saturating_sub(spent + brought);
-    told.parts[waits as usize] += rest;
-    if waits == Component::Buffer && rest > Duration::ZERO {
-        let now = flash.worked();
-        told.meanwhile = Some(std::array::from_fn(|work| now[work] - worked[work]));
-    }
-    told
 }

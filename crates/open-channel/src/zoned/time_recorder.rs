@@ -5,13 +5,14 @@ use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::times::Component;
 use wordline_kernel::Instant;
 
+use crate::breakdowns::Breakdowns;
+
 /// Recorder of latency breakdowns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeRecorder {
     /// Last completed command of the device below, and when it completed.
     below: Option<(CommandBreakdown, Instant)>,
-    /// Breakdowns of completed commands that were not taken yet, by tag.
-    told: Vec<(u32, CommandBreakdown)>,
+    told: Breakdowns,
 }
 
 impl TimeRecorder {
@@ -29,13 +30,11 @@ impl TimeRecorder {
             Some((told, _)) => told.with_wait_above(submitted, latency, waits),
             None => CommandBreakdown::waited(submitted, latency, waits),
         };
-        self.told.retain(|(of, _)| *of != tag);
-        self.told.push((tag, told));
+        self.told.insert(tag, told);
     }
 
     /// Takes the breakdown of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
-        let place = self.told.iter().position(|(of, _)| *of == tag)?;
-        Some(self.told.swap_remove(place).1)
+        self.told.take(tag)
     }
 }
