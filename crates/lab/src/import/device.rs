@@ -7,11 +7,11 @@ use super::defaults::DEFAULTS;
 use super::flows::Demands;
 use super::not_mapped::{NotMapped, not, write_not_mapped};
 use super::parameters::Parameters;
-use super::settle::{Origins, settle};
+use super::settle::{Origins, finish};
 use super::text::Toml;
 use super::xml;
 use crate::devices::Registry;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The device that an MQSim configuration describes, as TOML; `name` is the name of the file. A comment
 /// beside each key names the parameter that it comes from. Comments at the end list the parameters without a
@@ -25,9 +25,12 @@ pub fn device(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     Ok(Imported { text: out.text(), notes })
 }
 
-/// Where the watermarks of GC and the spare blocks come from.
-pub(super) const ORIGINS: Origins =
-    Origins { watermark: "GC_Exec_Threshold", spare: "Overprovisioning_Ratio" };
+pub(super) const ORIGINS: Origins = Origins {
+    watermark: "GC_Exec_Threshold",
+    spare: "Overprovisioning_Ratio",
+    parameter: "a parameter of MQSim",
+    lost: "not had here",
+};
 
 /// A device that loads.
 pub(super) struct ImportedDevice {
@@ -48,26 +51,16 @@ pub(super) fn device_for(
     let document = xml::parse(name, text, "Execution_Parameter_Set")?;
     let mut given = Parameters::of(name, &document.root, DEFAULTS);
     given.notes.extend(document.notes);
-    let mut out = Toml::default();
-    out.0.push(format!("# Imported from {name}, a configuration of MQSim (CMU-SAFARI/MQSim)."));
-    out.line("description", "\"the device of a configuration of MQSim\"", "");
-    out.line("source", format!("{:?}", format!("MQSim, {name}")), "");
+    let what = "a configuration of MQSim (CMU-SAFARI/MQSim)";
+    let mut out = Toml::of_device((name, "MQSim"), what, ("the device of a configuration of MQSim", ""));
     let flash = part(&mut given, &mut out);
     let mut dimensions = layout(&mut given, &mut out, &flash);
     dimensions.is_sata = front(&mut given, &mut out, flows);
     buffer(&mut given, &mut out, (&dimensions, &flash), flows);
     ftl(&mut given, &mut out);
     garbage_collection(&mut given, &mut out, &flash);
-    out.0.extend([String::new(), "# Not mapped:".into()]);
     let lost = write_not_mapped(&mut given, &mut out, &NOT_MAPPED);
-    let (unknown, wrong, mut notes) = given.end();
-    let mut out = wrong.into_result(out).map_err(Error::Config)?;
-    out.0
-        .extend(unknown.iter().map(|(name, value)| format!("# {name} = {value}: not a parameter of MQSim.")));
-    if !lost.is_empty() {
-        notes.push(format!("{name}: not had here, for reasons in the comments: {}", lost.join(", ")));
-    }
-    let (out, capacity) = settle(registry, name, out, &ORIGINS, &mut notes)?;
+    let (out, capacity, notes) = finish(registry, name, (given, out), &lost, &ORIGINS)?;
     Ok(ImportedDevice { out, notes, dimensions, capacity })
 }
 

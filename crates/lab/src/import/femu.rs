@@ -6,13 +6,21 @@ use wordline_kernel::{Bytes, Duration};
 use super::Imported;
 use super::not_mapped::{NotMapped, not, write_not_mapped};
 use super::parameters::Parameters;
-use super::settle::{Origins, settle};
+use super::settle::{Origins, finish};
 use super::shell;
 use super::text::Toml;
 use crate::devices::Registry;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-const ORIGINS: Origins = Origins { watermark: "gc_thres_pcent", spare: "devsz_mb" };
+const ORIGINS: Origins = Origins {
+    watermark: "gc_thres_pcent",
+    spare: "devsz_mb",
+    parameter: "an option of FEMU",
+    lost: "not simulated",
+};
+
+/// The file in words.
+const OPTIONS: &str = "the options of a device of FEMU (MoatLab/FEMU)";
 
 /// One second in nanoseconds, the upper limit of a chip's times.
 const SECOND: u64 = 1_000_000_000;
@@ -31,46 +39,33 @@ pub fn femu(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     let wanted =
         "1, a black-box SSD, or 2, none; for zones and open channels see the presets bench-zns and pblk";
     let mode =
-        given.parse("femu_mode", 1, wanted, |text| text.parse().ok().filter(|mode| [1, 2].contains(mode)));
+        given.read("femu_mode", 1, &wanted, |text| text.parse().ok().filter(|mode| [1, 2].contains(mode)));
     if mode == 2 {
         return without_flash(registry, name, given);
     }
-    let mut out = Toml::default();
-    out.0.push(format!("# Imported from {name}, the options of a device of FEMU (MoatLab/FEMU)."));
-    out.line("description", "\"the black-box device of options of FEMU\"", "");
-    out.line("source", format!("{:?}", format!("FEMU, {name}")), "");
+    let described = ("the black-box device of options of FEMU", "");
+    let mut out = Toml::of_device((name, "FEMU"), OPTIONS, described);
     let flash = part(&mut given, &mut out);
     front(&mut given, &mut out);
     buffer(&mut given, &mut out);
     ftl(&mut given, &mut out, &flash);
-    out.0.extend([String::new(), "# Not mapped:".into()]);
     let lost = write_not_mapped(&mut given, &mut out, NOT_MAPPED);
     namespaces(&mut given, &mut out);
-    let (unknown, wrong, mut notes) = given.end();
-    let mut out = wrong.into_result(out).map_err(Error::Config)?;
-    out.0.extend(unknown.iter().map(|(key, value)| format!("# {key} = {value}: not an option of FEMU.")));
-    if !lost.is_empty() {
-        notes.push(format!("{name}: not simulated, for reasons in the comments: {}", lost.join(", ")));
-    }
-    let (out, _) = settle(registry, name, out, &ORIGINS, &mut notes)?;
+    let (out, _, notes) = finish(registry, name, (given, out), &lost, &ORIGINS)?;
     Ok(Imported { text: out.text(), notes })
 }
 
 /// The device of a mode without flash, which takes no time.
 fn without_flash(registry: &Registry, name: &str, mut given: Parameters) -> Result<Imported> {
-    let mut out = Toml::default();
-    out.0.push(format!("# Imported from {name}, the options of a device of FEMU (MoatLab/FEMU)."));
-    out.line("description", "\"a device of FEMU without flash\"", "femu_mode = 2");
-    out.line("source", format!("{:?}", format!("FEMU, {name}")), "");
+    let described = ("a device of FEMU without flash", "femu_mode = 2");
+    let mut out = Toml::of_device((name, "FEMU"), OPTIONS, described);
     out.line("device", "\"fixed-latency\"", "");
     out.size("capacity", given.whole("devsz_mb", 1..=1 << 24) << 20, "devsz_mb");
     out.line("latency", "\"1us\"", "chosen: FEMU takes the time of its host");
     for (key, value) in given.skip_all("") {
         out.0.push(format!("# {key} = {value}: a device without flash does not use it."));
     }
-    let (_, wrong, mut notes) = given.end();
-    let out = wrong.into_result(out).map_err(Error::Config)?;
-    let (out, _) = settle(registry, name, out, &ORIGINS, &mut notes)?;
+    let (out, _, notes) = finish(registry, name, (given, out), &[], &ORIGINS)?;
     Ok(Imported { text: out.text(), notes })
 }
 

@@ -17,9 +17,10 @@ pub const fn not(name: &'static str, as_here: &'static [&'static str], reason: &
     NotMapped { name, reason, as_here }
 }
 
-/// Writes comments about the parameters that are not mapped. Returns those whose effect is lost, with their
+/// Writes comments about the parameters that are not mapped, under a heading. Returns those whose effect is lost, with their
 /// values.
 pub fn write_not_mapped(given: &mut Parameters, out: &mut Toml, table: &[NotMapped]) -> Vec<String> {
+    out.0.extend([String::new(), "# Not mapped:".into()]);
     let mut lost = Vec::new();
     for NotMapped { name, reason, as_here } in table {
         let Some(value) = given.skip(name) else { continue };

@@ -92,20 +92,8 @@ impl Parameters {
         }
     }
 
-    /// Parses a parameter with a function of the caller. Returns `otherwise` if the parameter is missing or
-    /// cannot be parsed.
-    pub fn parse<T>(
-        &mut self,
-        key: &'static str,
-        otherwise: T,
-        wanted: &str,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> T {
-        self.read(key, otherwise, &wanted, read)
-    }
-
     /// Parses a parameter with `read`. Returns `otherwise` if the parameter is missing or cannot be parsed.
-    fn read<T>(
+    pub fn read<T>(
         &mut self,
         key: &'static str,
         otherwise: T,

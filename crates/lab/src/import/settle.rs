@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Bytes, Complaint, Complaints};
 
+use super::parameters::Parameters;
 use super::text::Toml;
 use crate::device::Device;
 use crate::devices::Registry;
@@ -14,10 +15,39 @@ const OPTIONAL: [&str; 3] = ["ftl.", "buffer.", "front."];
 /// Most keys that are left out before the import fails. Chosen.
 const MOST_LEFT_OUT: usize = 8;
 
-/// Parameters from which the watermarks of GC and the over-provisioning come.
+/// Words for what comes from a simulator.
 pub(super) struct Origins {
+    /// Parameter from which the watermarks of GC come.
     pub watermark: &'static str,
+    /// Parameter from which the over-provisioning comes.
     pub spare: &'static str,
+    /// Noun in the comment on a parameter that the simulator does not know.
+    pub parameter: &'static str,
+    /// Participle in the note on parameters whose effect is lost.
+    pub lost: &'static str,
+}
+
+/// Ends an import of a device: unknown parameters become comments, and those whose effect is `lost` a note.
+/// Returns a configuration that loads, the capacity of its device, and all notes.
+///
+/// # Errors
+/// The complaints about the parameters, and those of [`settle`].
+pub(super) fn finish(
+    registry: &Registry,
+    name: &str,
+    (given, out): (Parameters, Toml),
+    lost: &[String],
+    origins: &Origins,
+) -> Result<(Toml, Bytes, Vec<String>)> {
+    let (unknown, wrong, mut notes) = given.end();
+    let mut out = wrong.into_result(out).map_err(Error::Config)?;
+    let Origins { parameter, lost: is_lost, .. } = origins;
+    out.0.extend(unknown.iter().map(|(key, value)| format!("# {key} = {value}: not {parameter}.")));
+    if !lost.is_empty() {
+        notes.push(format!("{name}: {is_lost}, for reasons in the comments: {}", lost.join(", ")));
+    }
+    let (out, capacity) = settle(registry, name, out, origins, &mut notes)?;
+    Ok((out, capacity, notes))
 }
 
 /// A configuration that loads, and the capacity of its device. GC watermarks that leave no room for data are lowered, then the
@@ -99,7 +129,7 @@ fn make_room(
     registry: &Registry,
     name: &str,
     out: &Toml,
-    Origins { watermark, spare }: &Origins,
+    Origins { watermark, spare, .. }: &Origins,
     notes: &mut Vec<String>,
 ) -> Option<Toml> {
     let with = |free: u64, why: &str| {

@@ -7,10 +7,10 @@ use super::Imported;
 use super::ini;
 use super::not_mapped::{NotMapped, not, write_not_mapped};
 use super::parameters::Parameters;
-use super::settle::{Origins, settle};
+use super::settle::{Origins, finish};
 use super::text::Toml;
 use crate::devices::Registry;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The interface of the host, which a run configuration selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,12 @@ pub(super) struct ImportedDevice {
     pub precondition: String,
 }
 
-const ORIGINS: Origins = Origins { watermark: "ftl.GCThreshold", spare: "ftl.OverProvisioningRatio" };
+const ORIGINS: Origins = Origins {
+    watermark: "ftl.GCThreshold",
+    spare: "ftl.OverProvisioningRatio",
+    parameter: "a parameter of SimpleSSD",
+    lost: "not simulated",
+};
 
 /// One second in picoseconds, the upper limit of a chip's times.
 const SECOND: u64 = 1_000_000_000_000;
@@ -53,16 +58,14 @@ pub(super) fn device_for(
     interface: Interface,
 ) -> Result<ImportedDevice> {
     let mut given = Parameters::of_list((name, "SimpleSSD"), ini::parse(name, text)?, DEFAULTS);
-    let mut out = Toml::default();
-    out.0.push(format!("# Imported from {name}, a configuration of SimpleSSD (SimpleSSD/SimpleSSD)."));
-    out.line("description", "\"the device of a configuration of SimpleSSD\"", "");
-    out.line("source", format!("{:?}", format!("SimpleSSD, {name}")), "");
+    let what = "a configuration of SimpleSSD (SimpleSSD/SimpleSSD)";
+    let described = ("the device of a configuration of SimpleSSD", "");
+    let mut out = Toml::of_device((name, "SimpleSSD"), what, described);
     let flash = part(&mut given, &mut out);
     layout(&mut out, &flash);
     let namespaces = front(&mut given, &mut out, interface);
     buffer(&mut given, &mut out, &flash);
     let precondition = ftl(&mut given, &mut out, &flash);
-    out.0.extend([String::new(), "# Not mapped:".into()]);
     let mut lost = write_not_mapped(&mut given, &mut out, NOT_MAPPED);
     lost.extend(sections(&mut given, &mut out, interface));
     if namespaces > 1 {
@@ -72,15 +75,7 @@ pub(super) fn device_for(
             out.0.extend([String::new(), "[[namespaces]]".into(), format!("fraction = {fraction}")]);
         }
     }
-    let (unknown, wrong, mut notes) = given.end();
-    let mut out = wrong.into_result(out).map_err(Error::Config)?;
-    let unknown =
-        unknown.iter().map(|(key, value)| format!("# {key} = {value}: not a parameter of SimpleSSD."));
-    out.0.extend(unknown);
-    if !lost.is_empty() {
-        notes.push(format!("{name}: not simulated, for reasons in the comments: {}", lost.join(", ")));
-    }
-    let (out, capacity) = settle(registry, name, out, &ORIGINS, &mut notes)?;
+    let (out, capacity, notes) = finish(registry, name, (given, out), &lost, &ORIGINS)?;
     Ok(ImportedDevice { imported: Imported { text: out.text(), notes }, capacity, precondition })
 }
 

@@ -72,7 +72,7 @@ pub fn simplessd_pair(
 pub fn simplessd_jobs(name: &str, text: &str) -> Result<Imported> {
     let (mut given, _) = parameters(name, text)?;
     let wanted = "0, the request generator; with the device, `wordline import` prints the command that replays a trace";
-    given.parse("global.Mode", (), wanted, |text| (text == "0").then_some(()));
+    given.read("global.Mode", (), &wanted, |text| (text == "0").then_some(()));
     let jobs = jobs_of(name, given)?;
     check_jobs(name, &jobs.text, Bytes(1 << 40))?;
     Ok(jobs)
@@ -175,7 +175,7 @@ fn requests(given: &mut Parameters, lines: &mut Vec<String>) {
     {
         lines.extend(size(given, from, false).map(|bytes| format!("{key}={bytes}")));
     }
-    let think = given.parse("generator.thinktime", 0.0, TIME, picoseconds) / 1e6;
+    let think = given.read("generator.thinktime", 0.0, &TIME, picoseconds) / 1e6;
     if think > 0.0 {
         if think.fract() > 0.0 {
             given.note("generator.thinktime", format!("{think} us: fio has whole microseconds"));
@@ -183,9 +183,9 @@ fn requests(given: &mut Parameters, lines: &mut Vec<String>) {
         lines.push(format!("thinktime={}", think.round()));
     }
     lines.push(format!("randseed={}", given.whole("generator.randseed", 0..=u64::from(u32::MAX))));
-    let is_timed = given.parse("generator.time_based", false, "a boolean, such as 0 or true", boolean);
+    let is_timed = given.read("generator.time_based", false, &"a boolean, such as 0 or true", boolean);
     if is_timed {
-        let time = given.parse("generator.runtime", 0.0, TIME, picoseconds) / 1e6;
+        let time = given.read("generator.runtime", 0.0, &TIME, picoseconds) / 1e6;
         lines.push(format!("time_based\nruntime={}us", time.round()));
         lines.extend(
             given.skip("generator.io_size").map(|size| format!("# io_size = {size}: the run is timed.")),
@@ -220,7 +220,7 @@ fn size(given: &mut Parameters, key: &'static str, is_required: bool) -> Option<
         return None;
     }
     let wanted = "a number of bytes, such as 4096, 4K or 16M";
-    given.parse(key, None, wanted, |text| bytes(text).filter(|bytes| *bytes < 1 << 44).map(Some))
+    given.read(key, None, &wanted, |text| bytes(text).filter(|bytes| *bytes < 1 << 44).map(Some))
 }
 
 fn bytes(text: &str) -> Option<u64> {

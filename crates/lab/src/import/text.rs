@@ -9,6 +9,15 @@ use wordline_kernel::{Bytes, Duration};
 pub struct Toml(pub Vec<String>);
 
 impl Toml {
+    /// The head of the device that a file of a simulator describes. `what` is the file in words; the
+    /// description has a comment that says where it comes from.
+    pub fn of_device((name, simulator): (&str, &str), what: &str, (description, from): (&str, &str)) -> Self {
+        let mut out = Self(vec![format!("# Imported from {name}, {what}.")]);
+        out.line("description", format!("{description:?}"), from);
+        out.line("source", format!("{:?}", format!("{simulator}, {name}")), "");
+        out
+    }
+
     /// The whole text.
     pub fn text(&self) -> String {
         self.0.join("\n")
@@ -49,9 +58,7 @@ impl Toml {
     pub fn size(&mut self, key: &str, bytes: u64, from: &str) {
         self.line(key, format!("\"{}\"", Bytes(bytes)), from);
     }
-}
 
-impl Toml {
     /// The line of a key, or of the table inside a line that contains it.
     pub fn position(&self, key: &str) -> Option<usize> {
         let mut table = String::new();
