@@ -202,12 +202,11 @@ fn option_of_unexpected(error: &clap::Error, registry: &Registry) -> Option<Stri
     else {
         return None;
     };
-    let ends_in = |endings: &[&str]| endings.iter().any(|ending| found.ends_with(ending));
     let option = if registry.preset_names().contains(&found.as_str()) {
         "--preset"
-    } else if Generated::names().contains(found) || ends_in(&[".fio"]) {
+    } else if Generated::names().contains(found) || found.ends_with(".fio") {
         "--workload"
-    } else if ends_in(&[".toml"]) {
+    } else if found.ends_with(".toml") {
         "--config"
     } else if Path::new(found).is_file() {
         "--trace"

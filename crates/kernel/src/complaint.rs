@@ -73,10 +73,10 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     // Up to a third of the letters may be wrong, and in short names up to two. Chosen so that `gredy` finds
     // `greedy`.
     let is_near = |name: &&str| !found.is_empty() && distance(found, name) <= (name.len() / 3).max(2);
-    let is_whole = |name: &&str| found.len() >= SHORTEST_PART && name.contains(found);
+    let contains_it = |name: &&str| found.len() >= SHORTEST_PART && name.contains(found);
     let meant: Vec<&str> = match nearest(found, names).filter(is_near) {
         Some(nearest) => vec![nearest],
-        None => names.iter().filter(|name| is_whole(name)).copied().collect(),
+        None => names.iter().filter(|name| contains_it(name)).copied().collect(),
     };
     let others: Vec<&str> = names.iter().filter(|name| !meant.contains(name)).copied().collect();
     if meant.is_empty() || others.is_empty() {

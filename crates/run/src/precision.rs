@@ -5,8 +5,8 @@
 //! mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
 //! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent. When there are
 //! twice the least number of batches, pairs are merged, so batches grow with the run. A percentile of a merged
-//! batch is that of its distribution: in short batches percentiles are biased, and a mean of them keeps the
-//! bias.
+//! batch is computed from its distribution, because percentiles of short batches are biased, and their mean
+//! keeps the bias.
 
 use std::str::FromStr;
 
