@@ -10,16 +10,22 @@ use crate::source::{Source, words};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The crates to check.
-const ROOMS: [&str; 4] = ["flash", "device", "open-channel", "ssd"];
+const ROOMS: [&str; 5] = ["flash", "device", "open-channel", "ftl", "ssd"];
 /// Files and folders that may name every feature: device assembly, callers of policies and designs,
 /// preconditioning, and metrics. Files named `config.rs` are configuration.
-const WIRING: [&str; 15] = [
+const WIRING: [&str; 19] = [
     "device/detail.rs",
     "device/times.rs",
     "flash/scheduling.rs",
     "flash/times.rs",
-    "ssd/base/new.rs",
-    "ssd/design/",
+    "ftl/base/new.rs",
+    "ftl/config",
+    "ftl/design/",
+    "ftl/engines.rs",
+    "ftl/lib.rs",
+    "ftl/parts.rs",
+    "ftl/pools.rs",
+    "ftl/totals.rs",
     "ssd/device/",
     "ssd/engines.rs",
     "ssd/precondition/",
@@ -27,8 +33,6 @@ const WIRING: [&str; 15] = [
     "ssd/lib.rs",
     "ssd/metrics",
     "ssd/parts.rs",
-    "ssd/pools.rs",
-    "ssd/totals.rs",
 ];
 
 /// A feature that a device may have.

@@ -8,11 +8,12 @@ use crate::source::{Source, words};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// The folders to check.
-const ROOMS: [&str; 6] = [
+const ROOMS: [&str; 7] = [
     "crates/nand/src/",
     "crates/flash/src/",
     "crates/device/src/",
     "crates/open-channel/src/",
+    "crates/ftl/src/",
     "crates/ssd/src/",
     "crates/host/src/",
 ];

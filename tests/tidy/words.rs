@@ -5,8 +5,8 @@ use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The crates whose results must depend only on configuration, seed and requests.
-const MODEL_CRATES: [&str; 8] =
-    ["kernel", "nand", "flash", "device", "open-channel", "ssd", "host", "designs"];
+const MODEL_CRATES: [&str; 9] =
+    ["kernel", "nand", "flash", "device", "open-channel", "ftl", "ssd", "host", "designs"];
 
 /// The crate of traces. It reads files, and uses nothing else of the machine.
 const READING: &str = "trace";

@@ -5,6 +5,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use wordline_flash::policy::failure;
 use wordline_flash::policy::failure::FailureAction;
+use wordline_ftl::Design;
+use wordline_ftl::config::Scope;
+use wordline_ftl::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::background;
+use wordline_ftl::policy::name_of as name_of_setting;
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::policy::victim::{Candidates, Indexes};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Duration, Metric};
@@ -14,15 +22,9 @@ use wordline_lab::devices::{Configured, Ssd, as_ssd};
 use wordline_lab::error::Result as LabResult;
 use wordline_lab::panics::without_panic_message;
 use wordline_nand::{BlockSetId, PlaneGroupId};
-use wordline_ssd::config::{BufferMode, Scope};
+use wordline_ssd::config::BufferMode;
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::background;
-use wordline_ssd::policy::name_of as name_of_setting;
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::policy::victim::{Candidates, Indexes};
-use wordline_ssd::{Config, Design, DeviceFile, Parts};
+use wordline_ssd::{Config, DeviceFile, Parts};
 
 use crate::design_object::{CallStats, DesignObject};
 use crate::errors::{broken_contract, device_error, is_refusal, refused};
@@ -189,7 +191,7 @@ pub fn placed(
         .map_err(|error| argument_error(error.to_string(), "an instance of a subclass of wordline.Design"))?;
     let mut ssd = check_fits(device, &made.asked.kind)?.clone();
     let parts = parts_with(design.py(), made, &ssd.config);
-    ssd.config.file = with_gc_headroom(ssd.config.file, &parts, ssd.config.pools.count());
+    ssd.config.file = with_gc_headroom(ssd.config.file, &parts, ssd.config.ftl.pools.count());
     ssd.config = parts.check(&ssd.config).map_err(Error::Config)?;
     let (object, told) = (design.clone().unbind(), Arc::clone(calls));
     let with = ssd.with(move |_, config| {
@@ -229,17 +231,17 @@ fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     let mut parts = Parts::of(config);
     let DesignObject { kind, .. } = &design.asked;
     if kind.has(Decision::Wear) {
-        parts.wear = Box::new(Leveller::new(design.asked.shared(py), config.pools.rows()));
+        parts.ftl.wear = Box::new(Leveller::new(design.asked.shared(py), config.ftl.pools.rows()));
     }
     if let Some(in_flight) = kind.in_flight {
         parts.destage = Box::new(Admission::new(design.asked.shared(py), in_flight));
     }
-    Parts { designs: Combination::of(vec![Box::new(design)]), ..parts }
+    parts.with_designs(Combination::of(vec![Box::new(design)]))
 }
 
 /// Raises the watermarks of GC, if they are too low for the streams of a design.
 fn with_gc_headroom(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
-    file.demands = parts.demands(pools).ok();
+    file.demands = parts.ftl.demands(pools).ok();
     file.raise_watermarks([false; 2]);
     file
 }
@@ -259,7 +261,7 @@ impl TrialDesign {
         let streams = made.asked.kind.streams.len() + made.asked.kind.gc_streams.len();
         let config = contract::small().check().expect("the device of the contract is one");
         let parts = parts_with(py, made, &config);
-        let mut device = with_gc_headroom(contract::small(), &parts, config.pools.count());
+        let mut device = with_gc_headroom(contract::small(), &parts, config.ftl.pools.count());
         if streams > 2 {
             // Chosen: the device has few blocks, and each stream has an active block in each plane group.
             device.ftl.over_provisioning = 0.5;

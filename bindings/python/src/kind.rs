@@ -1,9 +1,9 @@
 //! Classes of designs in Python: their decision methods, and what these need from a device.
 
 use pyo3::prelude::*;
+use wordline_ftl::design::{ExtensionPoint, WriteStream};
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Bytes, Duration, Metric};
-use wordline_ssd::design::{ExtensionPoint, WriteStream};
 
 use crate::errors::refused;
 

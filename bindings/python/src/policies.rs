@@ -7,12 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::wear::{PlaneGroupBlocks, WearLeveller};
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Bytes, Instant, Seed, Stream};
 use wordline_nand::PlaneGroupId;
-use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::Destage;
-use wordline_ssd::policy::wear::{PlaneGroupBlocks, WearLeveller};
 
 use crate::design_object::DesignObject;
 use crate::kind::Decision;

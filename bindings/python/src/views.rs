@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use wordline_flash::policy::failure;
 use wordline_flash::policy::failure::FailedOperation;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::background;
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::policy::wear::PlaneGroupBlocks;
 use wordline_kernel::{Instant, Stream};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::background;
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::policy::wear::PlaneGroupBlocks;
 
 use crate::errors::refused;
 use crate::settings::whole;

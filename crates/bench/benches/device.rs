@@ -115,7 +115,7 @@ fn preconditioning(criterion: &mut Criterion) {
     let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("preconditioning");
     group.sample_size(10);
-    group.throughput(Throughput::Elements(u64::from(config.logical_pages)));
+    group.throughput(Throughput::Elements(u64::from(config.ftl.logical_pages)));
     let device = || Device::new(config.clone(), Seed(1));
     group.bench_function("fill", |bencher| {
         let fill = |mut device: Device| {
@@ -139,7 +139,7 @@ fn snapshots(criterion: &mut Criterion) {
     let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("snapshot");
     group.sample_size(10);
-    group.throughput(Throughput::Elements(u64::from(config.logical_pages)));
+    group.throughput(Throughput::Elements(u64::from(config.ftl.logical_pages)));
     let mut steady = Device::new(config.clone(), Seed(1));
     steady.fill_steady(Seed(1));
     let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };

@@ -6,11 +6,11 @@ use std::process::{Command, ExitCode};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{ExtensionPoint, Needs, View};
+use wordline_ftl::policy::placement::{PlaneGroupId, PlaneGroupSet};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_ssd::design::{ExtensionPoint, Needs, View};
-use wordline_ssd::policy::placement::{PlaneGroupId, PlaneGroupSet};
-use wordline_ssd::{Config, Design};
 
 /// A design that places programs on a plane group that does not exist, after some valid decisions.
 struct Wrong {

@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toml::{Table, Value};
+use wordline_ftl as ftl;
+use wordline_ftl::design::{Combination, ExtensionPoint};
 use wordline_kernel::{Complaints, one_of};
-use wordline_ssd::design::{Combination, ExtensionPoint};
 use wordline_ssd::{Config, DeviceFile, Parts};
 
 use crate::registry::{Designs, Settings};
@@ -187,7 +188,7 @@ impl DesignsFile {
         let config = device.check()?;
         let mut wrong = Complaints::default();
         for (name, settings) in &all {
-            if let Err(inner) = settings.check(&config) {
+            if let Err(inner) = settings.check(&config.ftl) {
                 self.nest(name, inner, &mut wrong);
             }
             self.settings.insert(name.clone(), settings.table());
@@ -206,7 +207,7 @@ impl DesignsFile {
     /// Raises the GC watermarks that were left out to the values that the streams of these parts require.
     fn with_watermarks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
-        file.demands = Some(parts.demands(config.pools.count())?);
+        file.demands = Some(parts.ftl.demands(config.ftl.pools.count())?);
         file.raise_watermarks(self.open_watermarks.map(|is_open| !is_open));
         config.file.ftl.gc = file.ftl.gc;
         Ok(config)
@@ -332,8 +333,8 @@ impl SelectedDesigns {
         })
     }
 
-    /// New instances of the designs for a device of `config`.
-    pub fn combination(&self, config: &Config) -> Combination {
+    /// New instances of the designs for a back end of `config`.
+    pub fn combination(&self, config: &ftl::Config) -> Combination {
         let (of_device, others): (Vec<_>, Vec<_>) =
             self.all.iter().partition(|(name, _)| self.file.of_device.contains(name));
         let device = of_device.into_iter().map(|(_, settings)| settings.build(config)).collect();
@@ -348,6 +349,6 @@ impl SelectedDesigns {
 
     /// The parts of a device of `config`: `base`, with these designs in place of its policies.
     pub fn parts(&self, base: Parts, config: &Config) -> Parts {
-        Parts { designs: self.combination(config), ..base }
+        base.with_designs(self.combination(&config.ftl))
     }
 }

@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::Table;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, Metric};
-use wordline_ssd::{Config, Design};
 
 use crate::centaur::{Centaur, SlcMlcHybrid};
 use crate::cubeftl::CubeFtl;

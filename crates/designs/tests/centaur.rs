@@ -7,15 +7,17 @@ use wordline_designs::centaur::{CentaurFile, Dispatcher, Hybrid, HybridFile};
 use wordline_designs::{Designs, DesignsFile};
 use wordline_device::Operation;
 use wordline_device::lifetime::PoolWear;
+use wordline_ftl::Config;
+use wordline_ftl::HostWrite;
+use wordline_ftl::config::{FtlFile, SlcCacheFile};
+use wordline_ftl::policy::frontier::FrontierKind;
+use wordline_ftl::policy::router::{HostPage, RouterKind};
+use wordline_ftl::pools::{PoolFile, PoolState};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::SlcTiming;
-use wordline_ssd::HostWrite;
-use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
-use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::router::{HostPage, RouterKind};
-use wordline_ssd::pools::{PoolFile, PoolState};
-use wordline_ssd::{Config, DeviceFile, contract};
+use wordline_ssd::config::{BufferFile, FrontFile};
+use wordline_ssd::{DeviceFile, contract};
 
 use crate::rig::{Rig, named};
 
@@ -42,7 +44,7 @@ pub fn two_pools() -> DeviceFile {
 }
 
 fn config() -> Config {
-    two_pools().check().unwrap_or_else(|wrong| panic!("{wrong}"))
+    two_pools().check().unwrap_or_else(|wrong| panic!("{wrong}")).ftl
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn large_then_small(stealing: bool, migration: bool) -> [f64; 2] {
     file.buffer.size = Bytes::mib(4);
     let settings = format!("stealing = {stealing}, migration = {migration}");
     let mut rig = Rig::new(file, &format!("design = {{ name = 'centaur', {settings} }}"));
-    let units = rig.device.config().capacity().0 / (96 << 10);
+    let units = rig.device.config().ftl.capacity().0 / (96 << 10);
     for unit in 0..units {
         rig.run_down_to(63);
         rig.submit(Operation::Write, unit * 96 * KIB, 96 * KIB);
@@ -120,7 +122,7 @@ fn streams_of_the_first_pool_go_beside_a_design_that_says_which_pool() {
     let designs = named("design.name = 'centaur'");
     let (config, designs) =
         designs.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
-    assert_eq!(config.file.streams().host, 3, "two in the first pool, and one in the second");
+    assert_eq!(config.ftl.file.streams().host, 3, "two in the first pool, and one in the second");
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 
@@ -137,7 +139,7 @@ fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_cent
     let designs = named("design = { name = 'centaur', migration = false }");
     let (config, designs) =
         designs.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
-    assert!(config.file.uses_slc_cache());
+    assert!(config.ftl.file.uses_slc_cache());
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 

@@ -9,13 +9,14 @@ use wordline_designs::Designs;
 use wordline_designs::cubeftl::wam::Choice;
 use wordline_designs::cubeftl::{CubeFile, Opm, Order, Ort, Programmer};
 use wordline_device::Operation;
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::policy::frontier::{OpenBlock, Reprogram, WordLines};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::cell::{AgedCellsFile, Factors, Surge, Tried};
 use wordline_nand::part::ArrayTiming;
 use wordline_nand::physics::MAX_PROGRAM_STATES;
 use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
-use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
-use wordline_ssd::policy::frontier::{OpenBlock, Reprogram, WordLines};
+use wordline_ssd::config::{BufferFile, FrontFile};
 use wordline_ssd::{DeviceFile, contract};
 
 use crate::rig::{Rig, named};
@@ -82,7 +83,7 @@ fn device(file: DeviceFile, settings: &str) -> Rig {
 
 /// Writes every page once in order, with this many writes outstanding, and flushes the buffer.
 fn write_all(rig: &mut Rig, outstanding: usize) {
-    for page in 0..u64::from(rig.device.config().logical_pages) {
+    for page in 0..u64::from(rig.device.config().ftl.logical_pages) {
         rig.run_down_to(outstanding - 1);
         rig.submit(Operation::Write, page * SECTORS, SECTORS);
     }
@@ -316,7 +317,7 @@ fn the_window_is_narrower_by_what_the_leader_leaves_to_spare() {
 #[test]
 fn the_table_of_read_levels_takes_two_bytes_a_layer() {
     let config = with_cells(0.0, 0.0).check().unwrap_or_else(|wrong| panic!("{wrong}"));
-    let ort = Ort::new(Layers::of(&config.pools));
+    let ort = Ort::new(Layers::of(&config.ftl.pools));
     assert_eq!(ort.bytes(), 2 * 24 * 4 * 4);
     // Section 5.1: 2 bytes for four word lines with three pages of 16 KiB are 1.02e-5 of the capacity.
     assert!((2.0 / (16_384.0 * 3.0 * 4.0) - 1.02e-5_f64).abs() < 5e-8);
@@ -325,7 +326,7 @@ fn the_table_of_read_levels_takes_two_bytes_a_layer() {
 #[test]
 fn a_read_begins_a_quarter_of_the_table_below_what_read_its_layer_last() {
     let config = with_cells(0.0, 0.0).check().unwrap_or_else(|wrong| panic!("{wrong}"));
-    let mut ort = Ort::new(Layers::of(&config.pools));
+    let mut ort = Ort::new(Layers::of(&config.ftl.pools));
     for (read, begins) in [(0, 0), (6, 0), (7, 7), (13, 7), (20, 14), (21, 21), (27, 21)] {
         ort.learn(LayerId(5), read, 27);
         assert_eq!((ort.level(LayerId(5), 27), ort.level(LayerId(4), 27)), (begins, 0), "after {read}");
@@ -361,7 +362,7 @@ fn lost(settings: &str) -> u64 {
 fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
     let mut rig = device(file, settings);
     write_all(&mut rig, 64);
-    for page in 0..u64::from(rig.device.config().logical_pages) {
+    for page in 0..u64::from(rig.device.config().ftl.logical_pages) {
         rig.submit(Operation::Read, page * SECTORS, SECTORS);
         rig.run_down_to(0);
     }
@@ -390,7 +391,7 @@ fn old_cells_lose_as_many_pages_of_followers_as_of_the_data_sheet() {
         let mut rig = device(with_cells(2_000.0, 8_760.0), &format!("read_levels = false, {settings}"));
         for _ in 0..4 {
             write_all(&mut rig, 64);
-            for page in 0..u64::from(rig.device.config().logical_pages) {
+            for page in 0..u64::from(rig.device.config().ftl.logical_pages) {
                 rig.submit(Operation::Read, page * SECTORS, SECTORS);
                 rig.run_down_to(0);
             }
@@ -501,7 +502,7 @@ fn factors_make_programs_and_retries_what_the_paper_puts_in() {
     let retries = |hours: f64, settings: &str| {
         let mut rig = device(with_factors(hours), settings);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         for page in 0..pages {
             rig.submit(Operation::Read, page * SECTORS, SECTORS);
             rig.run_down_to(0);

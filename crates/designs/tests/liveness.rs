@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use wordline_designs::Designs;
 use wordline_device::Operation;
+use wordline_ftl::blocks::State;
 use wordline_kernel::Seed;
 use wordline_kernel::metrics::{Metrics, Value};
 use wordline_nand::{BlockSetId, CellMode};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::blocks::State;
 
 use crate::rig::Rig;
 
@@ -65,7 +65,7 @@ fn stalled_mechanisms(file: DeviceFile, settings: &str, counters: &[&'static str
     let mut rig = Rig::new(file, settings);
     let (pages, sectors) = {
         let config = rig.device.config();
-        (u64::from(config.logical_pages), config.unit.0 / 512)
+        (u64::from(config.ftl.logical_pages), config.ftl.unit.0 / 512)
     };
     let mut random = Seed(1).stream("test.liveness", 0);
     let (mut since, mut dead) = (BTreeMap::<Suspended, u64>::new(), Vec::new());

@@ -4,10 +4,10 @@
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
 use wordline_device::Operation;
+use wordline_ftl::blocks::State;
+use wordline_ftl::config::{FtlFile, TwoBitFile};
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
-use wordline_ssd::blocks::State;
-use wordline_ssd::config::{FtlFile, TwoBitFile};
 use wordline_ssd::{DeviceFile, contract};
 
 use crate::rig::{Rig, named};
@@ -351,7 +351,7 @@ fn it_keeps_the_contract_of_designs() {
 
 #[test]
 fn its_memory_follows_from_blocks_planes_and_word_lines() {
-    let config = one_plane().check().expect("the device is sound");
+    let config = one_plane().check().expect("the device is sound").ftl;
     let overhead = Overhead::of(&config, 2);
     // 96 blocks of 8 word lines on one plane. Three pointers have 7 and 3 bits each.
     let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = overhead;

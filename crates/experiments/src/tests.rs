@@ -175,7 +175,7 @@ fn spare(point: &Point) -> f64 {
 
 /// The value of the closed form for a point: 1,024 blocks of 128 pages, of which three are kept free.
 fn model(point: &Point) -> f64 {
-    greedy_mean_field(f64::from(point.config().logical_pages) / f64::from(2 * 1021 * 128), 128)
+    greedy_mean_field(f64::from(point.config().ftl.logical_pages) / f64::from(2 * 1021 * 128), 128)
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
         sweep.points(&experiment.path, &options).expect("sound")
     };
     let whole = points(false);
-    let parts: Vec<&str> = whole.iter().map(|point| point.config().part().name.as_str()).collect();
+    let parts: Vec<&str> = whole.iter().map(|point| point.config().ftl.part().name.as_str()).collect();
     assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
     // The settings of a value take precedence over its preset.
     assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);
@@ -359,7 +359,7 @@ fn an_experiment_may_run_what_another_one_runs_with_other_values() {
         (24, 2),
         "the volumes of centaur/fig11 at two paces, and one of them"
     );
-    let sizes = [&whole[0], &quick[0]].map(|point| point.config().geometry().blocks_per_plane);
+    let sizes = [&whole[0], &quick[0]].map(|point| point.config().ftl.geometry().blocks_per_plane);
     assert_eq!((sizes, spare(&quick[0])), ([2048, 512], 0.5), "scaled down as 2D-only is there");
     for (old, new, wanted) in [
         ("centaur/fig12", "centaur/fig99", "kind.like.experiment: found `centaur/fig99`"),

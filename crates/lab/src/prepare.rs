@@ -84,8 +84,7 @@ mod tests {
     use super::*;
     use crate::devices::NOTHING_CACHED;
     use crate::{Device, RunOptions, Selection, Unobserved, Workload};
-    use wordline_ssd::Parts;
-    use wordline_ssd::policy::router::Single;
+    use wordline_ftl::policy::router::Single;
 
     /// The reported phases: name, progress at the last call, and total expected at that time.
     #[derive(Default)]
@@ -115,7 +114,7 @@ mod tests {
         let preset = Some("bench-512g".to_owned());
         let device = Device::load(&Selection { preset, set, ..Selection::default() }).expect("a device");
         let ssd = device.ssd().expect("an SSD");
-        let pages = u64::from(ssd.config.logical_pages);
+        let pages = u64::from(ssd.config.ftl.logical_pages);
         for precondition in [Precondition::Filled(1.0), Precondition::Steady, Precondition::SteadyTo(0.5)] {
             let mut observer = Phases::default();
             observer.phase(PRECONDITIONING, None);
@@ -143,7 +142,9 @@ mod tests {
         let set = set.iter().map(|text| (*text).to_owned()).collect();
         let selection = Selection { preset: Some("bench-tlc".into()), file: None, set };
         let device = Device::load(&selection).expect("a device");
-        let own = device.clone().with_parts(|base, _| Parts { router: Box::new(Single), ..base });
+        let own = device.clone().with_parts(|base, _| {
+            base.with_ftl(|ftl| wordline_ftl::Parts { router: Box::new(Single), ..ftl })
+        });
         let load = Workload { requests: Some(1), ..Workload::named("randread-4k") };
         for (device, expected) in [(own, true), (device, false)] {
             let run = crate::run(&device, &load, &RunOptions::default(), &mut Unobserved).expect("a run");

@@ -1,45 +1,20 @@
 //! Configuration of a device: raw structs as in the file, and the check that turns them into a [`Config`].
 
-mod chips;
-mod ranges;
-mod sizes;
-mod spare;
-mod streams;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_flash::Setup;
-use wordline_flash::policy::failure::FailureKind;
-use wordline_flash::policy::tuner::TunerKind;
-use wordline_flash::read_retry::ReadRetryFile;
-use wordline_flash::scheduling::SchedulingFile;
-use wordline_kernel::{Bytes, Complaints, Duration};
-use wordline_nand::faults::{FaultFile, max_factory_bad};
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::policy::demands::Demands;
+use wordline_ftl::pools::PoolFile;
+use wordline_ftl::{self as ftl, BackEndFile};
+use wordline_kernel::{Bytes, Complaints};
+use wordline_nand::faults::FaultFile;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{CellMode, Fault, Geometry, Locations, Part, Pool, Pools};
-
-pub use crate::blocks::mlc::TwoBitFile;
-pub use crate::blocks::slc_cache::SlcCacheFile;
-pub use crate::blocks::wear::WearFile;
-use crate::blocks::{ModeShare, ModeStreams, Streams};
-use crate::front::namespaces::{self, Namespace};
-pub use crate::gc::config::{FreeSpace, GcFile, Scope};
-use crate::map::block_map::config::BlockMapFile;
-use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
-pub use crate::map::config::MappingFile;
-use crate::policy::background::BackgroundKind;
-use crate::policy::balancer::BalancerKind;
-use crate::policy::demands::Demands;
-use crate::policy::frontier::FrontierKind;
-use crate::policy::mapper::CacheSize;
-use crate::policy::placement::PlacementKind;
-use crate::policy::router::RouterKind;
-use crate::pools::{self, PoolFile};
 
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
+use crate::front::namespaces::{self, Namespace};
 
 /// Configuration of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,508 +58,105 @@ pub struct DeviceFile {
     pub demands: Option<Demands>,
 }
 
-/// The flash translation layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FtlFile {
-    /// Fraction of the physical capacity, without `reserved_blocks`, that is hidden from the host.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub over_provisioning: f64,
-    /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane
-    /// group as in a large one. With reserved blocks, a scaled-down device has the same write amplification.
-    pub reserved_blocks: u32,
-    /// Fraction of blocks that are bad from the factory. The seed determines which ones.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
-    pub factory_bad_blocks: f64,
-    /// The L2P map: its unit, and where it is stored.
-    pub mapping: MappingFile,
-    /// Selects the stream of a host page.
-    pub router: RouterKind,
-    /// Selects the channel, package, die and plane group of a write.
-    pub placement: PlacementKind,
-    /// Selects the word line of an open block that is programmed next.
-    pub frontier: FrontierKind,
-    /// Work stealing: idle plane groups take program units of other groups. Requires static allocation.
-    pub balancer: BalancerKind,
-    /// SLC-mode blocks for host writes. Requires the router `slc-cache`, or a design that replaces it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slc_cache: Option<SlcCacheFile>,
-    /// Blocks in MLC mode (two bits a cell), for streams that a design opens in this mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub two_bit: Option<TwoBitFile>,
-    /// Garbage collection.
-    pub gc: GcFile,
-    /// Protection against power cuts, and power-loss recovery.
-    pub recovery: RecoveryFile,
-    /// Treatment of a block in which an operation failed.
-    pub failure: FailureKind,
-    /// Read retry of pages that could not be read.
-    pub read_retry: ReadRetryFile,
-    /// Selects the read reference voltages of a read. Used only if `faults` have rules with read levels.
-    pub tuner: TunerKind,
-    /// Wear levelling.
-    pub wear: WearFile,
-    /// Scheduling of the commands of a die, and suspends.
-    pub scheduling: SchedulingFile,
-}
-
-impl Default for FtlFile {
-    fn default() -> Self {
-        Self {
-            over_provisioning: 0.07,
-            reserved_blocks: 0,
-            factory_bad_blocks: 0.0,
-            mapping: MappingFile::default(),
-            router: RouterKind::default(),
-            placement: PlacementKind::default(),
-            frontier: FrontierKind::default(),
-            balancer: BalancerKind::default(),
-            slc_cache: None,
-            two_bit: None,
-            gc: GcFile::default(),
-            recovery: RecoveryFile::default(),
-            failure: FailureKind::default(),
-            read_retry: ReadRetryFile::default(),
-            tuner: TunerKind::default(),
-            wear: WearFile::default(),
-            scheduling: SchedulingFile::default(),
-        }
-    }
-}
-
 /// A checked configuration of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The configuration as given.
+    /// The configuration as given, with what follows from its sizes.
     pub file: DeviceFile,
-    /// The chips, and the division of their pages into mapping units.
-    pub pools: Pools,
-    /// Size of a mapping unit, which is a logical page.
-    pub unit: Bytes,
+    /// The chips and their FTL.
+    pub ftl: ftl::Config,
     /// The namespaces.
     pub namespaces: Vec<Namespace>,
-    /// Logical pages (mapping units) visible to the host.
-    pub logical_pages: u32,
     /// Most logical pages of the buffer.
     pub buffer_pages: u32,
     /// Logical pages of the read cache.
     pub cache_pages: u32,
-    /// Failures and their times.
-    pub faults: Vec<Fault>,
 }
 
 impl DeviceFile {
-    /// Checks the configuration. The error lists all complaints.
+    /// The chips and their FTL.
+    pub fn back_end(&self) -> BackEndFile {
+        BackEndFile {
+            capacity: self.capacity,
+            memory: self.memory_for_map(),
+            keeps_memory: self.buffer.is_protected(),
+            pools: self.pools.clone(),
+            ftl: self.ftl.clone(),
+            faults: self.faults.clone(),
+            demands: self.demands,
+            ..BackEndFile::new(self.part.clone(), self.layout)
+        }
+    }
+
+    /// Raises the GC watermarks to the minimum that the streams need, except watermarks that the
+    /// configuration sets.
+    pub fn raise_watermarks(&mut self, is_chosen: [bool; 2]) {
+        let mut ftl = self.back_end();
+        ftl.raise_watermarks(is_chosen);
+        self.ftl.gc = ftl.ftl.gc;
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// All complaints, by key.
     pub fn check(mut self) -> Result<Config, Complaints> {
         let mut wrong = Complaints::default();
-        let nest = |wrong: &mut Complaints, key, inner| wrong.nest(key, inner);
-        if let Some(geometry) = self.part.clone().check().ok().and_then(|part| self.layout.check(&part).ok())
-        {
-            self.set_blocks(&geometry, &mut wrong);
-            self.set_map_cache(&geometry, &mut wrong);
-        }
-        let part = self.part.clone().check().map_err(|inner| nest(&mut wrong, "part", inner)).ok();
-        let geometry = part
-            .as_ref()
-            .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
+        self.check_memory(&mut wrong);
         self.front.check(&mut wrong);
         self.buffer.check(&mut wrong);
-        self.check_ftl(&mut wrong);
-        self.check_reads(&mut wrong);
-        let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
-        let Some(locations) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        let unit = locations.size;
-        let pools = Pools::one(Pool { part, geometry, locations });
-        BlockMapFile::check_pools(&self, &mut wrong);
-        let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
-        pools::check(&self, &pools, unit, &mut wrong);
-        let Pool { part, geometry, locations } = pools.first();
-        self.ftl.gc.check_chips(geometry, &mut wrong);
-        self.ftl.mapping.check(locations, &mut wrong);
-        if let Some(block) = &self.ftl.mapping.block {
-            block.check(&self, locations, &mut wrong);
-        }
-        if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
-            wrong.add(format!("ftl.frontier.{key}"), found, wanted);
-        }
-        if let Some(cache) = &mut self.ftl.slc_cache {
-            let kept = self.ftl.gc.start_below_free_blocks.saturating_add(self.ftl.reserved_blocks);
-            cache.set_share(part, geometry, kept, &mut wrong);
-            cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
-        }
-        if let Some(two_bit) = &self.ftl.two_bit {
-            two_bit.check("ftl.two_bit", self.again(), pools.first(), &mut wrong);
-        }
-        let faults = self.check_faults(&pools, &mut wrong);
-        let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
-        let namespaces = namespaces::lay_out(&self.namespaces, unit * u64::from(most), &mut wrong);
-        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(unit.0) as u32);
-        let buffer_pages = self.buffer.pages(&pools, unit, &mut wrong);
+        let Some(mut ftl) = self.back_end().check_beside(&mut wrong) else { return Err(wrong) };
+        let (pools, unit) = (&ftl.pools, ftl.unit);
+        let namespaces = namespaces::lay_out(&self.namespaces, ftl.capacity(), &mut wrong);
+        let buffer_pages = self.buffer.pages(pools, unit, &mut wrong);
         let cache_pages = self.buffer.cache_pages(unit, &mut wrong);
-        wrong.into_result(()).map(|()| Config {
-            file: self,
-            unit,
-            pools,
-            namespaces,
-            logical_pages,
-            buffer_pages,
-            cache_pages,
-            faults,
-        })
+        ftl.logical_pages = ftl.logical_pages.min(namespaces::end(&namespaces).0.div_ceil(unit.0) as u32);
+        (self.part, self.ftl) = (ftl.file.part.clone(), ftl.file.ftl.clone());
+        wrong.into_result(Config { file: self, ftl, namespaces, buffer_pages, cache_pages })
     }
 
-    fn check_ftl(&self, wrong: &mut Complaints) {
-        self.ftl.recovery.check(self, wrong);
-        let ftl = &self.ftl;
-        let spare = ftl.over_provisioning;
-        wrong.require(
-            (0.0..1.0).contains(&spare),
-            "ftl.over_provisioning",
-            spare,
-            "a fraction from 0 to below 1",
-        );
-        let bad = ftl.factory_bad_blocks;
-        wrong.require(
-            (0.0..0.5).contains(&bad),
-            "ftl.factory_bad_blocks",
-            bad,
-            "a fraction from 0 to below 0.5",
-        );
-        for (key, streams) in [
-            ("ftl.router.streams", ftl.router.streams()),
-            ("ftl.gc.relocator.streams", ftl.gc.relocator.streams()),
-        ] {
-            wrong.require((1..=16).contains(&streams), key, streams, "from 1 to 16");
-        }
-        if let Some((found, wanted)) = ftl.placement.complaint() {
-            wrong.add("ftl.placement.order", found, wanted);
-        }
-        let wants_cache =
-            self.uses_slc_cache() || matches!(ftl.gc.background, BackgroundKind::IdleFold { .. });
-        wrong.require(
-            ftl.slc_cache.is_some() || !wants_cache,
-            "ftl.slc_cache",
-            "nothing",
-            "the SLC cache that ftl.router, ftl.gc.background or a stream of a design uses",
-        );
-        self.check_two_bit(wrong);
-        if let Some((found, wanted)) = ftl.balancer.complaint() {
-            wrong.add("ftl.balancer.least", found, wanted);
-        }
-        self.check_channels(wrong);
-        let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
-            && ftl.placement == PlacementKind::Dynamic {};
-        wrong.require(
-            !has_nothing_to_do,
-            "ftl.balancer.policy",
-            "stealing",
-            "none: with ftl.placement dynamic no page is statically allocated to a plane group",
-        );
-        if let Some((found, wanted)) = ftl.router.complaint() {
-            wrong.add("ftl.router.window", found, wanted);
-        }
-        if let Some((key, found, wanted)) = ftl.failure.complaint() {
-            wrong.add(format!("ftl.failure.{key}"), found, wanted);
-        }
-        let time = ftl.read_retry.time;
-        wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
-        ftl.gc.check(self.streams(), wrong);
-        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.min_stop_watermark(1));
-        wrong.require(
-            stop >= least || stop < ftl.gc.start_below_free_blocks,
-            "ftl.gc.stop_at_free_blocks",
-            stop,
-            format!("at least {least}: GC opens blocks in another mode only while more are free than those kept for it"),
-        );
-        ftl.wear.check(wrong);
-        ftl.scheduling.check("ftl.scheduling", wrong);
+    /// DRAM that the buffer and the read cache leave for the map; `None` for as much as it takes.
+    fn memory_for_map(&self) -> Option<Bytes> {
+        self.dram.map(|dram| Bytes(dram.0.saturating_sub(self.memory_of_buffers().0)))
     }
 
-    fn check_faults(&self, pools: &Pools, wrong: &mut Complaints) -> Vec<Fault> {
-        let check = |(n, rule): (usize, &FaultFile)| {
-            rule.check_pools(pools).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
-        };
-        self.faults.iter().enumerate().filter_map(check).collect()
+    fn memory_of_buffers(&self) -> Bytes {
+        self.buffer.size + self.buffer.read_cache
     }
 
-    /// Whether the router, a design that replaces it, or GC has a stream for blocks in SLC mode.
-    pub fn uses_slc_cache(&self) -> bool {
-        let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
-        self.demands.map_or(of_router, |_| self.writes_in(0, CellMode::Slc))
-    }
-
-    /// Packages on a channel of each pool.
-    pub fn packages(&self) -> Vec<u32> {
-        let layouts = std::iter::once(&self.layout).chain(self.pools.iter().map(|pool| &pool.layout));
-        layouts.map(|layout| layout.packages_per_channel).collect()
-    }
-
-    /// SLC-mode blocks of a pool.
-    pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
-        pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
-    }
-
-    /// Blocks of each plane group of a pool that are reserved for non-native modes.
-    fn blocks_for_modes(&self, pool: usize) -> u32 {
-        let slc = self.slc_cache_of(pool).map_or(0, |cache| cache.blocks);
-        slc.saturating_add(self.two_bit_of(pool).map_or(0, |two_bit| two_bit.blocks))
-    }
-
-    /// Whether any pool has blocks for streams in non-native modes.
-    pub fn has_modes(&self) -> bool {
-        self.has_slc_cache() || (0..=self.pools.len()).any(|pool| self.two_bit_of(pool).is_some())
-    }
-
-    /// Whether any pool has blocks for streams in SLC mode.
-    pub fn has_slc_cache(&self) -> bool {
-        (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
-    }
-
-    /// Write streams of a plane group. `host` and `gc` each get the `streams_of_map` in addition.
-    pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
-        let of_map = self.streams_of_map();
-        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }
-    }
-
-    /// Additional streams for table pages, for the host and for GC each: 1 if translation pages are in flash,
-    /// or if discard records need native blocks or the pool of tables. Otherwise 0.
-    fn streams_of_map(&self) -> u8 {
-        let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
-        let written = kept && self.buffer.power_loss_protection == Protection::None;
-        let apart = kept && self.has_modes() || written && !self.pools.is_empty();
-        u8::from(self.ftl.mapping.cache.is_some() || apart)
-    }
-
-    /// Logical pages visible to the host. Each plane group must also have space for its working blocks.
-    fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
-        let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
-        let logical = self.pages_of(all, unit);
-        // GC needs one block in addition to the active blocks.
-        let streams = self.streams();
-        let at_work = Streams { suspended: 0, ..streams }.active_blocks() + 1;
-        let working_beside =
-            |free: u32| at_work.max(free.saturating_add(2)).saturating_add(streams.suspended);
-        let working = working_beside(self.ftl.gc.max_free_blocks(None, None))
-            .saturating_add(self.blocks_for_modes(pools::FALLBACK_POOL));
-        let bad_of = |geometry: &Geometry| {
-            let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
-            let by_rule = geometry.all_groups().map(|row| max_factory_bad(faults, geometry, row));
-            bad + by_rule.max().unwrap_or(0)
-        };
-        let usable = |pool: &Pool, working: u32| {
-            let kept = working.saturating_add(bad_of(&pool.geometry));
-            let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
-            u64::from(blocks * pool.locations.per_block()) * u64::from(pool.geometry.rows())
-        };
-        // The first of several pools must have space for all pages, the last for translation pages.
-        let most: u64 = usable(pools.first(), working);
-        let geometry = &pools.first().geometry;
-        let of = (&self.layout, self.ftl.mapping.block.is_none());
-        ranges::check(&self.ftl.placement, of, pools, (unit, logical), most, wrong);
-        let bad = bad_of(geometry);
-        let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let mut tables = of_map + self.ftl.recovery.discard_pages(self, pools, unit, logical);
-        if self.ftl.mapping.block.is_some() && tables > 0 {
-            // Table pages have logical blocks of their own, after the host's last one, which may be partial.
-            let per_block = pools.first().locations.per_block();
-            tables = (tables.div_ceil(per_block) + 1) * per_block;
-        }
-        let shares = pools::Shares::of(pools, logical, tables);
-        for (n, own) in self.pools.iter().enumerate() {
-            let kept = self.ftl.gc.max_free_blocks(own.start_below_free_blocks, own.stop_at_free_blocks);
-            let working = working_beside(kept).saturating_add(self.blocks_for_modes(n + 1));
-            shares.check(n, usable(pools.get(n + 1), working), wrong);
-        }
-        let (all_here, tables) =
-            (shares.in_pool(pools::FALLBACK_POOL), shares.tables_in(pools::FALLBACK_POOL));
-        // Number of logical pages that fill the space together with their translation pages.
-        let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
-        let least = 1.0 - seen / all;
-        wrong.require(
-            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && all_here <= most,
-            "ftl.over_provisioning",
-            self.ftl.over_provisioning,
-            format!(
-                "{}: of {} blocks in a plane group{}, {working} are active or reserved{} and {bad} may be \
-                 bad{}",
-                spare::enough(least, all, logical),
-                geometry.blocks_per_plane,
-                if pools.count() > 1 {
-                    " of the first pool, which takes data that other pools have no space for"
-                } else {
-                    ""
-                },
-                match streams.suspended {
-                    0 => String::new(),
-                    suspended =>
-                        format!(" or suspended, {suspended} of them suspended by designs at the most"),
-                },
-                if tables > 0 { format!(", and {tables} table pages need space") } else { String::new() }
-            ),
-        );
-        logical
-    }
-}
-
-impl Config {
-    /// Part of the first pool. Most devices have only this pool.
-    pub fn part(&self) -> &Part {
-        &self.pools.first().part
-    }
-
-    /// Dies and channels of the first pool.
-    pub fn geometry(&self) -> &Geometry {
-        &self.pools.first().geometry
-    }
-
-    /// Locations of the first pool.
-    pub fn locations(&self) -> &Locations {
-        &self.pools.first().locations
-    }
-
-    /// Logical pages of a sub-request, which leaves the buffer as a whole in a device with several pools.
-    pub fn pages_per_sub_request(&self) -> u32 {
-        let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
-        self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
-    }
-
-    /// Pool with coarse-grained mapping by program units, if there is one.
-    pub fn pool_of_whole_units(&self) -> Option<usize> {
-        self.file.ftl.mapping.whole_units.then_some(0)
-    }
-
-    /// GC watermarks of a pool, in free blocks of a plane group: where GC starts, and where it stops.
-    pub fn gc_watermarks(&self, pool: usize) -> [u32; 2] {
-        let gc = &self.file.ftl.gc;
-        let own = pool.checked_sub(1).map(|n| &self.file.pools[n]);
-        let start = own.and_then(|own| own.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
-        let stop = own.and_then(|own| own.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks);
-        [start, if own.is_some() { stop.max(start) } else { stop }]
-    }
-
-    /// Mapping units of the first pool if it has coarse-grained mapping; `None` if it is mapped by page.
-    pub fn mapped_units(&self) -> Option<u32> {
-        let units = || self.logical_pages.div_ceil(self.pages_per_sub_request());
-        self.file.ftl.mapping.whole_units.then(units)
-    }
-
-    /// The part of the configuration that the flash uses.
-    pub fn flash(&self) -> Setup<'_> {
-        Setup {
-            pools: &self.pools,
-            faults: &self.faults,
-            read_retry: &self.file.ftl.read_retry,
-            scheduling: &self.file.ftl.scheduling,
-            backs_up_lower_pages: self.backs_up_lower_pages(),
-        }
-    }
-
-    /// Whether the lower pages of a word line survive a power cut while its upper pages are programmed.
-    pub fn backs_up_lower_pages(&self) -> bool {
-        self.file.ftl.recovery.lower_pages == LowerPages::BackedUp
-    }
-
-    /// Bytes visible to the host.
-    pub fn capacity(&self) -> Bytes {
-        self.unit * u64::from(self.logical_pages)
-    }
-
-    /// Translation pages of a map in flash; 0 if the map is in memory.
-    pub fn translation_pages(&self) -> u32 {
-        self.file.ftl.mapping.translation_pages(self.unit, self.logical_pages)
-    }
-
-    /// Pages without host data: translation pages, discard records, and checkpoint records of translation
-    /// pages.
-    pub fn table_pages(&self) -> u32 {
-        self.translation_pages() + self.discard_pages()
-    }
-
-    /// Numbers of logical pages for which each pool must have space.
-    pub fn shares(&self) -> pools::Shares {
-        pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
-    }
-
-    /// DRAM for the map. For a map in flash: the cache, and the locations of translation pages. With
-    /// block-level mapping: the locations of logical blocks. If the first pool is mapped by units, their
-    /// locations are added.
-    pub fn map_memory(&self) -> Bytes {
-        let mapping = &self.file.ftl.mapping;
-        match mapping.block {
-            Some(block) => block.memory(mapping.entry, self.logical_blocks(), self.pools.rows()),
-            None => mapping.memory(self.unit, self.logical_pages, self.mapped_units().unwrap_or(0)),
-        }
-    }
-
-    /// Size of the cached mapping table; `None` if the whole map is in memory.
-    pub fn map_cache(&self) -> Option<CacheSize> {
-        self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
-    }
-
-    /// Blocks of a pool that may be in a mode, for these streams; `None` if there are none.
-    fn mode_share(&self, pool: usize, mode: CellMode, streams: ModeStreams) -> Option<ModeShare> {
-        let (blocks, spare) = match mode {
-            CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, Some(cache.spare))),
-            _ => self.file.two_bit_of(pool).map(|two_bit| (two_bit.blocks, two_bit.spare)),
-        }
-        .filter(|_| !streams.are_none())?;
-        let Pool { geometry, locations, .. } = self.pools.get(pool);
-        let (bits, page) = (geometry.bits_per_cell(), locations.of_adjacent_pages(geometry.planes_per_row));
-        Some(ModeShare {
-            mode,
-            streams,
-            unit: page * mode.bits(bits),
-            cost: page * bits,
-            blocks,
-            spare,
-            spare_above: self.gc_watermarks(pool)[0] as usize,
-        })
+    fn check_memory(&self, wrong: &mut Complaints) {
+        let Some(dram) = self.dram else { return };
+        let wanted = "none with `pools`: ftl.mapping.cache has the size of the map";
+        wrong.require(self.pools.is_empty(), "dram", dram, wanted);
+        let buffers = self.memory_of_buffers();
+        let wanted = format!("more than {buffers}, which the buffer and the read cache take");
+        wrong.require(dram > buffers, "dram", dram, wanted);
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     include!("../tests/common/small.rs");
 
     #[test]
-    fn a_device_without_spare_blocks_is_refused() {
+    fn a_map_that_the_memory_does_not_hold_is_cached() {
         let mut file = small();
-        file.ftl.over_provisioning = 0.1;
-        let wrong = file.check().expect_err("24 blocks cannot spare 5");
-        assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
-        assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
-    }
-
-    #[test]
-    fn copyback_is_refused_where_word_lines_are_programmed_at_once() {
-        let mut file = small();
-        file.ftl.gc.copyback = true;
-        assert!(file.clone().check().is_ok());
-        (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
-        let wrong = file.check().expect_err("a copyback moves a page of each plane");
-        assert_eq!(wrong.0[0].key, "ftl.gc.copyback");
-    }
-
-    #[test]
-    fn planes_that_read_by_themselves_are_refused_in_every_pool() {
-        let mut file = small();
-        file.part.geometry.independent_reads = true;
-        let wrong = file.clone().check().expect_err("no controller uses them");
-        assert_eq!(wrong.0[0].key, "part.geometry.independent_reads");
-        file.pools.push(PoolFile::new(file.part.clone(), file.layout));
-        file.part.geometry.independent_reads = false;
-        let wrong = file.check().expect_err("no controller uses them");
-        assert_eq!(wrong.0[0].key, "pools[0].part.geometry.independent_reads");
-    }
-
-    #[test]
-    fn more_blocks_than_there_are_cannot_be_kept_free() {
-        let mut file = small();
-        file.ftl.gc.stop_at_free_blocks = u32::MAX;
-        let wrong = file.check().expect_err("a row has 24");
-        assert_eq!(wrong.0[0].key, "ftl.gc.stop_at_free_blocks");
+        file.ftl.over_provisioning = 0.5;
+        (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+        let map = file.clone().check().expect("a device").ftl.map_memory();
+        let half = Bytes(map.0 / 2);
+        file.dram = Some(file.buffer.size + map);
+        let config = file.clone().check().expect("a device whose map fits");
+        assert_eq!((config.ftl.map_cache(), config.ftl.map_memory()), (None, map));
+        file.dram = Some(file.buffer.size + half);
+        let config = file.clone().check().expect("a device whose map does not fit");
+        assert_eq!(config.file.ftl.mapping.cache, Some(half));
+        assert_eq!(config.file.clone().check(), Ok(config));
+        file.dram = Some(file.buffer.size);
+        let wrong = file.check().expect_err("nothing is left for the map");
+        assert_eq!(wrong.0[0].key, "dram");
     }
 
     #[test]

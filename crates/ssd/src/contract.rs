@@ -1,7 +1,8 @@
 //! Contract of every design, which any crate can test in one line:
 //!
 //! ```no_run
-//! # use wordline_ssd::{Config, Design, contract};
+//! # use wordline_ftl::{Config, Design};
+//! # use wordline_ssd::contract;
 //! # fn my_design(_: &Config) -> Box<dyn Design> { unimplemented!() }
 //! contract::check(&contract::small(), my_design);
 //! ```
@@ -22,12 +23,14 @@ use wordline_device::content::{Content, ZEROES};
 use wordline_device::snapshot::Agenda;
 use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::design::Combination;
+use wordline_ftl::{self as ftl, Design};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};
 
-use crate::config::{BufferFile, FrontFile, FtlFile};
-use crate::design::Combination;
-use crate::{Config, Design, Device, DeviceFile, Event, Parts};
+use crate::config::{BufferFile, FrontFile};
+use crate::{Config, Device, DeviceFile, Event, Parts};
 
 include!("../tests/common/small.rs");
 include!("../tests/common/two_modes.rs");
@@ -100,7 +103,7 @@ impl fmt::Display for Failure {
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
-pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
+pub fn check(device: &DeviceFile, design: impl Fn(&ftl::Config) -> Box<dyn Design>) {
     check_all(device, |config| Combination::of(vec![design(config)]));
 }
 
@@ -108,8 +111,8 @@ pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
-pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) {
-    check_parts(device, |config| Parts { designs: designs(config), ..Parts::of(config) });
+pub fn check_all(device: &DeviceFile, designs: impl Fn(&ftl::Config) -> Combination) {
+    check_parts(device, |config| Parts::of(config).with_designs(designs(&config.ftl)));
 }
 
 /// Tests custom policies and designs on `device`.
@@ -159,7 +162,7 @@ pub fn try_once(
             let parts = parts(&config);
             let checked = parts.check(&config);
             let config = checked.unwrap_or_else(|wrong| {
-                panic!("the design: {wrong}{}", parts.designs.contract_hint(&config))
+                panic!("the design: {wrong}{}", parts.ftl.designs.contract_hint(&config.ftl))
             });
             Device::with(config, parts, Seed(seed))
         };
@@ -203,8 +206,8 @@ impl<'a> Host<'a> {
         if trial != Trial::Snapshots {
             device.follow_contents();
         }
-        let page = device.config().unit.0 / wordline_device::SECTOR.0;
-        let pages = device.config().logical_pages as usize;
+        let page = device.config().ftl.unit.0 / wordline_device::SECTOR.0;
+        let pages = device.config().ftl.logical_pages as usize;
         Self {
             device,
             has_failed,

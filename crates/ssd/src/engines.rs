@@ -1,61 +1,54 @@
-//! Engines that the writer uses, borrowed together as one argument.
+//! Engines that the writer and the front end use, borrowed together as one argument.
 
-use wordline_kernel::{Seed, state};
+use wordline_device::TimeFactors;
+use wordline_ftl::Ftl;
+use wordline_kernel::{Schedule, Seed, state};
+use wordline_nand::DieId;
 
-use crate::base::Base;
 use crate::cache::Cache;
-use crate::config::Config;
-use crate::gc::Gc;
-use crate::map::block_map::BlockMap;
-use crate::map::{Map, MapCache, MapTables};
+use crate::config::{Config, DeviceFile};
+use crate::event::Event;
 use crate::parts::Parts;
 
-/// Engines below the writer, the recovery and the front end.
+/// Engines below the writer and the front end.
 pub(crate) struct Core {
-    pub(crate) base: Base,
-    pub(crate) map: Map,
-    pub(crate) map_cache: MapCache,
-    pub(crate) tables: MapTables,
-    /// `None` without block-level mapping.
-    pub(crate) block_map: Option<Box<BlockMap>>,
+    pub(crate) config: Config,
+    pub(crate) ftl: Ftl,
     pub(crate) cache: Cache,
-    pub(crate) gc: Gc,
 }
 
-state!(Core { parts { base, map, map_cache, tables, block_map, cache, gc } });
+state!(Core { parts { ftl, cache } fixed { config } });
 
 impl Core {
     /// Engines of an empty device.
     pub fn new(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
-        let base = Base::new(config, policies, parts.victim.needs(), seed);
-        let Base { config, policies, blocks, .. } = &base;
-        let mut core = Self {
-            map: Map::new(config),
-            map_cache: MapCache::new(config, parts.mapper),
-            tables: MapTables::new(config),
-            block_map: BlockMap::of(config, &*policies.placement),
-            cache: Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage),
-            gc: Gc::new(config, blocks.streams(), parts.victim, parts.wear, seed),
-            base,
-        };
-        core.check_end_of_life();
-        core
+        let Parts { mut destage, eviction, read_eviction, ftl } = parts;
+        destage.set_random(seed.stream("ssd.destage", 0));
+        Self {
+            cache: Cache::new(&config, [eviction, read_eviction], destage),
+            ftl: Ftl::new(config.ftl.clone(), ftl, seed),
+            config,
+        }
     }
 
-    /// Makes the device read-only if its good blocks can no longer hold the logical capacity.
-    pub fn check_end_of_life(&mut self) {
-        self.tables.check_end_of_life(&self.map_cache, self.block_map.as_deref(), &mut self.base);
+    /// Starts the next command of an idle die.
+    #[inline]
+    pub(crate) fn start_die(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.ftl.base.start_die(die, &mut calendar.within(Event::Flash));
+    }
+
+    /// Scales the times of flash and firmware by these factors, from the next commands on.
+    pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
+        self.ftl.base.change_times(factors);
+        let DeviceFile { front, buffer, .. } = &mut self.config.file;
+        for time in [&mut front.command_time, &mut front.command_interval, &mut buffer.access_time] {
+            *time = factors.controller.of(*time);
+        }
     }
 
     /// Checks the map against the flash, and the cache against the map; panics if they differ.
     pub fn audit_map(&self) {
-        let Self { base, map, map_cache, block_map, cache, .. } = self;
-        map.audit(&base.blocks);
-        map_cache.audit(map, base);
-        if let Some(map) = block_map {
-            map.audit(&base.blocks, base.flash.chips());
-        }
-        cache.audit(map);
+        self.ftl.audit_map();
+        self.cache.audit(&self.ftl.map);
     }
 }

@@ -21,4 +21,14 @@ pub enum Event {
     Idle,
 }
 
+impl Event {
+    /// The event of the flash, if it is one.
+    pub(crate) fn of_flash(self) -> Option<flash::Event> {
+        match self {
+            Self::Flash(event) => Some(event),
+            _ => None,
+        }
+    }
+}
+
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");

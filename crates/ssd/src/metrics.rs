@@ -7,16 +7,17 @@ use wordline_device::detail::bus_waits;
 use wordline_device::lifetime::{PoolWear, write_amplification};
 use wordline_device::times::WriteBack;
 use wordline_flash::Counts;
+use wordline_ftl::base::Base;
+use wordline_ftl::map::translation::GuessCounts;
+use wordline_ftl::totals::Totals;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::{DieTimes, EnergyReport};
 
-use crate::base::Base;
-use crate::device::{SubRequestCounts, Totals};
+use crate::device::SubRequestCounts;
 use crate::engines::Core;
 use crate::front::Front;
-use crate::map::translation::GuessCounts;
 use crate::writer::Writer;
 pub(crate) use detail::detail_since;
 
@@ -49,7 +50,7 @@ pub struct Mark {
 impl Mark {
     /// The counts of a device with these engines at `now`.
     pub(crate) fn of(core: &Core, writer: &Writer, front: &Front, now: Instant) -> Self {
-        let base = &core.base;
+        let base = &core.ftl.base;
         let chips = base.flash.chips();
         Self {
             totals: base.totals.clone(),
@@ -58,7 +59,7 @@ impl Mark {
             worn: base.worn(),
             programs: programs(base),
             sub_requests: writer.sub_requests().unwrap_or_default(),
-            guesses: core.map_cache.guesses().cloned(),
+            guesses: core.ftl.map_cache.guesses().cloned(),
             written_back: base.written_back().to_vec(),
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
@@ -98,7 +99,7 @@ struct Since<'a> {
 
 impl<'a> Since<'a> {
     fn new(core: &'a Core, writer: &Writer, mark: &Mark, now: Instant) -> Self {
-        let base = &core.base;
+        let base = &core.ftl.base;
         let worn = base.worn().into_iter().zip(&mark.worn);
         Self {
             base,
@@ -109,6 +110,7 @@ impl<'a> Since<'a> {
             programs: programs(base).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
             sent: writer.sub_requests().unwrap_or_default().since(&mark.sub_requests),
             guesses: core
+                .ftl
                 .map_cache
                 .guesses()
                 .zip(mark.guesses.as_ref())
@@ -370,7 +372,7 @@ pub fn of_name(name: &str) -> Metric {
 
 /// Metrics of a device with these engines, from `mark` to `now`.
 pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
-    let (base, since) = (&core.base, Since::new(core, writer, mark, now));
+    let (base, since) = (&core.ftl.base, Since::new(core, writer, mark, now));
     let mut metrics = Metrics::default();
     since.totals.add_to(&mut metrics);
     since.flash.add_to(&mut metrics);

@@ -10,10 +10,10 @@ impl Config {
     pub fn shape(&self) -> Shape {
         Shape {
             namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),
-            capacity: self.capacity(),
+            capacity: self.ftl.capacity(),
             sector_size: self.file.front.sector_size,
-            logical_page: self.unit,
-            block_set: Bytes(u64::from(self.locations().per_block()) * self.unit.0),
+            logical_page: self.ftl.unit,
+            block_set: Bytes(u64::from(self.ftl.locations().per_block()) * self.ftl.unit.0),
             zones: None,
         }
     }
@@ -28,7 +28,8 @@ impl Config {
     /// of the buffer, and adds a constant for state that grows with outstanding work. Chosen: 256 B for each
     /// entry, which takes less than 100 B, and 16 MiB as the constant.
     pub(crate) fn max_field_bytes(&self) -> u64 {
-        let entries = [self.mapped_pages(), self.pools.block_sets(), self.buffer_pages, self.cache_pages];
+        let entries =
+            [self.ftl.mapped_pages(), self.ftl.pools.block_sets(), self.buffer_pages, self.cache_pages];
         (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt::{self, Write};
 
 use wordline_device::block_device::OldestCommand;
+use wordline_ftl::Ftl;
+use wordline_ftl::base::Base;
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{DieId, Pool};
 
-use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::{Front, Request};
@@ -31,7 +32,7 @@ pub(crate) fn stall_limit(config: &Config) -> Duration {
         let erase = u128::from(part.timing.erase.ps()) + reads;
         (step * units + erase * blocks).max(step * buffer)
     };
-    let longest = config.pools.iter().map(of_pool).max().unwrap_or(0);
+    let longest = config.ftl.pools.iter().map(of_pool).max().unwrap_or(0);
     Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
 }
 
@@ -56,9 +57,9 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 }
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
-    let Core { base, tables, cache, gc, .. } = core;
+    let Core { config, ftl: Ftl { base, tables, gc, .. }, cache } = core;
     front.describe(now, LINES, |id| cache.waiting().is_stalled(id), out)?;
-    out.push_str(&cache.describe(base));
+    out.push_str(&cache.describe(config));
     writer.describe(LINES, out)?;
     out.push_str(&tables.describe());
     describe_dies(base, now, LINES, out)?;

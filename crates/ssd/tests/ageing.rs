@@ -40,7 +40,7 @@ fn amplification(from: Programmed, to: Programmed) -> f64 {
 /// drive write.
 fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 {
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut command = writes(pages, Seed(5).stream("test.age", 0), hot);
     let (all, mut given) = ((pages as f64 * drives) as u64, 0);
     let (mut from, mut to) = (Programmed::default(), Programmed::default());
@@ -62,7 +62,7 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
 /// Runs `drives` drive writes at queue depth `depth`. Returns the write amplification over the last half of a
 /// drive write.
 fn run(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: usize) -> f64 {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut command = writes(pages, Seed(6).stream("test.run", 0), hot);
     let all = (pages as f64 * drives) as u64;
     let mut from = Programmed::default();

@@ -14,9 +14,9 @@ fn lives(file: DeviceFile) {
     let mut rig = Rig::new(file, 1);
     assert!(!rig.device.is_read_only(), "read-only from birth");
     rig.device.fill(1.0);
-    rig.overwrite(u64::from(rig.device.config().logical_pages.min(400)));
+    rig.overwrite(u64::from(rig.device.config().ftl.logical_pages.min(400)));
     assert!(rig.completions.iter().all(|(_, completion)| !completion.failed) && !rig.device.is_read_only());
-    rig.alone(Operation::Read, false, 0, rig.device.config().unit.0 / 512);
+    rig.alone(Operation::Read, false, 0, rig.device.config().ftl.unit.0 / 512);
 }
 
 proptest! {

@@ -3,20 +3,21 @@
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::RequestId;
 use wordline_flash::policy::failure::{FailureKind, MOST_FAILURES};
+use wordline_ftl::blocks::wear::Allocation;
+use wordline_ftl::config::{Scope, WearFile};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::block_map::config::BlockMapFile;
+use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::policy::background::BackgroundKind;
+use wordline_ftl::policy::balancer::{BalancerKind, Reach};
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::policy::wear::WearKind;
+use wordline_ftl::pools::{ChannelsFile, PoolFile};
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::blocks::wear::Allocation;
-use wordline_ssd::config::{BufferMode, Scope, WearFile};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::block_map::config::BlockMapFile;
-use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::policy::background::BackgroundKind;
-use wordline_ssd::policy::balancer::{BalancerKind, Reach};
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::pools::{ChannelsFile, PoolFile};
+use wordline_ssd::config::BufferMode;
 use wordline_ssd::{DeviceFile, Event};
 
 use crate::common::{Rig, small};
@@ -79,11 +80,11 @@ fn uniform_model(most: u32, logical: u32, pages: u32) -> f64 {
 #[test]
 fn sequential_overwrites_are_written_once() {
     let mut rig = filled(mapped(4));
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     let erases = rig.device.totals().erases;
     assert_eq!(programs(&mut rig, (0..pages).chain(0..pages)), [2 * u64::from(pages), 0, 0]);
     rig.settle();
-    let blocks = u64::from(rig.device.config().logical_blocks());
+    let blocks = u64::from(rig.device.config().ftl.logical_blocks());
     assert_eq!(rig.device.totals().erases - erases, 2 * blocks, "each old block is erased");
 }
 
@@ -92,7 +93,7 @@ fn uniform_random_writes_cost_about_a_block_each() {
     for replacements in [1, 4] {
         let mut rig = Rig::new(mapped(replacements), 1);
         let steady = rig.device.fill_steady(Seed(1));
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         let mut random = Seed(7).stream("pages", 0);
         let found = amplification(programs(&mut rig, (0..30_000).map(|_| random.below(pages) as u32)));
         let model = uniform_model(replacements, 18, BLOCK);
@@ -106,7 +107,7 @@ fn uniform_random_writes_cost_about_a_block_each() {
 #[test]
 fn every_fourth_page_costs_four() {
     let mut rig = filled(mapped(2));
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     let written = programs(&mut rig, (3..pages).step_by(4));
     assert_eq!((written[2], amplification(written)), (0, 4.0));
 }
@@ -154,7 +155,7 @@ fn a_failed_program_moves_the_logical_block_to_a_new_one() {
     rig.overwrite(200);
     let totals = rig.device.totals();
     assert_eq!((totals.program_failures, totals.grown_bad_blocks, totals.lost_pages), (1, 1, 0));
-    let sectors = u64::from(rig.device.config().logical_pages) * PAGE;
+    let sectors = u64::from(rig.device.config().ftl.logical_pages) * PAGE;
     rig.alone(Operation::Read, false, 0, sectors);
     assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
 }
@@ -238,7 +239,7 @@ fn a_merge_that_the_power_cut_is_gone_on_with() {
 /// Erases of the blocks of the first plane group, in ascending order.
 fn erases_of_first_group(rig: &Rig) -> Vec<u32> {
     let config = rig.device.config();
-    let blocks = config.geometry().blocks_per_plane as usize;
+    let blocks = config.ftl.geometry().blocks_per_plane as usize;
     let mut erases: Vec<u32> = rig.device.chips().erases().iter().copied().take(blocks).collect();
     erases.sort_unstable();
     erases
@@ -276,7 +277,7 @@ fn wear_levelling_moves_logical_blocks_that_lie_still() {
         assert!(most * 2 < most_of_plain, "{most} erases of a block, {most_of_plain} without levelling");
         // The erases are those of the host, and one for each relocated block.
         assert_eq!(u64::from(levelled.iter().sum::<u32>()), 300 + copies / u64::from(BLOCK));
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         rig.alone(Operation::Read, false, 0, pages * PAGE);
     }
 }
@@ -296,7 +297,7 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
     }
     assert!((1..u64::from(BLOCK)).contains(&rig.device.totals().gc_programs), "the move is under way");
     cut_power(&mut rig, Duration::ZERO);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     rig.alone(Operation::Read, false, 0, pages * PAGE);
     programs(&mut rig, (0..4).flat_map(|_| 0..BLOCK));
 }
@@ -358,7 +359,7 @@ fn copyback_moves_what_is_copied_inside_the_chip() {
     assert_eq!(programs(&mut rig, [5, 8, 8]), [3, 5 + 2 + 7 + 8, 0], "as many copies as over the bus");
     assert_eq!((rig.device.totals().gc_copied, rig.device.totals().gc_reads), (22, 0));
     let mut random = Seed(7).stream("pages", 0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     programs(&mut rig, (0..500).map(|_| random.below(pages) as u32));
     rig.alone(Operation::Read, false, 0, pages * PAGE);
 }
@@ -370,9 +371,9 @@ fn the_table_of_discards_has_a_logical_block_of_its_own() {
     let mut file = mapped(4);
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     let mut rig = filled(file);
-    let pages = rig.device.config().logical_pages;
-    assert_eq!(rig.device.config().first_discard_page() % BLOCK, 0);
-    assert_eq!(rig.device.config().logical_blocks(), pages.div_ceil(BLOCK) + 1);
+    let pages = rig.device.config().ftl.logical_pages;
+    assert_eq!(rig.device.config().ftl.first_discard_page() % BLOCK, 0);
+    assert_eq!(rig.device.config().ftl.logical_blocks(), pages.div_ceil(BLOCK) + 1);
     let before = rig.device.totals().clone();
     for page in 0..3 {
         rig.alone(Operation::Discard, false, page * PAGE, PAGE);
@@ -388,8 +389,8 @@ fn the_table_of_discards_has_a_logical_block_of_its_own() {
 #[test]
 fn the_tables_are_small() {
     let config = mapped(4).check().expect("the device is sound");
-    assert_eq!(config.logical_blocks(), 72);
-    assert_eq!(config.map_memory(), Bytes(4 * 72 + 8 * 4 * 4));
+    assert_eq!(config.ftl.logical_blocks(), 72);
+    assert_eq!(config.ftl.map_memory(), Bytes(4 * 72 + 8 * 4 * 4));
 }
 
 #[test]

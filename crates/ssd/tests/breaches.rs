@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 
+use wordline_ftl::Design;
+use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::victim::Candidates;
 use wordline_kernel::{Duration, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::{Config, Design, Parts};
+use wordline_ssd::{Config, Parts};
 
 use crate::common::small;
 
@@ -33,7 +34,7 @@ impl Design for First {
 }
 
 fn parts(is_wrong: bool) -> impl Fn(&Config) -> Parts {
-    move |config| Parts { designs: Combination::of(vec![Box::new(First { is_wrong })]), ..Parts::of(config) }
+    move |config| Parts::of(config).with_designs(Combination::of(vec![Box::new(First { is_wrong })]))
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! in the read cache.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
-use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 
@@ -35,7 +35,7 @@ fn read(rig: &mut Rig, page: u64) -> Duration {
 
 /// Number of pages whose latest version is not in flash.
 fn waiting(rig: &Rig) -> usize {
-    let pages = (0..rig.device.config().logical_pages).map(LogicalPage);
+    let pages = (0..rig.device.config().ftl.logical_pages).map(LogicalPage);
     pages.filter(|page| rig.device.version(*page) != rig.device.version_in_flash(*page)).count()
 }
 

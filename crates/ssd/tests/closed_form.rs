@@ -43,7 +43,7 @@ fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
     let fill =
-        Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part().bus.burst_out(Bytes(7 * 512));
+        Duration::from_ns(295 + 25_000 + 50) + rig.device.config().ftl.part().bus.burst_out(Bytes(7 * 512));
     // After data out, the command latch waits for tRHW = 100 ns instead of tCS.
     let program = Duration::from_ns(466 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
@@ -73,7 +73,7 @@ fn the_command_time_is_added_to_every_command() {
 
 /// Reads page after page at queue depth `depth`. Returns the time of `count` reads in the steady state.
 fn steady_reads(rig: &mut Rig, depth: usize, count: u64) -> Duration {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let warm = 4 * depth as u64;
     let mut start = Instant::ZERO;
     for n in 0..warm + count {
@@ -91,7 +91,7 @@ fn steady_reads(rig: &mut Rig, depth: usize, count: u64) -> Duration {
 fn throughput_is_bound_by_the_array_of_one_die() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
-    let part = rig.device.config().part().clone();
+    let part = rig.device.config().ftl.part().clone();
     let turnaround = part.bus.t_rhw - part.bus.t_cs;
     let cycle = turnaround
         + BusPhase::Read.total(&part, 1)
@@ -105,7 +105,7 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
     for dies in [6, 8] {
         let mut rig = Rig::new(file(1, dies), 1);
         rig.device.fill(1.0);
-        let part = rig.device.config().part().clone();
+        let part = rig.device.config().ftl.part().clone();
         // Each command latch follows data out.
         let turnaround = part.bus.t_rhw - part.bus.t_cs;
         let on_bus = turnaround + BusPhase::Read.total(&part, 1) + BusPhase::DataOut.total(&part, 1);
@@ -141,7 +141,7 @@ fn warmed(entries: u64) -> (Rig, wordline_kernel::Stream) {
 }
 
 fn read_at_random(rig: &mut Rig, random: &mut wordline_kernel::Stream, reads: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for _ in 0..reads {
         rig.run_down_to(0);
         rig.submit(Operation::Read, false, random.below(pages) * 8, 8);
@@ -159,7 +159,7 @@ fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
         let now = rig.device.totals();
         // If all of N pages are equally likely in each reference, LRU has any C of them: its hit ratio is C /
         // N.
-        let expected = entries as f64 / f64::from(rig.device.config().logical_pages);
+        let expected = entries as f64 / f64::from(rig.device.config().ftl.logical_pages);
         let hits = (now.map_hits - before.map_hits) as f64 / reads as f64;
         // Three standard deviations for this number of draws.
         let within = 3.0 * (expected * (1.0 - expected) / reads as f64).sqrt();
@@ -173,12 +173,12 @@ fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
 #[test]
 fn a_read_that_misses_the_map_takes_a_translation_page_longer() {
     let (mut rig, _) = warmed(2);
-    let per_page = u64::from(rig.device.config().logical_pages) / 2;
+    let per_page = u64::from(rig.device.config().ftl.logical_pages) / 2;
     for page in [0, 1, 2] {
         rig.alone(Operation::Read, false, page * 8, 8);
     }
     let before = rig.device.totals().times.spent[0][Component::Mapping as usize];
-    let bus = rig.device.config().part().bus;
+    let bus = rig.device.config().ftl.part().bus;
     let turnaround = (bus.t_rhw - bus.t_cs) * 2;
     let page = Duration::from_ns(295 + 25_000 + 50 + 10_240);
     assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page * 2 + turnaround);

@@ -1,13 +1,13 @@
 //! GC must follow its settings: copyback, idle GC, yielding to the host, and steps for each write.
 
 use wordline_device::Operation;
+use wordline_ftl::config::{GcFile, Scope};
+use wordline_ftl::policy::background::BackgroundKind;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::victim::VictimKind;
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{GcFile, Scope};
-use wordline_ssd::policy::background::BackgroundKind;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::victim::VictimKind;
 
 use crate::common::{Rig, small};
 
@@ -23,7 +23,7 @@ fn with(gc: GcFile) -> DeviceFile {
 
 /// Overwrites whole pages at random, at queue depth `depth`.
 fn overwrite(rig: &mut Rig, pages: u64, depth: usize) {
-    let logical = u64::from(rig.device.config().logical_pages);
+    let logical = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.overwrite", 0);
     for _ in 0..pages {
         rig.run_down_to(depth - 1);
@@ -73,7 +73,7 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
             file.ftl.placement = placement;
             let mut rig = Rig::new(file, 1);
             rig.device.fill(1.0);
-            let pages = u64::from(rig.device.config().logical_pages);
+            let pages = u64::from(rig.device.config().ftl.logical_pages);
             for _ in 0..20 {
                 overwrite(&mut rig, pages, 16);
                 rig.rest(Duration::from_ms(2));
@@ -94,7 +94,7 @@ fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
     file.ftl.over_provisioning = 0.2;
     let mut rig = Rig::new(file, 1);
     rig.device.fill_steady(Seed(1));
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, pages, 64);
     rig.audit();
     let totals = rig.device.totals();
@@ -124,7 +124,7 @@ fn copyback_spares_the_bus() {
     let run = |copyback| {
         let mut rig = Rig::new(with(GcFile { copyback, ..GcFile::default() }), 1);
         rig.device.fill(1.0);
-        let units = u64::from(rig.device.config().logical_pages) / 2;
+        let units = u64::from(rig.device.config().ftl.logical_pages) / 2;
         let mut random = Seed(3).stream("test.units", 0);
         for _ in 0..10 * units {
             rig.run_down_to(7);
@@ -158,7 +158,7 @@ fn a_resting_host_finds_free_blocks() {
     let gc = GcFile { background: idle_gc(5, 0.0), ..GcFile::default() };
     let mut rig = Rig::new(with(gc), 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, 2 * pages, 16);
     let before = rig.device.totals().erases;
     rig.rest(Duration::from_us(900));
@@ -182,7 +182,7 @@ fn discards_give_the_background_more_to_free() {
         let gc = GcFile { background: idle_gc(0, 0.8), ..GcFile::default() };
         let mut rig = Rig::new(with(gc), 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         if discard {
             rig.alone(Operation::Discard, false, 0, pages / 2 * 8);
         }
@@ -204,7 +204,7 @@ fn burst(preemptible: bool, units: u64) -> Duration {
     file.buffer.flush_above = 0.0;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, 2 * pages, 16);
     rig.rest(Duration::from_ms(1_000));
     let start = rig.calendar_now();

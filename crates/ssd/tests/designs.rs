@@ -4,20 +4,21 @@ use wordline_device::snapshot::Agenda;
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::policy::failure::{Failure, FailureAction};
 use wordline_flash::policy::tuner::ProgrammedPage;
+use wordline_ftl::Design;
+use wordline_ftl::design::{
+    Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource, View,
+    WriteStream,
+};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::placement::{PlacementKind, PlaneGroupSet};
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::{HostPage, RouterKind};
+use wordline_ftl::policy::victim::Candidates;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, Parameters, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
-use wordline_ssd::design::{
-    Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource, View,
-    WriteStream,
-};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::{HostPage, RouterKind};
-use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, Parts, contract};
 
 use crate::common::{self, Rig, small};
 
@@ -172,7 +173,7 @@ impl Design for Probe {
 
 pub fn rig(file: &DeviceFile, designs: Combination) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts { designs, ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_designs(designs);
     let config = parts.check(&config).expect("the parts go with it");
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
@@ -195,7 +196,7 @@ fn told_until(rig: &Rig, now: Instant) -> Vec<u64> {
 
 /// Overwrites pages at random.
 fn overwrite(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(7).stream("test.writes", 0);
     for _ in 0..writes {
         rig.run_down_to(7);
@@ -208,7 +209,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 /// Overwrites pages at random until a decision is invalid.
 fn overwrite_until_wrong(rig: &mut Rig) {
     let page = 8;
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for n in 0..20_000 {
         if rig.device.invalid_decision().is_some() {
             break;
@@ -388,7 +389,7 @@ fn two_designs_with_the_same_decision_are_named_with_the_key_that_selects_one() 
     };
     let config = small().check().expect("the device is sound");
     let check = |designs| {
-        let parts = Parts { designs, ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(designs);
         parts.check(&config).map(drop).map_err(|wrong| wrong.to_string())
     };
     let wrong = check(both()).expect_err("who answers is open");
@@ -409,7 +410,8 @@ fn streams_from_outside_are_checked_as_those_of_a_built_in_router() {
     let config = small().check().expect("the device is sound");
     let parts = |streams| {
         let router = RouterKind::Host { streams };
-        Parts { router: router.build(config.logical_pages), ..Parts::of(&config) }
+        Parts::of(&config)
+            .with_ftl(|ftl| wordline_ftl::Parts { router: router.build(config.ftl.logical_pages), ..ftl })
     };
     assert!(parts(1).check(&config).is_ok());
     let mut named = small();
@@ -424,7 +426,7 @@ fn a_design_that_places_is_refused_where_pages_have_homes() {
     file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
     let config = file.check().expect("the device is sound");
     let designs = Combination::of(vec![Probe::new("places", &[ExtensionPoint::Place]).boxed()]);
-    let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("homes");
+    let wrong = Parts::of(&config).with_designs(designs).check(&config).map(drop).expect_err("homes");
     assert!(wrong.to_string().contains("ftl.placement.policy"), "{wrong}");
 }
 
@@ -453,13 +455,13 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
     /// Policy that selects a block which does not exist.
     struct Nothing;
     state!(Nothing {});
-    impl wordline_ssd::policy::victim::VictimPolicy for Nothing {
+    impl wordline_ftl::policy::victim::VictimPolicy for Nothing {
         fn choose(&mut self, _: Candidates<'_>, _: &mut wordline_kernel::Stream) -> Option<BlockSetId> {
             Some(BlockSetId(0))
         }
     }
     let config = small().check().expect("the device is sound");
-    let parts = Parts { victim: Box::new(Nothing), ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Nothing), ..ftl });
     let mut rig = Rig::of(Device::with(config, parts, Seed(1)), Calendar::new());
     let mut n = 0;
     while rig.device.invalid_decision().is_none() {

@@ -1,12 +1,13 @@
 //! Relocated pages that a design sends to another pool.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::Design;
+use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::relocator::{MigrationTarget, RelocatedPage};
+use wordline_ftl::policy::router::RouterKind;
 use wordline_kernel::{Bytes, Calendar, Seed, state};
-use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::relocator::{MigrationTarget, RelocatedPage};
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, Parts, contract};
 
 use crate::common::{self, Rig};
 
@@ -53,13 +54,13 @@ fn two_pools(least: u64, blocks: u32) -> DeviceFile {
 
 fn rig(file: &DeviceFile, design: Sends) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(design)]));
     let config = parts.check(&config).expect("the design goes with it");
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
 
 fn overwrite(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(7).stream("test.elsewhere", 0);
     for n in 0..writes {
         rig.run_down_to(7);
@@ -76,12 +77,12 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 
 /// Logical pages in the second pool.
 fn in_second(rig: &Rig) -> Vec<u32> {
-    let pools = &rig.device.config().pools;
+    let pools = &rig.device.config().ftl.pools;
     let is_there = |page: &u32| {
         let at = rig.device.map().get(LogicalPage(*page));
         at.is_some_and(|at| pools.number_of_group(pools.group_of(at)) == 1)
     };
-    (0..rig.device.config().logical_pages).filter(is_there).collect()
+    (0..rig.device.config().ftl.logical_pages).filter(is_there).collect()
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
         (whole, [None, Some(FIRST)], "stream 0 of pool 0"),
     ] {
         let mut rig = rig(&file, Sends { every: 1, to });
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         for n in 0..20_000 {
             if rig.device.invalid_decision().is_some() {
                 break;
@@ -173,7 +174,7 @@ impl Design for Undeclared {
 fn a_design_that_decides_relocate_without_a_stream_is_refused_before_the_run() {
     let config = two_pools(0, 24).check().expect("the device is sound");
     let designs = Combination::of(vec![Box::new(Undeclared)]);
-    let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("no stream");
+    let wrong = Parts::of(&config).with_designs(designs).check(&config).map(drop).expect_err("no stream");
     assert_eq!(
         wrong.to_string(),
         "designs: found undeclared without a GC stream, wanted a design that decides `relocate` to declare its streams in \

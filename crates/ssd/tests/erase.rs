@@ -3,12 +3,13 @@
 
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::policy::tuner::ErasedBlock;
+use wordline_ftl::Design;
+use wordline_ftl::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{CellMode, Parameters};
-use wordline_ssd::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
-use wordline_ssd::{Design, DeviceFile, contract};
+use wordline_ssd::{DeviceFile, contract};
 
 use crate::common::{self, Rig, small};
 use crate::designs::rig;
@@ -83,7 +84,7 @@ fn percent_used(file: &DeviceFile, design: &Erases) -> [u64; 2] {
     while rig.device.totals().erases < 200 {
         rig.overwrite(2_000);
     }
-    let whole = rig.device.config().pools.first().part.erase_time(CellMode::Native).ps();
+    let whole = rig.device.config().ftl.pools.first().part.erase_time(CellMode::Native).ps();
     let [first, later, outcomes] = measured(&rig);
     assert_eq!(outcomes, if design.outcome { rig.device.totals().erases } else { 0 });
     [first, later].map(|time| time * 100 / whole)

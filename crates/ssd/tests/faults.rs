@@ -2,15 +2,15 @@
 
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::policy::failure::FailureKind;
+use wordline_ftl::blocks::State;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::totals::Totals;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::blocks::State;
 use wordline_ssd::config::BufferMode;
-use wordline_ssd::device::Totals;
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::victim::VictimKind;
 
 use crate::common::{Rig, small};
 
@@ -36,7 +36,7 @@ fn failed(rig: &Rig) -> usize {
 
 /// Reads each page alone. Returns the numbers of the unreadable pages.
 fn unread(rig: &mut Rig) -> Vec<u32> {
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     let fails = |page: &u32| {
         rig.alone(Operation::Read, false, u64::from(*page) * PAGE, PAGE);
         rig.completions.last().expect("it was answered").1.failed
@@ -200,7 +200,7 @@ fn pages_that_gc_cannot_read_are_lost_and_reported_to_their_readers() {
     file.ftl.gc.victim = VictimKind::Fifo {};
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     // Only even pages are overwritten, so GC relocates the odd ones.
     for n in 0..u64::from(pages) * 3 {
         rig.run_down_to(7);
@@ -221,7 +221,7 @@ fn a_device_outlives_a_die_and_says_what_was_lost_with_it() {
     file.ftl.over_provisioning = 0.6;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     rig.overwrite(500);
     assert_eq!((totals(&rig).failed_dies, totals(&rig).grown_bad_blocks), (1, 24));
     assert!(!rig.device.is_read_only(), "the other dies have room");
@@ -243,7 +243,7 @@ fn a_device_without_room_for_its_capacity_after_a_die_was_lost_is_read_only() {
     rig.overwrite(300);
     assert!(rig.device.is_read_only() && failed(&rig) > 0);
     let lost = unread(&mut rig);
-    assert!(lost.len() < rig.device.config().logical_pages as usize / 2, "the other dies are read still");
+    assert!(lost.len() < rig.device.config().ftl.logical_pages as usize / 2, "the other dies are read still");
 }
 
 #[test]

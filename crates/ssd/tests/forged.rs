@@ -7,11 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use wordline_device::snapshot::Agenda;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_flash::policy::tuner::TunerKind;
+use wordline_ftl::config::{Scope, SlcCacheFile};
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::part::SlcTiming;
-use wordline_ssd::config::{Interface, Scope, SlcCacheFile};
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::config::Interface;
 use wordline_ssd::{Device, DeviceFile, Event};
 
 use crate::common::{Rig, small, two_pools, with_cells};
@@ -87,7 +88,7 @@ fn worked(file: &DeviceFile) -> Vec<u8> {
 }
 
 fn sectors_of(device: &Device) -> u64 {
-    u64::from(device.config().logical_pages) * (device.config().unit.0 / 512)
+    u64::from(device.config().ftl.logical_pages) * (device.config().ftl.unit.0 / 512)
 }
 
 /// The `n`th command of a mixed workload.

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use wordline_device::link::PcieFile;
 use wordline_device::times::Component;
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::policy::router::RouterKind;
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{Interface, NamespaceFile};
 use wordline_ssd::front::config::Arbitration;
-use wordline_ssd::policy::router::RouterKind;
 
 use crate::common::{Rig, small};
 
@@ -64,7 +64,7 @@ fn an_unloaded_read_over_pcie_takes_the_sum_of_its_parts() {
 fn a_prefetched_lookup_may_be_of_no_sectors_at_the_end_of_the_device() {
     let mut rig = Rig::new(file(Interface::Direct), 1);
     rig.device.fill(1.0);
-    let sector = rig.device.config().capacity().0 / 512;
+    let sector = rig.device.config().ftl.capacity().0 / 512;
     let at_the_end = Command { operation: Operation::Read, sector, sectors: 0, ..Command::default() };
     rig.device.prefetch_lookups([Some(&at_the_end), Some(&at_the_end)]);
     rig.submit_command(at_the_end);
@@ -98,7 +98,7 @@ fn an_unloaded_read_over_sata_takes_its_frames() {
 /// Reads or writes `sectors` at a time at queue depth `depth`. Returns the time of `count` commands in the
 /// steady state.
 fn steady(rig: &mut Rig, operation: Operation, sectors: u64, depth: usize, count: u64) -> Duration {
-    let places = u64::from(rig.device.config().logical_pages) * 8 / sectors;
+    let places = u64::from(rig.device.config().ftl.logical_pages) * 8 / sectors;
     let warm = 4 * depth as u64;
     let mut start = Instant::ZERO;
     for n in 0..warm + count {
@@ -145,7 +145,7 @@ fn reads_and_writes_share_nothing_of_pcie_and_all_of_sata() {
         file.buffer.size = Bytes::mib(8);
         let mut rig = Rig::new(file, 1);
         rig.device.fill(0.5);
-        let sectors = u64::from(rig.device.config().logical_pages) * 8;
+        let sectors = u64::from(rig.device.config().ftl.logical_pages) * 8;
         for n in 0..400 {
             // Writes go to a few pages that stay in the buffer, so the flash is not the bottleneck.
             let (operation, sector) = if n % 2 == 0 || !mixed {
@@ -237,7 +237,7 @@ fn each_namespace_has_addresses_of_its_own() {
     let half = NamespaceFile { size: Some(Bytes::mib(2)), fraction: None };
     file.namespaces = vec![half.clone(), half];
     let mut rig = Rig::new(file, 1);
-    assert_eq!(rig.device.config().capacity(), Bytes::mib(4));
+    assert_eq!(rig.device.config().ftl.capacity(), Bytes::mib(4));
     let last = 2 * 2048 - 8;
     let write = Command { operation: Operation::Write, sector: last, sectors: 8, ..Command::default() };
     rig.submit_command(Command { namespace: 1, ..write });
@@ -249,7 +249,7 @@ fn each_namespace_has_addresses_of_its_own() {
         Command { namespace: 1, ..write },
         "the answer has the host's address"
     );
-    let version = |page| rig.device.version(wordline_ssd::map::LogicalPage(page));
+    let version = |page| rig.device.version(wordline_ftl::map::LogicalPage(page));
     assert_eq!((version(511), version(1023)), (Some(2), Some(1)));
 }
 
@@ -267,7 +267,7 @@ fn zeroes_forget_whole_pages_and_write_parts_of_others() {
     let mut rig = Rig::new(file(Interface::Nvme), 1);
     rig.device.fill(1.0);
     rig.alone(Operation::WriteZeroes, true, 4, 24);
-    let version = |page| rig.device.version(wordline_ssd::map::LogicalPage(page));
+    let version = |page| rig.device.version(wordline_ftl::map::LogicalPage(page));
     assert_eq!([0, 1, 2, 3, 4].map(version), [Some(2), None, None, Some(2), Some(1)]);
 }
 
@@ -365,7 +365,7 @@ proptest! {
     ) {
         let mut rig = Rig::new(file, 1);
         rig.device.fill(0.5);
-        let sectors = u64::from(rig.device.config().logical_pages) * 8;
+        let sectors = u64::from(rig.device.config().ftl.logical_pages) * 8;
         for (n, (operation, place, count, queue, fua)) in steps.iter().enumerate() {
             rig.run_down_to(depth - 1);
             let sector = u64::from(*place) * 31 % sectors;

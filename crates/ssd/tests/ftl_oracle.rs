@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wordline_device::tail::Tail;
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::checkpoint::DiscardsAtCut;
 use wordline_kernel::Duration;
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::Protection;
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::checkpoint::DiscardsAtCut;
 
 use crate::common::Rig;
 use crate::common::devices::{block_mapped, device, suspending};
@@ -47,8 +47,8 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
 }
 
 fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
-    let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().unit.0 / 512;
+    let pages = rig.device.config().ftl.logical_pages;
+    let per_page = rig.device.config().ftl.unit.0 / 512;
     let sectors = u64::from(pages) * per_page;
     let mut model = Model::default();
     for (page, version) in start.prepare(&mut rig) {
@@ -122,8 +122,8 @@ fn check_explained(rig: &Rig, completions: usize) {
 /// Cuts the power after a flush, while only GC and writes of table pages are in progress. Checks that flushed
 /// data are there. Returns false if the device is read-only, because a flush then guarantees nothing.
 fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
-    let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().unit.0 / 512;
+    let pages = rig.device.config().ftl.logical_pages;
+    let per_page = rig.device.config().ftl.unit.0 / 512;
     if rig.device.is_read_only() {
         return false;
     }
@@ -152,8 +152,8 @@ fn keeps_discards(rig: &Rig) -> bool {
 
 /// Compares the device with the model: its contents, what is in flash, and the result of reading everything.
 fn hold_against(rig: &mut Rig, model: &Model) {
-    let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().unit.0 / 512;
+    let pages = rig.device.config().ftl.logical_pages;
+    let per_page = rig.device.config().ftl.unit.0 / 512;
     rig.run_down_to(0);
     rig.audit();
     let failing = Failing::of(rig, per_page);

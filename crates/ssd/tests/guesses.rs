@@ -2,10 +2,10 @@
 //! should.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::mapper::{CacheSize, Dftl, Guess, Guesser, Guessing, Mapper};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Seed, state};
 use wordline_nand::Location;
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::mapper::{CacheSize, Dftl, Guess, Guesser, Guessing, Mapper};
 use wordline_ssd::{Config, Device, DeviceFile, Parts, contract};
 
 use crate::common::{Rig, small};
@@ -69,16 +69,16 @@ fn file() -> DeviceFile {
 }
 
 fn parts(kind: Kind, config: &Config) -> Parts {
-    let size: CacheSize = config.map_cache().expect("the device has a map cache");
+    let size: CacheSize = config.ftl.map_cache().expect("the device has a map cache");
     let guesser = Probe {
         kind,
-        known: vec![None; config.logical_pages as usize],
+        known: vec![None; config.ftl.logical_pages as usize],
         guesses: 0,
-        locations: config.pools.locations(),
-        per_block: config.locations().per_block(),
+        locations: config.ftl.pools.locations(),
+        per_block: config.ftl.locations().per_block(),
     };
     let mapper: Box<dyn Mapper> = Box::new(Guessing::new(Dftl::new(&size), guesser));
-    Parts { mapper, ..Parts::of(config) }
+    Parts::of(config).with_ftl(|ftl| wordline_ftl::Parts { mapper, ..ftl })
 }
 
 fn rig(kind: Option<Kind>) -> Rig {
@@ -99,7 +99,7 @@ fn reads_return_the_data_whatever_is_guessed() {
 /// Overwrites the device and reads some of it. Returns the median latency of the reads, and their metrics.
 fn reads(kind: Option<Kind>) -> (Duration, impl Fn(&str) -> Option<f64>) {
     let mut rig = rig(kind);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     rig.overwrite(2 * pages);
     rig.settle();
     let mark = rig.device.mark(rig.calendar_now());
@@ -159,8 +159,11 @@ fn a_mapper_that_never_guesses_changes_nothing() {
         (rig.device.digest(), rig.calendar_now() - Instant::ZERO)
     };
     let silent = |config: &Config| {
-        let size = config.map_cache().expect("the device has a map cache");
-        Parts { mapper: Box::new(Guessing::new(Dftl::new(&size), Silent)), ..Parts::of(config) }
+        let size = config.ftl.map_cache().expect("the device has a map cache");
+        Parts::of(config).with_ftl(|ftl| wordline_ftl::Parts {
+            mapper: Box::new(Guessing::new(Dftl::new(&size), Silent)),
+            ..ftl
+        })
     };
     assert_eq!(digest(&silent), digest(&|config| Parts::of(config)));
 }

@@ -4,16 +4,17 @@ use proptest::prelude::*;
 use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::scheduling::GcPriority;
+use wordline_ftl::config::Scope;
+use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::policy::balancer::{BalancerKind, Reach};
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::relocator::RelocatorKind;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::victim::VictimKind;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferMode, Protection, Scope};
-use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::policy::balancer::{BalancerKind, Reach};
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::relocator::RelocatorKind;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::config::{BufferMode, Protection};
 
 use crate::common::devices::{device, tight};
 use crate::common::steps::{Start, Step, start, step};
@@ -34,8 +35,8 @@ fn lost_die() -> impl Strategy<Value = FaultFile> {
 /// Executes commands in any order, many at once.
 fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
     let mut rig = Rig::new(file, 1);
-    let per_page = rig.device.config().unit.0 / 512;
-    let sectors = u64::from(rig.device.config().logical_pages) * per_page;
+    let per_page = rig.device.config().ftl.unit.0 / 512;
+    let sectors = u64::from(rig.device.config().ftl.logical_pages) * per_page;
     start.prepare(&mut rig);
     for step in steps {
         rig.run_down_to(depth - 1);

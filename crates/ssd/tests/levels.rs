@@ -1,11 +1,12 @@
 //! Buffer occupancy that designs see: in total, and for each pool.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::Design;
+use wordline_ftl::design::{BufferOccupancy, DeviceEvent, EventMask, Needs, View};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
+use wordline_ssd::DeviceFile;
 use wordline_ssd::config::BufferSpace;
-use wordline_ssd::design::{BufferOccupancy, DeviceEvent, EventMask, Needs, View};
-use wordline_ssd::{Design, DeviceFile};
 
 use crate::common::{Rig, small, two_pools};
 

@@ -1,13 +1,13 @@
 //! A device must survive wear: full, overwritten, with bad blocks, to the end of its life.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::config::Scope;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::totals::Totals;
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::Scope;
-use wordline_ssd::device::Totals;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::victim::VictimKind;
 
 use crate::common::{Rig, small};
 
@@ -34,7 +34,7 @@ fn devices() -> Vec<DeviceFile> {
 
 /// Overwrites whole pages at random until `pages` pages are written or the device rejects a write.
 fn overwrite(rig: &mut Rig, pages: u64) {
-    let logical = rig.device.config().capacity().0 / 4096;
+    let logical = rig.device.config().ftl.capacity().0 / 4096;
     let mut random = Seed(3).stream("test.overwrite", 0);
     for _ in 0..pages {
         rig.run_down_to(15);
@@ -52,7 +52,7 @@ fn a_full_device_overwritten_for_twenty_drive_writes_never_runs_dry() {
     for file in devices() {
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         overwrite(&mut rig, 20 * pages);
         assert_eq!(rig.completions.len() as u64, 20 * pages);
         assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
@@ -84,7 +84,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             file.ftl.gc.victim = victim.clone();
             let mut rig = Rig::new(file, 1);
             rig.device.fill(1.0);
-            let pages = u64::from(rig.device.config().logical_pages);
+            let pages = u64::from(rig.device.config().ftl.logical_pages);
             overwrite(&mut rig, 20 * pages);
             assert_eq!(rig.completions.len() as u64, 20 * pages, "{victim:?} {scope:?}");
             assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{victim:?} {scope:?}");
@@ -114,7 +114,7 @@ fn a_device_with_most_of_its_map_in_flash_survives_twenty_drive_writes() {
         file.ftl.over_provisioning = 0.36;
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages) / 8;
+        let pages = u64::from(rig.device.config().ftl.logical_pages) / 8;
         overwrite(&mut rig, 20 * pages);
         assert_eq!(rig.completions.len() as u64, 20 * pages);
         assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
@@ -129,7 +129,7 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
         file.part.endurance = 6;
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         overwrite(&mut rig, 100 * pages);
         assert!(rig.device.is_read_only() && rig.device.base().blocks.space().bad() > 0);
         let most = rig.device.chips().erases().iter().copied().max();
@@ -147,7 +147,7 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
 fn wear_is_level_under_uniform_writes() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, 40 * pages);
     let erases: Vec<u32> = rig.device.chips().erases().iter().copied().collect();
     let (least, most) = (erases.iter().min(), erases.iter().max());
@@ -164,7 +164,7 @@ fn blocks_that_are_bad_from_the_factory_are_never_used() {
     let mut rig = Rig::new(file, 5);
     assert_eq!(rig.device.base().blocks.space().bad(), 4 * 2);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, 20 * pages);
     let unused = rig.device.chips().erases().iter().filter(|erases| **erases == 0).count();
     assert_eq!(unused, 8);
@@ -175,7 +175,7 @@ fn discarded_pages_are_not_moved() {
     let moved = |discard: bool| {
         let mut rig = Rig::new(small(), 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         if discard {
             // The upper half is not overwritten, so only a discard frees its pages.
             rig.alone(Operation::Discard, false, pages / 2 * 8, pages / 2 * 8);
@@ -236,7 +236,7 @@ fn steady(mut file: DeviceFile) -> [f64; 2] {
     let mut rig = Rig::new(file, 1);
     let amplification = rig.device.fill_steady(Seed(1)).amplification.expect("pages are overwritten");
     let before = rig.device.totals().clone();
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, pages / 2);
     let totals = rig.device.totals();
     let programmed =
@@ -261,7 +261,8 @@ fn a_device_that_is_steady_with_half_of_its_pages_collects_at_once_and_holds_no_
         let mut rig = Rig::new(file, 1);
         prepare(&mut rig);
         let before = rig.device.totals().erases;
-        let block = rig.device.config().locations().per_block() * rig.device.config().geometry().rows();
+        let block =
+            rig.device.config().ftl.locations().per_block() * rig.device.config().ftl.geometry().rows();
         overwrite(&mut rig, 4 * u64::from(block));
         (rig.device.totals().erases - before, rig.device.base().fullness().share())
     };
@@ -278,7 +279,7 @@ fn amplification(rig: &mut Rig, random: &mut wordline_kernel::Stream, pages: u64
     let before = rig.device.totals().clone();
     for _ in 0..pages {
         rig.run_down_to(15);
-        let logical = u64::from(rig.device.config().logical_pages);
+        let logical = u64::from(rig.device.config().ftl.logical_pages);
         rig.submit(Operation::Write, false, random.below(logical) * 8, 8);
     }
     let (now, then) = (rig.device.totals(), before);
@@ -302,8 +303,8 @@ fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
             let mut random = Seed(3).stream("test.overwrite", 0);
             let (pages, blocks) = {
                 let config = rig.device.config();
-                let block = config.locations().per_block() * config.pools.rows();
-                (u64::from(config.logical_pages), u64::from(block))
+                let block = config.ftl.locations().per_block() * config.ftl.pools.rows();
+                (u64::from(config.ftl.logical_pages), u64::from(block))
             };
             let first = amplification(&mut rig, &mut random, 2 * blocks);
             amplification(&mut rig, &mut random, pages);
@@ -329,7 +330,7 @@ fn a_device_at_its_end_completes_durable_writes_and_flushes() {
         file.buffer.flush_interval = Duration::from_ms(1);
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         let mut random = Seed(7).stream("test.durable", 0);
         let mut submitted = 0;
         while !rig.device.is_read_only() {

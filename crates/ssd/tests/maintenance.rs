@@ -4,13 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::blocks::State;
+use wordline_ftl::config::Scope;
+use wordline_ftl::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Maintenance, Needs, View};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, state};
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
-use wordline_ssd::blocks::State;
-use wordline_ssd::config::Scope;
-use wordline_ssd::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Maintenance, Needs, View};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::{Config, Design, DeviceFile, Parts, contract};
+use wordline_ssd::{DeviceFile, Parts, contract};
 
 use crate::common::{Rig, small};
 use crate::designs::rig;
@@ -56,13 +57,13 @@ impl Requests {
 /// Blocks of a device in a state.
 fn blocks_in(state: State, rig: &Rig) -> Vec<BlockSetId> {
     let table = rig.device.base().blocks.table();
-    let all = (0..rig.device.config().pools.block_sets()).map(BlockSetId);
+    let all = (0..rig.device.config().ftl.pools.block_sets()).map(BlockSetId);
     all.filter(|block| table.state(*block) == state).collect()
 }
 
 /// Writes each page of a device once, in order.
 fn fill(rig: &mut Rig) {
-    for page in 0..u64::from(rig.device.config().logical_pages) {
+    for page in 0..u64::from(rig.device.config().ftl.logical_pages) {
         rig.run_down_to(7);
         rig.submit(Operation::Write, false, page * 8, 8);
     }
@@ -72,8 +73,8 @@ fn fill(rig: &mut Rig) {
 
 /// Logical pages that are valid in a block.
 fn pages_in(block: BlockSetId, rig: &Rig) -> Vec<LogicalPage> {
-    let (device, pools) = (&rig.device, &rig.device.config().pools);
-    let all = (0..device.config().logical_pages).map(LogicalPage);
+    let (device, pools) = (&rig.device, &rig.device.config().ftl.pools);
+    let all = (0..device.config().ftl.logical_pages).map(LogicalPage);
     all.filter(|page| device.map().get(*page).is_some_and(|at| pools.block_of(at) == block)).collect()
 }
 
@@ -85,7 +86,7 @@ fn a_requested_block_is_collected_although_all_its_pages_are_valid() {
     let block = blocks_in(State::Closed, &rig)[3];
     let (pages, before) = (pages_in(block, &rig), rig.device.totals().clone());
     let valid = rig.device.base().blocks.table().valid(block);
-    assert!(valid == rig.device.config().pools.per_block(block) && pages.len() == valid as usize);
+    assert!(valid == rig.device.config().ftl.pools.per_block(block) && pages.len() == valid as usize);
     assert_eq!((before.erases, before.gc_programs), (0, 0), "nothing else is collected");
     design.make(Maintenance::Block(block), &mut rig);
     let after = rig.device.totals().clone();
@@ -110,7 +111,7 @@ fn a_requested_block_with_few_valid_pages_is_finished_with_padding() {
     let before = rig.device.totals().clone();
     design.make(Maintenance::Block(block), &mut rig);
     let after = rig.device.totals().clone();
-    let unit = rig.device.config().pools.per_program(PlaneGroupId(0));
+    let unit = rig.device.config().ftl.pools.per_program(PlaneGroupId(0));
     assert_eq!((after.gc_programs - before.gc_programs, after.erases - before.erases), (1, 1));
     assert_eq!(after.padding - before.padding, u64::from(unit - 1));
     rig.audit();
@@ -124,7 +125,7 @@ fn requested_pages_are_relocated_and_no_others() {
     let closed = blocks_in(State::Closed, &rig);
     let pages: Vec<LogicalPage> =
         [closed[0], closed[5]].iter().flat_map(|block| pages_in(*block, &rig).into_iter().take(3)).collect();
-    let all = (0..rig.device.config().logical_pages).map(LogicalPage);
+    let all = (0..rig.device.config().ftl.logical_pages).map(LogicalPage);
     let before: Vec<_> = all.clone().map(|page| rig.device.map().get(page)).collect();
     // A page that was named twice moves once.
     design.make(Maintenance::Pages([&pages[..], &pages[..2]].concat()), &mut rig);
@@ -138,7 +139,7 @@ fn requested_pages_are_relocated_and_no_others() {
     let table = rig.device.base().blocks.table();
     for block in [closed[0], closed[5]] {
         assert_eq!(table.state(block), State::Closed);
-        assert_eq!(table.valid(block), rig.device.config().pools.per_block(block) - 3);
+        assert_eq!(table.valid(block), rig.device.config().ftl.pools.per_block(block) - 3);
     }
     rig.audit();
 }
@@ -188,10 +189,10 @@ fn requests_that_are_not_allowed_are_invalid_decisions() {
     let free = wrong(|rig| Maintenance::Block(blocks_in(State::Free, rig)[0]));
     assert!(free.contains("which is Free"), "{free}");
     let beyond = wrong(|rig| {
-        let pages = rig.device.config().logical_pages;
+        let pages = rig.device.config().ftl.logical_pages;
         Maintenance::Pages(vec![LogicalPage(0), LogicalPage(pages)])
     });
-    let pages = small().check().expect("the device is sound").logical_pages;
+    let pages = small().check().expect("the device is sound").ftl.logical_pages;
     assert_eq!(beyond, format!("{start}logical page {pages}, wanted pages from 0 to {}", pages - 1));
 }
 
@@ -246,8 +247,7 @@ fn a_design_that_cannot_be_queried_is_refused() {
             }
         }
         let config = file.check().expect("the device is sound");
-        let parts =
-            Parts { designs: Combination::of(vec![Box::new(Silent { observes })]), ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(Silent { observes })]));
         parts.check(&config).map(drop).expect_err("it is refused").to_string()
     };
     let wrong = check(small(), EventMask::NOTHING);

@@ -1,16 +1,17 @@
 //! Host and GC streams that a design declares with a cell mode.
 
 use wordline_device::Operation;
-use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
-use wordline_nand::CellMode;
-use wordline_ssd::config::{FreeSpace, SlcCacheFile, TwoBitFile};
-use wordline_ssd::design::{
+use wordline_ftl::config::{FreeSpace, SlcCacheFile, TwoBitFile};
+use wordline_ftl::design::{
     Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, ProgramSource, View, WriteStream,
 };
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::{HostPage, RouterKind};
-use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Config, Design, Device, DeviceFile, Parts, contract};
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::{HostPage, RouterKind};
+use wordline_ftl::pools::PoolFile;
+use wordline_ftl::{Config, Design};
+use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
+use wordline_nand::CellMode;
+use wordline_ssd::{Device, DeviceFile, Parts, contract};
 
 use crate::common::Rig;
 
@@ -102,14 +103,14 @@ static MOVED: wordline_kernel::Metric = wordline_kernel::Metric::new(
 
 pub fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts { designs: Combination::of(vec![design(&config)]), ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_designs(Combination::of(vec![design(&config.ftl)]));
     let config = parts.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
 
 /// Writes each page once, then random pages.
 fn overwrite(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(7).stream("test.writes", 0);
     for n in 0..pages + writes {
         rig.run_down_to(7);
@@ -212,8 +213,8 @@ fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there
     assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
     let parts = |file: &DeviceFile| {
         let config = file.clone().check().expect("the device is sound");
-        let designs = Combination::of(vec![in_second(true, true)(&config)]);
-        Parts { designs, ..Parts::of(&config) }.check(&config).map(drop)
+        let designs = Combination::of(vec![in_second(true, true)(&config.ftl)]);
+        Parts::of(&config).with_designs(designs).check(&config).map(drop)
     };
     let mut without = two_pools();
     without.pools[0].slc_cache = None;
@@ -232,7 +233,7 @@ fn more_streams_than_a_device_supports_are_refused() {
         let other: Box<dyn Design> = Box::new(Sorts { name: "others", ..many(1, second) });
         let of_first: Box<dyn Design> = Box::new(many(0, first));
         let designs = Combination::of(vec![of_first]).and(other).in_pool(1, &["others".to_owned()]);
-        Parts { designs, ..Parts::of(&config) }.check(&config).map(drop)
+        Parts::of(&config).with_designs(designs).check(&config).map(drop)
     };
     let wrong = both(16, 16).expect_err("32 and one of tables").to_string();
     assert!(
@@ -245,7 +246,7 @@ fn more_streams_than_a_device_supports_are_refused() {
 fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
     let refused = |file: &DeviceFile, design: Sorts| {
         let config = file.clone().check().expect("the device is sound");
-        let parts = Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(design)]));
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
     let mut without = contract::small_with_slc();
@@ -357,7 +358,7 @@ fn a_stream_in_a_mode_that_its_part_lacks_is_refused() {
     let refused = |file: &DeviceFile, mode| {
         let config = file.clone().check().expect("the device is sound");
         let design: Box<dyn Design> = Box::new(Sorts::new(native_and(mode), Vec::new()));
-        let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
     let wrong = refused(&contract::small(), CellMode::Mlc);

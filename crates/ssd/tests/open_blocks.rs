@@ -1,12 +1,13 @@
 //! Streams with several open blocks, of which a design selects the next one and its word line.
 
 use wordline_device::BlockDevice;
+use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
-use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{Config, Design, DeviceFile, contract};
+use wordline_ssd::{DeviceFile, contract};
 
 use super::designs::rig;
 
@@ -81,7 +82,7 @@ fn a_stream_with_several_open_blocks_keeps_the_contract() {
 fn a_stream_has_as_many_open_blocks_as_its_design_needs() {
     for open_blocks in [1, 2, 8] {
         let (file, designs) = with_open_blocks(open_blocks);
-        let mut rig = rig(&file, designs(&file.clone().check().expect("the device is sound")));
+        let mut rig = rig(&file, designs(&file.clone().check().expect("the device is sound").ftl));
         let mark = rig.device.mark(rig.calendar_now());
         rig.overwrite(20_000);
         // The metric counts from the mark on, and the value at the mark was one.

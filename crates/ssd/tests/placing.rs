@@ -1,13 +1,13 @@
 //! Placement of host pages: outside their assigned plane group, and apart from pages of other streams.
 
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::policy::balancer::{BalancerKind, Reach};
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::relocator::RelocatorKind;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::victim::VictimKind;
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::policy::balancer::{BalancerKind, Reach};
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::relocator::RelocatorKind;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::victim::VictimKind;
 
 use crate::common::{Rig, small};
 
@@ -56,7 +56,7 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
         file.faults =
             vec![FaultFile { at: Some(Duration::ZERO), die: Some(0.into()), ..FaultFile::new(Fails::Die) }];
         let mut rig = Rig::new(file, 1);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         for page in 0..pages {
             rig.alone(Operation::Write, true, page * 8, 8);
         }
@@ -73,8 +73,8 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
 
 #[test]
 fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
+    use wordline_ftl::map::checkpoint::DiscardsAtCut;
     use wordline_nand::faults::{Fails, FaultFile, NumberRange};
-    use wordline_ssd::map::checkpoint::DiscardsAtCut;
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;
     // The second plane group has just enough space for its assigned pages, because programs fail in four of
@@ -87,7 +87,7 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
         ..FaultFile::new(Fails::Program)
     }];
     let mut rig = Rig::new(file, 1);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for page in 0..pages {
         rig.alone(Operation::Write, true, page * 8, 8);
     }
@@ -116,7 +116,7 @@ fn moved(streams: u8, start: u32) -> f64 {
     file.ftl.gc.stop_at_free_blocks = start;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.hot", 0);
     let mut before = (0, 0);
     for n in 0..20 * pages {
@@ -156,7 +156,7 @@ fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     file.ftl.over_provisioning = over_provisioning;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let kept = (pages as f64 * kept) as u64;
     if kept < pages {
         rig.alone(Operation::Discard, false, kept * 8, (pages - kept) * 8);
@@ -190,7 +190,7 @@ fn discarded_pages_are_spare_space() {
 
 #[test]
 fn an_order_of_word_lines_that_the_part_cannot_have_is_refused() {
-    use wordline_ssd::policy::frontier::FrontierKind;
+    use wordline_ftl::policy::frontier::FrontierKind;
     let keys = |change: fn(&mut DeviceFile)| -> Vec<String> {
         let mut file = small();
         file.ftl.frontier = FrontierKind::Vertical {};

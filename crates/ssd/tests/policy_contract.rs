@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use wordline_flash::policy::failure::{FailedOperation, Failure, FailureAction, FailureKind, MOST_FAILURES};
+use wordline_ftl::blocks::{BlockManager, State, Streams};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::background::{BackgroundKind, IdleGroup};
+use wordline_ftl::policy::balancer::{BalancerKind, Reach, WaitingUnits};
+use wordline_ftl::policy::frontier::{FrontierKind, OpenBlock, Reprogram, WordLines};
+use wordline_ftl::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
+use wordline_ftl::policy::placement::{PlacementKind, PlaneGroupSet};
+use wordline_ftl::policy::relocator::{RelocatedPage, RelocatorKind};
+use wordline_ftl::policy::router::{HostPage, RouterKind};
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearKind};
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Column, Duration, Id, Seed};
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 use wordline_ssd::Config;
-use wordline_ssd::blocks::{BlockManager, State, Streams};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::background::{BackgroundKind, IdleGroup};
-use wordline_ssd::policy::balancer::{BalancerKind, Reach, WaitingUnits};
-use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, Reprogram, WordLines};
-use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
-use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};
-use wordline_ssd::policy::relocator::{RelocatedPage, RelocatorKind};
-use wordline_ssd::policy::router::{HostPage, RouterKind};
-use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearKind};
 
 use crate::common::small;
 
@@ -64,7 +64,7 @@ fn all_orders_are_placements_of_their_own() {
     let mut file = small();
     (file.layout.channels, file.layout.packages_per_channel, file.layout.dies_per_package) = (2, 2, 2);
     file.layout.planes_per_row = Some(1);
-    let geometry = file.check().expect("the device is sound").pools;
+    let geometry = file.check().expect("the device is sound").ftl.pools;
     let homes = |order: &String| {
         let placement = PlacementKind::Fixed { order: order.clone() }.build(&geometry, &[2]);
         (0..geometry.rows()).map(|page| placement.home(page, 0)).collect::<Vec<_>>()
@@ -88,7 +88,7 @@ proptest! {
         file.layout.packages_per_channel = packages;
         file.layout.dies_per_package = dies;
         file.layout.planes_per_row = Some(1);
-        let geometry = file.check().expect("the device is sound").pools;
+        let geometry = file.check().expect("the device is sound").ftl.pools;
         for kind in placements() {
             let mut placement = kind.build(&geometry, &[packages]);
             let mut again = kind.build(&geometry, &[packages]);
@@ -129,7 +129,7 @@ proptest! {
         let mut file = small();
         (file.layout.channels, file.layout.dies_per_package) = (channels, dies);
         file.layout.planes_per_row = Some(1);
-        let geometry = file.check().expect("the device is sound").pools;
+        let geometry = file.check().expect("the device is sound").ftl.pools;
         let rows = geometry.rows();
         let (idle, units) = (PlaneGroupId(idle % rows), Column::from_fn(rows as usize, |row: PlaneGroupId| units[row.index()]));
         let waiting = WaitingUnits { units: &units, geometry: &geometry.first().geometry };
@@ -291,8 +291,8 @@ impl Account {
 
 /// Lets a policy collect a plane group that is written and overwritten as `script` says.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
-    let locations = config.locations();
-    let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
+    let locations = config.ftl.locations();
+    let mut blocks = BlockManager::new(&config.ftl.pools, Streams::ONE_EACH, |_| false);
     let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
@@ -476,10 +476,10 @@ fn hot_pages_are_those_that_come_again_within_the_window() {
 fn random_policies_reach_every_candidate() {
     let config = small().check().expect("the device is sound");
     for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
-        let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
+        let mut blocks = BlockManager::new(&config.ftl.pools, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
-        for _ in 0..10 * config.locations().per_block() {
+        for _ in 0..10 * config.ftl.locations().per_block() {
             let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.gc(0), 1, &mut by_number);
             blocks.program_done(page);
         }

@@ -2,20 +2,22 @@
 //! page in each program.
 
 use wordline_device::{BlockDevice, Operation, detail};
+use wordline_ftl::Design;
+use wordline_ftl::config::SlcCacheFile;
+use wordline_ftl::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::policy::balancer::BalancerKind;
+use wordline_ftl::policy::frontier::FrontierKind;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::relocator::RelocatorKind;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::pools::ChannelsFile;
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
-use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
-use wordline_ssd::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::policy::balancer::BalancerKind;
-use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::relocator::RelocatorKind;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::pools::ChannelsFile;
-use wordline_ssd::{Design, Device, DeviceFile, Parts, contract};
+use wordline_ssd::config::{BufferMode, Protection};
+use wordline_ssd::{Device, DeviceFile, Parts, contract};
 
 use crate::common;
 use crate::common::Rig;
@@ -53,7 +55,7 @@ fn overwrite(file: DeviceFile, writes: u64) -> Rig {
 }
 
 fn overwrite_further(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(7).stream("test.pools", 0);
     for n in 0..writes {
         rig.run_down_to(7);
@@ -85,7 +87,7 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
 #[test]
 fn a_page_has_a_home_in_each_pool() {
     let mut rig = Rig::new(with_homes(16_384), 1);
-    let rows: Vec<u32> = rig.device.config().pools.iter().map(|pool| pool.geometry.rows()).collect();
+    let rows: Vec<u32> = rig.device.config().ftl.pools.iter().map(|pool| pool.geometry.rows()).collect();
     assert_eq!(rows, [4, 8], "the planes of the second pool work by themselves");
     for unit in 0..32 {
         rig.alone(Operation::Write, true, unit * UNIT, if unit % 2 == 0 { UNIT } else { PAGE });
@@ -147,7 +149,7 @@ fn gathering(design: Gathers) -> Rig {
     file.buffer.flush_interval = Duration::ZERO;
     let config = file.check().expect("the device is sound");
     let designs = Combination::of(vec![Box::new(design)]);
-    let parts = Parts { designs, ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_designs(designs);
     let config = parts.check(&config).expect("the parts go with it");
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
@@ -307,10 +309,13 @@ fn translation_pages_map_the_page_mapped_pool_and_are_in_it() {
     let totals = small.device.totals();
     assert!(totals.translation_programs > 0 && totals.translation_reads > 0, "{totals:?}");
     let held: u64 = valid(&small).iter().sum();
-    let mapped = (0..small.device.config().logical_pages)
+    let mapped = (0..small.device.config().ftl.logical_pages)
         .filter(|page| small.device.version_in_flash(LogicalPage(*page)).is_some());
     let tables = held - mapped.count() as u64;
-    assert!((1..=u64::from(small.device.config().translation_pages())).contains(&tables), "{tables} tables");
+    assert!(
+        (1..=u64::from(small.device.config().ftl.translation_pages())).contains(&tables),
+        "{tables} tables"
+    );
     let written = |rig: &Rig| {
         rig.device.chips().counts_of_pools().iter().map(|pool| pool.pages_programmed).collect::<Vec<_>>()
     };
@@ -373,7 +378,7 @@ fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_gc_runs() {
         let mut file = two_pools(16_384);
         file.ftl.mapping.whole_units = whole_units;
         let mut rig = Rig::new(file, 1);
-        let filled = (f64::from(rig.device.config().logical_pages) * fraction) as u32;
+        let filled = (f64::from(rig.device.config().ftl.logical_pages) * fraction) as u32;
         let steady = rig.device.fill_steady_to(Seed(3), fraction);
         rig.audit();
         assert!(steady.overwritten > 0 && steady.amplification >= Some(1.0), "{steady:?}");
@@ -420,7 +425,7 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     assert_eq!(of(1, "faults.erase_failures"), 0);
     assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
     let sets = [0, 1].map(|pool| of(pool, "faults.grown_bad_block_sets"));
-    let planes = |pool: usize| u64::from(rig.device.config().pools.get(pool).geometry.planes_per_row);
+    let planes = |pool: usize| u64::from(rig.device.config().ftl.pools.get(pool).geometry.planes_per_row);
     assert!(sets[0] > 0 && planes(0) > 1, "{sets:?}");
     assert_eq!(device.count("faults.grown_bad_blocks"), sets[0] * planes(0) + sets[1] * planes(1));
 }
@@ -428,7 +433,7 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
 /// Executes several thousand writes and cuts the power. All data must be as before.
 fn outlives_the_power(file: DeviceFile) -> Rig {
     let mut rig = overwrite(file, 4_000);
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     let before: Vec<_> = (0..pages).map(|page| rig.device.version(LogicalPage(page))).collect();
     rig.cut_power();
     let after: Vec<_> = (0..pages).map(|page| rig.device.version(LogicalPage(page))).collect();
@@ -460,9 +465,9 @@ fn each_pool_programs_its_word_lines_in_an_order_of_its_own() {
         rig.settle();
         let device = &rig.device;
         let is_programmed =
-            |block, place| device.chips().is_programmed(device.config().pools.at(block, place));
+            |block, place| device.chips().is_programmed(device.config().ftl.pools.at(block, place));
         for (n, is_vertical) in [first, second].into_iter().enumerate() {
-            let pool = device.config().pools.get(n);
+            let pool = device.config().ftl.pools.get(n);
             let unit = pool.locations.per_program;
             let begun = pool.geometry.all_blocks().filter(|block| is_programmed(*block, 0));
             let seconds = begun.filter(|block| device.chips().programmed(*block) >= 2 * unit);
@@ -507,7 +512,7 @@ fn a_pool_of_tables_that_a_power_cut_fills_gives_pages_to_the_first() {
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 5);
     file.buffer.flush_interval = Duration::ZERO;
     let mut rig = Rig::new(file, 1);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     // Small writes fill the second pool; the first takes the rest.
     for page in 0..pages {
         rig.run_down_to(3);
@@ -519,7 +524,7 @@ fn a_pool_of_tables_that_a_power_cut_fills_gives_pages_to_the_first() {
     // power loss.
     let in_second = |page: &u64| {
         let location = rig.device.map().get(LogicalPage(*page as u32));
-        location.is_some_and(|location| rig.device.config().pools.number_of_location(location) == 1)
+        location.is_some_and(|location| rig.device.config().ftl.pools.number_of_location(location) == 1)
     };
     let (second, first): (Vec<u64>, Vec<u64>) = (0..pages).partition(in_second);
     for page in &second[..100] {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_flash::{ProgramsAtCut, RequestId};
+use wordline_ftl::contents::Contents;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::block_map::config::BlockMapFile;
+use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ftl::policy::background::BackgroundKind;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::CutLosses;
 use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::device::Contents;
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::block_map::config::BlockMapFile;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
-use wordline_ssd::policy::background::BackgroundKind;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::{DeviceFile, Event};
 
 use crate::common::devices::{block_mapped, device};
@@ -150,7 +150,7 @@ impl Play {
         if watches {
             rig.device.keep_contents(Contents::new(None));
         }
-        let count = rig.device.config().logical_pages;
+        let count = rig.device.config().ftl.logical_pages;
         let mut pages = vec![Page::new(); count as usize];
         let written = start.prepare(&mut rig);
         if matches!(start, Start::Aged(_)) {
@@ -168,7 +168,7 @@ impl Play {
     }
 
     fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
-        let per_page = self.rig.device.config().unit.0 / 512;
+        let per_page = self.rig.device.config().ftl.unit.0 / 512;
         let mut pending = Pending::default();
         let whole = sector.div_ceil(per_page) as u32..((sector + sectors) / per_page) as u32;
         match operation {
@@ -307,7 +307,7 @@ impl Play {
         if self.is_worn() {
             return;
         }
-        let per_page = self.rig.device.config().unit.0 / 512;
+        let per_page = self.rig.device.config().ftl.unit.0 / 512;
         let sectors = self.pages.len() as u64 * per_page;
         // Most commands go to a small part of the device, so that they overlap.
         let range = if step.place.is_multiple_of(4) { sectors } else { 96.min(sectors) };
@@ -339,7 +339,7 @@ impl Play {
         }
         self.submit(Operation::Flush, false, 0, 0);
         self.run_down_to(0);
-        let per_page = self.rig.device.config().unit.0 / 512;
+        let per_page = self.rig.device.config().ftl.unit.0 / 512;
         self.submit(Operation::Read, false, 0, self.pages.len() as u64 * per_page);
         self.run_down_to(0);
     }

@@ -2,14 +2,14 @@
 //! losses.
 
 use wordline_device::{BlockDevice, Operation, Recovered};
+use wordline_ftl::blocks::State;
+use wordline_ftl::contents::Contents;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_kernel::{Bytes, Duration, Instant, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::blocks::State;
 use wordline_ssd::config::DeviceFile;
-use wordline_ssd::device::Contents;
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 
 use crate::common::{Rig, small};
 
@@ -26,11 +26,11 @@ fn cut_and_recover(rig: &mut Rig) -> Recovered {
 /// Scan reads of each die: the programmed pages of each block, and one more.
 fn reads(rig: &Rig) -> Vec<u64> {
     let config = rig.device.config();
-    let geometry = config.geometry();
+    let geometry = config.ftl.geometry();
     let per_die = geometry.block_sets() / geometry.dies();
     let in_block = |block| {
         let locations = rig.device.chips().programmed(BlockSetId(block));
-        let pages = (locations * config.locations().pages()).div_ceil(config.locations().per_page());
+        let pages = (locations * config.ftl.locations().pages()).div_ceil(config.ftl.locations().per_page());
         u64::from((pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block))
     };
     (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
@@ -50,9 +50,9 @@ fn large(channels: u32, spare: u64) -> DeviceFile {
 fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let (reads, per_channel) = (reads(&rig), rig.device.config().geometry().dies_per_channel as usize);
+    let (reads, per_channel) = (reads(&rig), rig.device.config().ftl.geometry().dies_per_channel as usize);
     let recovery = cut_and_recover(&mut rig);
-    let planes = u64::from(rig.device.config().geometry().planes_per_row);
+    let planes = u64::from(rig.device.config().ftl.geometry().planes_per_row);
     assert_eq!(recovery.pages_read, planes * reads.iter().sum::<u64>());
     let most = *reads.iter().max().expect("there are dies");
     let most_in_channel =
@@ -98,14 +98,14 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     rig.device.fill(1.0);
     let all = cut_and_recover(&mut rig);
     // The 256th host page begins a checkpoint, which ends within the next few pages.
-    let tables = u64::from(rig.device.config().table_pages());
+    let tables = u64::from(rig.device.config().ftl.table_pages());
     for page in 0..400 {
         rig.alone(Operation::Write, true, page * PAGE, PAGE);
     }
     assert_eq!(rig.device.totals().translation_programs, tables);
     let part = cut_and_recover(&mut rig);
-    let blocks = u64::from(rig.device.config().pools.block_sets());
-    let planes = u64::from(rig.device.config().geometry().planes_per_row);
+    let blocks = u64::from(rig.device.config().ftl.pools.block_sets());
+    let planes = u64::from(rig.device.config().ftl.geometry().planes_per_row);
     let least = blocks * planes + tables;
     // The program units since the checkpoint, one page for each block that is not full, and the table pages.
     let most = least + (400 - 256) * planes + blocks * planes;
@@ -142,7 +142,7 @@ fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec
     let mut rig = Rig::new(file, 1);
     rig.device.keep_contents(Contents::new(None));
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.recovery", 1);
     for n in 0..12_000 {
         rig.run_down_to(15);
@@ -203,7 +203,7 @@ fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
         rig.submit(
             Operation::Write,
             false,
-            n * 7919 % u64::from(rig.device.config().logical_pages) * PAGE,
+            n * 7919 % u64::from(rig.device.config().ftl.logical_pages) * PAGE,
             PAGE,
         );
         while rig.device.outstanding() > 7 && rig.device.totals().grown_bad_blocks == 0 {
@@ -258,7 +258,9 @@ fn a_die_that_is_lost_is_so_after_a_cut() {
     let mut rig = failing(&[FaultFile { nth: Some(40), die: Some(0.into()), ..FaultFile::new(Fails::Die) }]);
     rig.overwrite(400);
     let lost = |rig: &Rig| {
-        (0..rig.device.config().logical_pages).filter(|n| rig.device.map().is_lost(LogicalPage(*n))).count()
+        (0..rig.device.config().ftl.logical_pages)
+            .filter(|n| rig.device.map().is_lost(LogicalPage(*n)))
+            .count()
     };
     let before = lost(&rig);
     assert!(rig.device.totals().failed_dies == 1 && before > 0);
@@ -276,8 +278,8 @@ fn backups_of_lower_pages_cost_their_copies() {
         let mut rig = Rig::new(file, 1);
         // In each plane group the first program is of a lower page, and the second of the upper page of the
         // same word line.
-        let rows = u64::from(rig.device.config().pools.rows());
-        let unit = u64::from(rig.device.config().locations().per_program);
+        let rows = u64::from(rig.device.config().ftl.pools.rows());
+        let unit = u64::from(rig.device.config().ftl.locations().per_program);
         rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
         rig.alone(Operation::Write, true, 0, unit * PAGE)
     };
@@ -293,7 +295,7 @@ fn pages_copied_by_gc_are_not_copied_again_after_a_cut() {
         (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (6, 8);
         file.ftl.over_provisioning = 0.45;
         let mut rig = Rig::new(file, 1);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         let mut random = Seed(7).stream("test.recovery", 0);
         for _ in 0..6_000 {
             rig.run_down_to(7);
@@ -306,7 +308,7 @@ fn pages_copied_by_gc_are_not_copied_again_after_a_cut() {
         }
         rig.settle();
         rig.audit();
-        (rig.device.totals().gc_programs - before, u64::from(rig.device.config().pools.rows()))
+        (rig.device.totals().gc_programs - before, u64::from(rig.device.config().ftl.pools.rows()))
     };
     let ((without, rows), (with, _)) = (copied(0), copied(10));
     eprintln!("{without} {with} {rows}");
@@ -327,13 +329,13 @@ fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let config = rig.device.config().clone();
-    let per_die = config.pools.block_sets() / config.pools.dies();
+    let per_die = config.ftl.pools.block_sets() / config.ftl.pools.dies();
     let reads = |die: u32| -> u64 {
         let blocks = (die * per_die..(die + 1) * per_die).map(BlockSetId);
-        let pages = |block| rig.device.chips().programmed(block) / config.geometry().planes_per_row;
-        blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry().pages_per_block))).sum()
+        let pages = |block| rig.device.chips().programmed(block) / config.ftl.geometry().planes_per_row;
+        blocks.map(|block| u64::from((pages(block) + 1).min(config.ftl.geometry().pages_per_block))).sum()
     };
-    let most = (0..config.pools.dies()).map(reads).max().expect("there are dies");
+    let most = (0..config.ftl.pools.dies()).map(reads).max().expect("there are dies");
     rig.device.power_cut(Instant::ZERO);
     rig.device.recover(&mut rig.calendar);
     while let Some(event) = rig.calendar.advance() {

@@ -2,15 +2,16 @@
 
 use wordline_device::Operation;
 use wordline_flash::policy::failure::FailureKind;
+use wordline_ftl::config::Scope;
+use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
+use wordline_ftl::map::checkpoint::LowerPages;
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Seed, state};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_nand::{CellMode, PageId};
-use wordline_ssd::config::Scope;
-use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
-use wordline_ssd::map::checkpoint::LowerPages;
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design, Parts, contract};
+use wordline_ssd::{Parts, contract};
 
 use crate::common::Rig;
 use crate::mode_streams::rig;
@@ -75,7 +76,7 @@ impl Design for Again {
 
 /// Writes each page once, then mostly rewrites the first `hot` pages.
 fn overwrite(rig: &mut Rig, writes: u64, hot: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.writes", 0);
     for n in 0..pages + writes {
         rig.run_down_to(5);
@@ -205,7 +206,7 @@ impl Design for Moves {
 fn more_programs_of_a_word_line_than_it_stands_are_refused() {
     let refused = |design: Box<dyn Design>| {
         let config = contract::small_with_two_bits().check().expect("the device is sound");
-        let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
     let wrong = refused(Box::new(Again { below: 12, times: 3, names: false, bad: None, asked: 0 }));

@@ -87,7 +87,7 @@ fn a_program_is_suspended_so_often_and_not_more() {
 fn longest_read(file: DeviceFile) -> Duration {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for n in 0..1_500u64 {
         rig.run_down_to(1);
         rig.submit(Operation::Write, false, n * 7_919 % pages * 8, 8);
@@ -145,7 +145,7 @@ fn collector_first(priority: GcPriority, age_limit: Duration) -> (u64, Duration)
     file.ftl.scheduling.age_limit = age_limit;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for n in 0..3_000u64 {
         rig.run_down_to(15);
         rig.submit(Operation::Write, false, n * 7_919 % pages * 8, 8);

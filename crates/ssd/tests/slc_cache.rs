@@ -1,13 +1,13 @@
 //! The SLC cache must take the right writes, at the speed of SLC mode, and fold them.
 
 use wordline_device::Operation;
+use wordline_ftl::config::SlcCacheFile;
+use wordline_ftl::policy::background::BackgroundKind;
+use wordline_ftl::policy::router::RouterKind;
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::CellMode;
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::SlcCacheFile;
-use wordline_ssd::policy::background::BackgroundKind;
-use wordline_ssd::policy::router::RouterKind;
 
 use crate::common::{Rig, small};
 
@@ -119,7 +119,7 @@ fn the_dynamic_part_shrinks_as_the_device_fills() {
         let mut rig = Rig::new(cached(SlcCacheFile { blocks: 0, spare: 0.5, ..SlcCacheFile::default() }), 1);
         rig.device.fill(fill);
         let mut most = 0;
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         for first in (0..pages / 2).step_by(64) {
             write(&mut rig, first, 64);
             most = most.max(rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc));
@@ -143,7 +143,7 @@ fn a_cached_device_survives_ten_drive_writes_filled_to_the_brim() {
             file.ftl.router = RouterKind::SlcCache { window };
             let mut rig = Rig::new(file, 1);
             rig.device.fill_steady(Seed(5));
-            let pages = u64::from(rig.device.config().logical_pages);
+            let pages = u64::from(rig.device.config().ftl.logical_pages);
             let mut random = Seed(3).stream("test.overwrite", 0);
             for _ in 0..10 * pages {
                 rig.run_down_to(15);

@@ -5,13 +5,14 @@ use wordline_device::content::Content;
 use wordline_device::snapshot::{Agenda, LAYOUT};
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_flash::policy::tuner::TunerKind;
+use wordline_ftl::config::Scope;
+use wordline_ftl::contents::Contents;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::config::{Interface, Scope};
-use wordline_ssd::device::Contents;
-use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::config::Interface;
 use wordline_ssd::{Device, DeviceFile};
 
 use crate::common::devices::{block_mapped, device, suspending};
@@ -19,7 +20,7 @@ use crate::common::steps::{Step, step};
 use crate::common::{Rig, failing, small};
 
 fn play(rig: &mut Rig, steps: &[Step], depth: usize) {
-    let sectors = u64::from(rig.device.config().logical_pages) * (rig.device.config().unit.0 / 512);
+    let sectors = u64::from(rig.device.config().ftl.logical_pages) * (rig.device.config().ftl.unit.0 / 512);
     for step in steps {
         rig.run_down_to(depth - 1);
         let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };

@@ -2,19 +2,20 @@
 //! of blocks.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::Design;
+use wordline_ftl::blocks::State;
+use wordline_ftl::config::Scope;
+use wordline_ftl::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::policy::victim::Candidates;
+use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, PlaneGroupId};
-use wordline_ssd::blocks::State;
-use wordline_ssd::config::Scope;
-use wordline_ssd::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::{Design, Device, DeviceFile, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common::sets_aside::Settings;
 use crate::common::{Rig, small};
@@ -130,7 +131,7 @@ fn relocated_pages_share_programs_with_host_pages() {
     file.part.geometry.blocks_per_plane = 64;
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 6);
     let mut rig = rig(&file, settings);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.overwrite", 0);
     for n in 0..20_000 {
         rig.run_down_to(15);
@@ -157,7 +158,7 @@ fn a_full_device_with_the_least_spare_space_never_runs_dry() {
             let mut rig = rig(&file, settings);
             rig.device.fill(1.0);
             let mark = rig.device.mark(rig.calendar_now());
-            let pages = u64::from(rig.device.config().logical_pages);
+            let pages = u64::from(rig.device.config().ftl.logical_pages);
             let mut random = Seed(3).stream("test.overwrite", 0);
             for n in 0..8 * pages {
                 rig.run_down_to(15);
@@ -197,7 +198,7 @@ fn a_device_that_wears_out_refuses_writes_and_still_reads() {
     file.faults = vec![FaultFile { every: Some(60), ..FaultFile::new(Fails::Program) }];
     let mut rig = rig(&file, settings);
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(3).stream("test.overwrite", 0);
     for n in 0..60 * pages {
         rig.run_down_to(15);
@@ -347,7 +348,7 @@ fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
     loop {
         let mut rig = rig(&file, settings);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         let mut random = Seed(5).stream("test.cut", 0);
         for _ in 0..3 * pages {
             rig.run_down_to(7);

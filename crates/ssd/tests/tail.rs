@@ -67,7 +67,7 @@ fn the_slowest_are_kept_and_no_others() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
     rig.device.explain(Tail::keeping_slowest(25));
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     for n in 0..3_000u64 {
         rig.run_down_to(7);
         let operation = if n % 3 == 0 { Operation::Read } else { Operation::Write };

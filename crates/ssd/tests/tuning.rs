@@ -7,11 +7,11 @@ use wordline_device::Operation;
 use wordline_device::times::Component;
 use wordline_flash::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_flash::read_retry::Decoder;
+use wordline_ftl::design::Combination;
 use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
 use wordline_nand::cell::{AgeShare, Draws, Effects, ProgramEffect};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
-use wordline_ssd::design::Combination;
 use wordline_ssd::{Device, DeviceFile, Event, Parts, contract};
 
 use crate::common::{self, Rig, small};
@@ -52,7 +52,7 @@ fn read(rig: &mut Rig, page: u32) -> Duration {
 
 /// Reads each page alone. Returns the number of pages.
 fn read_all(rig: &mut Rig) -> u32 {
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     (0..pages).for_each(|page| _ = read(rig, page));
     pages
 }
@@ -92,11 +92,11 @@ fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
         let mut rig = filled(device(&tuner, &[needs("3")]));
         let pages = read_all(&mut rig);
         let config = rig.device.config();
-        let layers = Layers::of(&config.pools);
-        let locations = (0..config.pools.first().geometry.pages()).map(Location);
+        let layers = Layers::of(&config.ftl.pools);
+        let locations = (0..config.ftl.pools.first().geometry.pages()).map(Location);
         let written = locations.filter(|location| rig.device.chips().stamp(*location).is_data());
         let touched: BTreeSet<_> = written
-            .map(|location| layers.layer_of(config.pools.page_of(location), CellMode::Native))
+            .map(|location| layers.layer_of(config.ftl.pools.page_of(location), CellMode::Native))
             .collect();
         (retries(&rig), u64::from(pages), touched.len() as u64)
     };
@@ -112,7 +112,7 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
     for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
         let ((first, next), mut all, mut set) = (usual(), Duration::ZERO, 0);
         let mut rig = filled(device(&tuner, &[FaultFile { probability: Some(0.6), ..needs("1..5") }]));
-        let pages = rig.device.config().logical_pages;
+        let pages = rig.device.config().ftl.logical_pages;
         let mut turn = next - first;
         for page in (0..pages).chain(0..pages) {
             let before = retries(&rig);
@@ -225,9 +225,9 @@ impl Tuner for Recorder {
 fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let config = device(&TunerKind::Nominal {}, &[needs("2")]).check().expect("the device is sound");
     let told = Arc::<Mutex<Told>>::default();
-    let inner = LastGood::new(Layers::of(&config.pools));
+    let inner = LastGood::new(Layers::of(&config.ftl.pools));
     let tuner = Box::new(Recorder { inner, told: told.clone() });
-    let parts = Parts { tuner, ..Parts::of(&config) };
+    let parts = Parts::of(&config).with_ftl(|ftl| wordline_ftl::Parts { tuner, ..ftl });
     let device = Device::with(config, parts, Seed(1));
     let mut rig = Rig::of(device, Calendar::new());
     rig.device.fill(1.0);
@@ -277,7 +277,7 @@ fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
 fn retries_on(file: DeviceFile) -> (f64, f64) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     for page in 0..pages {
         rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE);
     }
@@ -384,7 +384,7 @@ fn passing(hours: f64) -> (Rig, u32) {
     file.part.cells.as_mut().expect("it has cells").retention_passes = true;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let some = rig.device.config().logical_pages / 8;
+    let some = rig.device.config().ftl.logical_pages / 8;
     for page in 0..some {
         rig.alone(Operation::Write, false, u64::from(page) * PAGE, PAGE);
     }
@@ -396,7 +396,7 @@ fn passing(hours: f64) -> (Rig, u32) {
 fn errors_grow_while_a_device_idles_and_pages_of_the_run_are_younger_than_those_before() {
     let days = 60;
     let (mut rig, some) = passing(8_760.0);
-    let pages = rig.device.config().logical_pages;
+    let pages = rig.device.config().ftl.logical_pages;
     let (new, laid) = (retries_of(&mut rig, 0..some), retries_of(&mut rig, some..pages));
     assert!(new < 0.01 && (laid / retries_of_the_model(8_760.0).0 - 1.0).abs() < 0.2, "{new} and {laid}");
     idle(&mut rig, Duration::from_ms(days * 86_400_000));

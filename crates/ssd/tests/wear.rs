@@ -1,13 +1,13 @@
 //! Lifetime of a device, and what extends it.
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::blocks::wear::Allocation;
+use wordline_ftl::config::WearFile;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::blocks::wear::Allocation;
-use wordline_ssd::config::WearFile;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::WearKind;
 
 use crate::common::{Rig, small};
 
@@ -26,7 +26,7 @@ fn frail(endurance: u32) -> DeviceFile {
 /// pages, the others to all pages. Returns the number of pages that the host wrote.
 fn run_to_death(rig: &mut Rig, hot: u64) -> u64 {
     rig.device.fill(1.0);
-    let pages = u64::from(rig.device.config().logical_pages);
+    let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(6).stream("test.death", 0);
     while !rig.device.is_read_only() {
         rig.run_down_to(7);
@@ -56,7 +56,7 @@ fn a_device_writes_its_capacity_times_its_endurance_over_its_write_amplification
     // Each page can be programmed once more than its block can be erased, but the initial fill is not
     // counted. A device dies when a plane group has no spare blocks left, while other plane groups still have
     // erases left. With uniform writes and dynamic wear levelling these are at most a fifth of all erases.
-    let pages = f64::from(rig.device.config().locations().count());
+    let pages = f64::from(rig.device.config().ftl.locations().count());
     let most = pages * f64::from(endurance) / amplification;
     let share = written as f64 / most;
     assert!((0.8..=1.03).contains(&share), "{share} of capacity x endurance / write amplification");
@@ -92,7 +92,7 @@ fn every_way_to_level_survives_twenty_drive_writes_at_seven_percent() {
                 file.buffer.size = Bytes::kib(64);
                 let mut rig = Rig::new(file, 1);
                 rig.device.fill(1.0);
-                let pages = u64::from(rig.device.config().logical_pages);
+                let pages = u64::from(rig.device.config().ftl.logical_pages);
                 let mut random = Seed(3).stream("test.overwrite", 0);
                 for n in 0..20 * pages {
                     rig.run_down_to(15);
@@ -120,7 +120,7 @@ fn separating_hot_pages_from_cold_ones_makes_gc_cheaper() {
         file.ftl.router = router;
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
-        let pages = u64::from(rig.device.config().logical_pages);
+        let pages = u64::from(rig.device.config().ftl.logical_pages);
         let mut random = Seed(3).stream("test.hot", 0);
         for n in 0..20 * pages {
             rig.run_down_to(7);

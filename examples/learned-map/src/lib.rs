@@ -7,13 +7,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{ExtensionPoint, Needs};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::mapper::{CacheSize, Dftl, Guess, Guesser, Guessing, MAX_GUESS_ERROR, Mapper};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::Location;
-use wordline_ssd::design::{ExtensionPoint, Needs};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::mapper::{CacheSize, Dftl, Guess, Guesser, Guessing, MAX_GUESS_ERROR, Mapper};
-use wordline_ssd::{Config, Design};
 
 /// A line through the map: the location number of page `first`, and the rise for a number of pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{ExtensionPoint, Needs, View};
+use wordline_ftl::policy::victim::{Candidates, Indexes};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::{BlockSetId, PlaneGroupId};
-use wordline_ssd::design::{ExtensionPoint, Needs, View};
-use wordline_ssd::policy::victim::{Candidates, Indexes};
-use wordline_ssd::{Config, Design};
 
 /// Selects the oldest block whose valid share is at most a limit. If none of the oldest blocks is, it selects
 /// the block with the fewest valid pages.

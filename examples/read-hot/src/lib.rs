@@ -3,15 +3,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View, WriteStream};
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::policy::victim::Candidates;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
-use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View, WriteStream};
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::{Config, Design};
 
 /// Counts the reads of each page.
 pub struct ReadHot {

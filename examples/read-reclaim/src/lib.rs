@@ -6,13 +6,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::blocks::State;
+use wordline_ftl::design::{BlockInfo, DeviceEvent, EventMask, ExtensionPoint, Maintenance, Needs, View};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::{BlockSetId, Location, Pool};
-use wordline_ssd::blocks::State;
-use wordline_ssd::design::{BlockInfo, DeviceEvent, EventMask, ExtensionPoint, Maintenance, Needs, View};
-use wordline_ssd::{Config, Design};
 
 /// Reads of a block between two checks of its word lines. Chosen: few beside any limit.
 const CHECK_EVERY: u64 = 16;

@@ -3,13 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::placement::{PlaneGroupId, PlaneGroupSet};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::chart::{Chart, ChartAxis, ChartData};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Column, Complaints, Instant, Metric, Series, state};
 use wordline_lab::devices::{DesignType, Embedded};
-use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::placement::{PlaneGroupId, PlaneGroupSet};
-use wordline_ssd::{Config, Design};
 
 /// Places programs by queue length and wear.
 pub struct ShortestQueue {

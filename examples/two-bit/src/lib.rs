@@ -3,14 +3,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::{BlockSetId, CellMode};
-use wordline_ssd::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design};
 
 /// Counts the writes of each page.
 pub struct TwoBit {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_ssd::{Config, Design};
 
 use super::{Centaur, check_device};
 use crate::DesignType;

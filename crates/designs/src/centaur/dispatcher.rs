@@ -1,8 +1,8 @@
 //! The dispatcher between the two kinds of chips (Centaur, section 5.1 and algorithm 1).
 
 use wordline_device::SECTOR;
+use wordline_ftl::policy::router::HostPage;
 use wordline_kernel::{Bytes, state};
-use wordline_ssd::policy::router::HostPage;
 
 use super::{CentaurFile, LARGE, SMALL, spent};
 

@@ -12,10 +12,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
+use wordline_ftl::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Complaints, state};
-use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design};
 
 use super::{LARGE, SMALL, SizeHistogram, check_device, spent};
 use crate::DesignType;

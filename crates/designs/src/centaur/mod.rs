@@ -15,12 +15,12 @@ mod dispatcher;
 mod hybrid;
 mod sizes;
 
+use wordline_ftl::design::{ExtensionPoint, Needs, View, WaitingPages, WriteStream};
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::pools::PoolState;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Complaints, state};
 use wordline_nand::BlockSetId;
-use wordline_ssd::design::{ExtensionPoint, Needs, View, WaitingPages, WriteStream};
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::pools::PoolState;
-use wordline_ssd::{Config, Design};
 
 use crate::DesignType;
 pub use configured::CentaurFile;

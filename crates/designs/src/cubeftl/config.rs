@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::policy::frontier::FrontierKind;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, Duration, Metric};
 use wordline_nand::Part;
 use wordline_nand::cell::Ispp;
-use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::{Config, Design};
 
 use super::{CubeFtl, metrics};
 use crate::DesignType;

@@ -15,12 +15,12 @@ mod ort;
 pub mod wam;
 
 use wordline_flash::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage};
+use wordline_ftl::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Metric, state};
 use wordline_nand::{BlockSetId, Layers, Location, Outcome, Parameters, Pools};
-use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::{Config, Design};
 
 use crate::DesignType;
 pub use config::{CubeFile, LayerMargin, OfCollector, Order, Sensed, Source};

@@ -5,7 +5,7 @@
 //! of its layer. So a layer whose parameters were dropped, by a rejected follower or a power cut, gets
 //! another leader.
 
-use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
+use wordline_ftl::policy::frontier::{OpenBlock, WordLines};
 
 use super::config::Order;
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::policy::frontier::WordLines;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, Duration, Metric};
 use wordline_nand::CellMode;
 use wordline_nand::onfi::LunTimes;
-use wordline_ssd::policy::frontier::WordLines;
-use wordline_ssd::{Config, Design};
 
 use super::{LEVELS, ReSsd, metrics};
 use crate::DesignType;

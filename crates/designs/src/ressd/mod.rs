@@ -14,16 +14,16 @@ mod config;
 mod metrics;
 mod overhead;
 
+use wordline_ftl::blocks::State;
+use wordline_ftl::design::{
+    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
+};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Instant, Metric, state};
 use wordline_nand::{BlockSetId, CellMode, Location};
-use wordline_ssd::blocks::State;
-use wordline_ssd::design::{
-    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
-};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design};
 
 use crate::DesignType;
 pub use config::{ReSsdFile, WhenAllValid};

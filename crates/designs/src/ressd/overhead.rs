@@ -1,7 +1,7 @@
 //! Memory that ReSSD needs in addition to any FTL (section 4.3).
 
 use serde::{Deserialize, Serialize};
-use wordline_ssd::Config;
+use wordline_ftl::Config;
 
 use super::LEVELS;
 

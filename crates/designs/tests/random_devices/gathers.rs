@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
+use wordline_ftl::design::{CoalescedUnit, ExtensionPoint, Needs, View};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
-use wordline_ssd::design::{CoalescedUnit, ExtensionPoint, Needs, View};
-use wordline_ssd::{Config, Design};
 
 /// A design with random decisions.
 pub struct RandomCoalescer {

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
+use wordline_ftl::design::{ExtensionPoint, Needs};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::mapper::{Dftl, Guess, Guesser, Guessing, Mapper};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
 use wordline_nand::Location;
-use wordline_ssd::design::{ExtensionPoint, Needs};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::mapper::{Dftl, Guess, Guesser, Guessing, Mapper};
-use wordline_ssd::{Config, Design};
 
 use crate::draw::Case;
 use crate::gathers::add_design;

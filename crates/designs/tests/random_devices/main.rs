@@ -27,7 +27,7 @@ use configure::{Configured, configure};
 use draw::Case;
 use play::play;
 use rayon::prelude::*;
-use wordline_ssd::device::InjectedFault;
+use wordline_ftl::contents::InjectedFault;
 
 /// The seed of all cases.
 const SEED: u64 = 1;

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
+use wordline_ftl::blocks::State;
+use wordline_ftl::design::{EventMask, ExtensionPoint, Maintenance, Needs, View};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
 use wordline_nand::BlockSetId;
-use wordline_ssd::blocks::State;
-use wordline_ssd::design::{EventMask, ExtensionPoint, Maintenance, Needs, View};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::{Config, Design};
 
 use crate::draw::Case;
 use crate::guesses::add_beside;

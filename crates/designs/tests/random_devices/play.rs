@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use wordline_device::snapshot::Agenda;
 use wordline_device::{BlockDevice, Command, Completion, Operation};
 use wordline_flash::{ProgramsAtCut, RequestId};
+use wordline_ftl::Sectors;
+use wordline_ftl::contents::{Contents, InjectedFault};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
-use wordline_ssd::Sectors;
 use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::device::{Contents, InjectedFault};
-use wordline_ssd::map::LogicalPage;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::{Config, Device, Event};
 
 use crate::configure::Configured;
@@ -54,7 +54,7 @@ fn promises_of(config: &Config) -> Promises {
     let file = &config.file;
     let parts = std::iter::once(&file.part).chain(file.pools.iter().map(|pool| &pool.part));
     let paired = parts.map(|part| &part.geometry).any(|part| part.bits_per_cell > 1 && !part.one_shot);
-    let paired = paired || file.again() > 0;
+    let paired = paired || file.back_end().again() > 0;
     let exposed = file.ftl.recovery.lower_pages == LowerPages::Exposed;
     let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
     let protected = file.buffer.power_loss_protection != Protection::None;
@@ -76,12 +76,12 @@ impl<'a> Play<'a> {
             Start::Filled => device.fill(1.0),
             Start::Steady => drop(device.fill_steady(Seed(1))),
         }
-        let per_page = config.unit.0 / 512;
+        let per_page = config.ftl.unit.0 / 512;
         let buffer = &config.file.buffer;
         let protected = buffer.power_loss_protection != Protection::None;
         let writes_through = buffer.mode != BufferMode::WriteBack || protected;
         let durability = Durability { promises: promises_of(config), writes_through };
-        let sectors = u64::from(config.logical_pages) * per_page;
+        let sectors = u64::from(config.ftl.logical_pages) * per_page;
         let host = Host::new(sectors, per_page, durability, start != Start::Empty);
         let calendar = Calendar::new();
         let (known, flushed) = Default::default();
@@ -186,7 +186,7 @@ impl<'a> Play<'a> {
     /// a copy.
     fn loses(&self) -> bool {
         let (totals, file) = (self.device.totals(), &self.config().file);
-        let keeps_none = file.again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
+        let keeps_none = file.back_end().again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
         totals.unreadable_pages > 0 || totals.failed_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
@@ -204,9 +204,10 @@ impl<'a> Play<'a> {
         assert_eq!(cut.incomplete.len(), self.host.loses_power(), "what was not answered never will be");
         self.calendar.clear();
         self.device.recover(&mut self.calendar);
-        let (loses, loses_tables, per_page) = (self.loses(), self.loses_tables(), self.config().unit.0 / 512);
+        let (loses, loses_tables, per_page) =
+            (self.loses(), self.loses_tables(), self.config().ftl.unit.0 / 512);
         self.known.clear();
-        for page in 0..self.config().logical_pages {
+        for page in 0..self.config().ftl.logical_pages {
             let lost = self.device.map().lost_sectors(LogicalPage(page));
             assert!(lost.is_empty() || loses, "page {page} is lost, and nothing failed");
             let held = self.device.contents_of(LogicalPage(page));
@@ -286,7 +287,7 @@ impl<'a> Play<'a> {
     /// version.
     fn compare(&mut self, command: Command) {
         self.run_down_to(0);
-        let per_page = self.config().unit.0 / 512;
+        let per_page = self.config().ftl.unit.0 / 512;
         let base = self.config().namespaces[usize::from(command.namespace)].base;
         let pages =
             (base + command.sector) / per_page..(base + command.sector + command.sectors).div_ceil(per_page);
@@ -323,8 +324,8 @@ impl<'a> Play<'a> {
     }
 
     fn check_all(&self) {
-        let per_page = self.config().unit.0 / 512;
-        for page in 0..self.config().logical_pages {
+        let per_page = self.config().ftl.unit.0 / 512;
+        for page in 0..self.config().ftl.logical_pages {
             let lost = self.device.map().lost_sectors(LogicalPage(page));
             for (at, content) in (0..).zip(self.device.contents_of(LogicalPage(page))) {
                 if !lost.covers(Sectors::range(at, at + 1)) {

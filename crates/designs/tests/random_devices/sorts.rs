@@ -4,12 +4,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
+use wordline_ftl::design::{ExtensionPoint, Needs, View, WriteStream};
+use wordline_ftl::policy::relocator::{MigrationTarget, RelocatedPage};
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
 use wordline_nand::CellMode;
-use wordline_ssd::design::{ExtensionPoint, Needs, View, WriteStream};
-use wordline_ssd::policy::relocator::{MigrationTarget, RelocatedPage};
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::{Config, Design};
 
 use crate::gathers::add_design;
 

@@ -6,7 +6,7 @@ mod sets_aside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
-use wordline_ssd::{Config, Design};
+use wordline_ftl::{Config, Design};
 
 pub use sets_aside::{SetsAside, Settings};
 

@@ -28,8 +28,8 @@ pub(crate) fn amplification(point: &Point) -> Result<f64> {
             wanted: "ftl.mapping.block".into(),
         });
     };
-    let logical = f64::from(config.logical_blocks()) / f64::from(config.pools.rows());
-    Ok(uniform_writes(map.replacements, logical, config.locations().per_block()))
+    let logical = f64::from(config.ftl.logical_blocks()) / f64::from(config.ftl.pools.rows());
+    Ok(uniform_writes(map.replacements, logical, config.ftl.locations().per_block()))
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub fn m_d_1(point: &Point) -> Result<f64> {
     let (Arrival::Exponential { interval }, [one]) = (&workload.arrival, &workload.sizes[..]) else {
         return refuse("other arrivals, or several sizes".into());
     };
-    let service = read(point.config().part(), one.size).whole();
+    let service = read(point.config().ftl.part(), one.size).whole();
     let busy = service / (interval.seconds() * f64::from(channels));
     if dies != 1 || busy >= 1.0 {
         return refuse(format!("{dies} dies a channel, busy for {busy} of the time"));
@@ -90,12 +90,13 @@ pub fn m_d_1(point: &Point) -> Result<f64> {
 pub fn reads(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
     let size = point.generated().and_then(|workload| workload.sizes.first()).map(|share| share.size);
-    read(point.config().part(), size.unwrap_or(point.config().geometry().page_size)).bound(channels, dies)
+    read(point.config().ftl.part(), size.unwrap_or(point.config().ftl.geometry().page_size))
+        .bound(channels, dies)
 }
 
 /// Upper bound on pages written per second. A write occupies a bus for command and data, and its die for
 /// these and tPROG.
 pub fn writes(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
-    program(point.config().part()).bound(channels, dies)
+    program(point.config().ftl.part()).bound(channels, dies)
 }

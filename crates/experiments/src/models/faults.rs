@@ -24,8 +24,8 @@ pub(crate) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
 /// Drive writes of the host until every block was erased as often as the part endures, at the write
 /// amplification of the run.
 pub(crate) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
-    let flash = point.config().geometry().capacity().0 as f64;
-    Ok(flash * f64::from(point.config().part().endurance)
+    let flash = point.config().ftl.geometry().capacity().0 as f64;
+    Ok(flash * f64::from(point.config().ftl.part().endurance)
         / column::number(values, "write_amplification")?
-        / point.config().capacity().0 as f64)
+        / point.config().ftl.capacity().0 as f64)
 }

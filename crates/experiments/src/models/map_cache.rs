@@ -1,7 +1,7 @@
 //! Hit ratio of an LRU mapping cache (CMT), and the cost of its write-back; `docs/VALIDATION.md` has the
 //! derivation.
 
-use wordline_ssd::policy::mapper::CacheSize;
+use wordline_ftl::policy::mapper::CacheSize;
 
 use crate::models::bisect::bisect;
 use crate::sweep::Point;
@@ -83,11 +83,11 @@ fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
         wanted: "a map cache without protected entries (ftl.mapping), and a generated workload of single mapping units at addresses that do not follow each other".into(),
     }
     };
-    let cache = point.config().map_cache().ok_or_else(|| refuse("the whole map in memory"))?;
+    let cache = point.config().ftl.map_cache().ok_or_else(|| refuse("the whole map in memory"))?;
     let workload = point.generated().ok_or_else(|| refuse("no generated workload"))?;
-    let unit = point.config().unit;
+    let unit = point.config().ftl.unit;
     let one = matches!(&workload.sizes[..], [one] if one.size == unit);
-    let classes = classes(&workload.pattern, u64::from(point.config().logical_pages));
+    let classes = classes(&workload.pattern, u64::from(point.config().ftl.logical_pages));
     match classes {
         Some(classes) if one && cache.protected == 0 && workload.region >= 1.0 => {
             Ok((cache, classes, workload.requests as f64))

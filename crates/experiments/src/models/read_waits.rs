@@ -95,12 +95,12 @@ impl ReadWaits {
             Err(Error::Argument { what: "model of reads behind programs".into(), found, wanted })
         };
         let Some(workload) = point.generated() else { return refuse("no generated workload".into()) };
-        let (part, planes) = (point.config().part(), point.config().geometry().planes_per_row);
+        let (part, planes) = (point.config().ftl.part(), point.config().ftl.geometry().planes_per_row);
         let page = part.geometry.page_size;
         let (Arrival::Exponential { interval }, [one]) = (&workload.arrival, &workload.sizes[..]) else {
             return refuse("other arrivals, or several sizes".into());
         };
-        if dies != 1 || planes * point.config().geometry().groups_per_die != 1 || one.size != page {
+        if dies != 1 || planes * point.config().ftl.geometry().groups_per_die != 1 || one.size != page {
             return refuse(format!("{dies} dies, requests of {}", one.size));
         }
         let seconds = column::number(values, "simulated_seconds")?;
@@ -122,7 +122,7 @@ impl ReadWaits {
 
 /// A program and an erase, with the suspend settings of the scheduler.
 fn changes(point: &Point) -> [Work; 2] {
-    let (part, scheduling) = (point.config().part(), &point.config().file.ftl.scheduling);
+    let (part, scheduling) = (point.config().ftl.part(), &point.config().file.ftl.scheduling);
     let work = |load: BusPhase, array: Duration, suspend: BusPhase, rest: Duration, suspends: bool| {
         let (load, array) = (load.total(part, 1).seconds(), array.seconds());
         match suspends {

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use wordline_ftl::config::Scope;
 use wordline_kernel::Complaints;
 use wordline_ssd::Config;
-use wordline_ssd::config::Scope;
 
 use crate::judge::column;
 use crate::options::Options;
@@ -265,8 +265,8 @@ impl Point {
     /// free. A superblock counts as one block with the pages of all plane groups.
     pub(crate) fn space(&self) -> Space {
         let config = self.config();
-        let geometry = config.geometry();
-        let per_row = config.locations().per_block();
+        let geometry = config.ftl.geometry();
+        let per_row = config.ftl.locations().per_block();
         let pages_per_block = match config.file.ftl.gc.scope {
             Scope::Row => per_row,
             Scope::SuperBlock => per_row * geometry.rows(),
@@ -274,7 +274,7 @@ impl Point {
         let blocks = geometry.blocks_per_plane.saturating_sub(config.file.ftl.gc.stop_at_free_blocks);
         Space {
             pages_per_block,
-            logical_pages: f64::from(config.logical_pages),
+            logical_pages: f64::from(config.ftl.logical_pages),
             physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(per_row),
         }
     }

@@ -365,8 +365,9 @@ mod tests {
         for (id, points) in of_centaur(true) {
             for point in points {
                 let (config, settings) = (point.config(), &point.settings);
-                let pages: u32 = config.pools.all_groups().map(|row| config.pools.per_program(row)).sum();
-                let on_the_way = (config.unit * u64::from(2 * pages)).0 as f64;
+                let pages: u32 =
+                    config.ftl.pools.all_groups().map(|row| config.ftl.pools.per_program(row)).sum();
+                let on_the_way = (config.ftl.unit * u64::from(2 * pages)).0 as f64;
                 let below = config.file.buffer.size.0 as f64 * config.file.buffer.flush_above;
                 assert!(on_the_way <= below, "{id} at {settings}: {on_the_way} of {below} bytes");
             }

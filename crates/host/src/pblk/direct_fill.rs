@@ -35,9 +35,9 @@ use std::cmp::Reverse;
 
 use wordline_device::PhysicalDevice;
 use wordline_device::preconditioning::{FillProgress, ProgressFn};
+use wordline_ftl::policy::victim::Preference;
 use wordline_kernel::{Calendar, Schedule, Stream};
 use wordline_nand::DataTag;
-use wordline_ssd::policy::victim::Preference;
 use wordline_ssd::precondition::Share;
 use wordline_ssd::precondition::shape::Shape;
 

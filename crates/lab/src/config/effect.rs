@@ -9,14 +9,15 @@
 use serde_json::{Value as Json, json};
 use wordline_designs::SelectedDesigns;
 use wordline_flash::scheduling::GcPriority;
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::policy::frontier::FrontierKind;
 use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
 use wordline_nand::cell::Ecc;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::Config;
-use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
+use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, Interface, Protection};
 use wordline_ssd::front::config::Arbitration;
-use wordline_ssd::policy::frontier::FrontierKind;
 
 use super::ineffective_key::IneffectiveKey;
 use super::replaced;
@@ -112,7 +113,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["buffer.coalesce"],
         gates: &["pools", "ftl.mapping.unit", "layout.planes_per_row", "part"],
-        is_effective: |config| config.pools.count() == 1 && config.locations().per_program > 1,
+        is_effective: |config| config.ftl.pools.count() == 1 && config.ftl.locations().per_program > 1,
         wants: "one pool, with program units of several mapping units",
         reason: "the pages of one mapping unit are destaged together in any case",
     },
@@ -133,7 +134,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["ftl.mapping.protected"],
         gates: &["ftl.mapping.cache"],
-        is_effective: |config| config.map_cache().is_some_and(|cache| cache.protected > 0),
+        is_effective: |config| config.ftl.map_cache().is_some_and(|cache| cache.protected > 0),
         wants: "ftl.mapping.cache, and at least one protected entry",
         reason: "a map that is in memory as a whole evicts no entry",
     },
@@ -176,7 +177,7 @@ pub const CONDITIONS: &[Condition] = &[
         keys: &["ftl.read_retry.decoder"],
         gates: &["part", "pools"],
         is_effective: |config| {
-            config.pools.iter().any(|pool| pool.part.ecc().is_some_and(Ecc::has_decode_time))
+            config.ftl.pools.iter().any(|pool| pool.part.ecc().is_some_and(Ecc::has_decode_time))
         },
         wants: "a part with cells that take time to decode",
         reason: "decoding takes no time",
@@ -209,8 +210,9 @@ pub const CONDITIONS: &[Condition] = &[
         keys: &["ftl.recovery.lower_pages"],
         gates: &["part", "pools"],
         is_effective: |config| {
-            let mut parts = config.pools.iter().map(|pool| &pool.part.geometry);
-            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot) || config.file.again() > 0
+            let mut parts = config.ftl.pools.iter().map(|pool| &pool.part.geometry);
+            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot)
+                || config.ftl.file.again() > 0
         },
         wants: "a part of several bits a cell of which each page is programmed by itself, or a design that reprograms word lines",
         reason: "no program disturbs another page",
@@ -219,7 +221,7 @@ pub const CONDITIONS: &[Condition] = &[
         keys: &["ftl.recovery.discards"],
         gates: &["buffer.power_loss_protection"],
         is_effective: |config| {
-            config.file.buffer.power_loss_protection == Protection::None || config.file.has_modes()
+            config.file.buffer.power_loss_protection == Protection::None || config.ftl.file.has_modes()
         },
         wants: "buffer.power_loss_protection = \"none\"",
         reason: "power-loss protection of the buffer keeps them as well",
@@ -227,14 +229,16 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["ftl.slc_cache"],
         gates: &["ftl.router", "designs", "design"],
-        is_effective: |config| config.file.ftl.slc_cache.is_none() || config.file.uses_slc_cache(),
+        is_effective: |config| config.file.ftl.slc_cache.is_none() || config.ftl.file.uses_slc_cache(),
         wants: "ftl.router.policy = \"slc-cache\", or a design with a stream in SLC mode",
         reason: "no other router sends pages there",
     },
     Condition {
         keys: &["ftl.two_bit"],
         gates: &["designs", "design"],
-        is_effective: |config| config.file.ftl.two_bit.is_none() || config.file.writes_in(0, CellMode::Mlc),
+        is_effective: |config| {
+            config.file.ftl.two_bit.is_none() || config.ftl.file.writes_in(0, CellMode::Mlc)
+        },
         wants: "a design with a stream in MLC mode",
         reason: "nothing else sends pages there",
     },
@@ -269,7 +273,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["part.timing.plane_busy"],
         gates: &["layout.planes_per_row", "pools"],
-        is_effective: |config| config.pools.iter().any(|pool| pool.geometry.planes_per_row > 1),
+        is_effective: |config| config.ftl.pools.iter().any(|pool| pool.geometry.planes_per_row > 1),
         wants: "layout.planes_per_row above 1",
         reason: "no command is a multi-plane command",
     },
@@ -283,7 +287,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["ftl.placement.order", "ftl.balancer", "ftl.gc.scope"],
         gates: &["layout", "part"],
-        is_effective: |config| config.pools.rows() > 1,
+        is_effective: |config| config.ftl.pools.rows() > 1,
         wants: "several plane groups",
         reason: "there is only one",
     },
@@ -328,7 +332,7 @@ fn has_read_failures(config: &Config) -> bool {
 
 /// Whether the cell model of some part decides which reads fail.
 fn has_cell_model(config: &Config) -> bool {
-    config.pools.iter().any(|pool| pool.part.read_levels().is_some())
+    config.ftl.pools.iter().any(|pool| pool.part.read_levels().is_some())
 }
 
 /// Whether a submission queue has this priority. True if the device has no queue priorities.

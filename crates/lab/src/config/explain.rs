@@ -3,13 +3,13 @@
 
 use wordline_designs::SelectedDesigns;
 use wordline_device::link::Direction;
+use wordline_ftl::pools::ChannelsFile;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, BusPhase};
 use wordline_nand::{Geometry, Part, Pool};
 use wordline_run::quantity::Quantity;
 use wordline_ssd::Config;
 use wordline_ssd::front::link_of;
-use wordline_ssd::pools::ChannelsFile;
 
 /// A heading, and the names and values under it.
 pub type Section = (String, Vec<(String, String)>);
@@ -17,11 +17,11 @@ pub type Section = (String, Vec<(String, String)>);
 /// The values that follow from the configuration of an SSD.
 pub(crate) fn sections(config: &Config, designs: &SelectedDesigns) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
-        let title = |n: usize| match config.pools.count() {
+        let title = |n: usize| match config.ftl.pools.count() {
             1 => title.to_owned(),
-            _ => format!("{title} of pool {}: {}", n + 1, config.pools.get(n).part.name),
+            _ => format!("{title} of pool {}: {}", n + 1, config.ftl.pools.get(n).part.name),
         };
-        (0..config.pools.count()).map(|n| (title(n), rows(config, n))).collect::<Vec<_>>()
+        (0..config.ftl.pools.count()).map(|n| (title(n), rows(config, n))).collect::<Vec<_>>()
     };
     let sections = [
         designs
@@ -70,7 +70,7 @@ fn settings(key: &str, table: toml::Table) -> Rows {
 }
 
 fn numbers(config: &Config, n: usize) -> Rows {
-    let Pool { part, geometry: g, .. } = config.pools.get(n);
+    let Pool { part, geometry: g, .. } = config.ftl.pools.get(n);
     let mut rows = vec![
         row("part", format!("{} ({})", part.name, part.source)),
         row("channels x dies", channels_and_dies(g)),
@@ -95,7 +95,7 @@ fn numbers(config: &Config, n: usize) -> Rows {
         };
         rows.push(row("channels", channels));
     }
-    if config.pools.count() > 1 {
+    if config.ftl.pools.count() > 1 {
         rows.push(row("capacity", human(g.capacity())));
     }
     rows
@@ -114,7 +114,7 @@ fn block_set(g: &Geometry) -> Bytes {
 }
 
 fn capacity(config: &Config) -> Rows {
-    let (all, seen) = (config.pools.capacity(), config.capacity());
+    let (all, seen) = (config.ftl.pools.capacity(), config.ftl.capacity());
     let spare = (all.0 - seen.0) as f64;
     let of = match config.file.ftl.reserved_blocks {
         0 => "ftl.over_provisioning".to_owned(),
@@ -136,11 +136,11 @@ fn capacity(config: &Config) -> Rows {
 /// The size of the SLC cache of an erased device, and the write rates before and after it is full. Written
 /// data reduce the spare blocks of which the cache takes a share.
 fn slc_cache(config: &Config) -> Option<(String, String)> {
-    if !config.file.uses_slc_cache() {
+    if !config.ftl.file.uses_slc_cache() {
         return None;
     }
-    let Pool { part, geometry: g, .. } = config.pools.get(0);
-    let (cache, slc) = (config.file.slc_cache_of(0)?, part.timing.slc.as_ref()?);
+    let Pool { part, geometry: g, .. } = config.ftl.pools.get(0);
+    let (cache, slc) = (config.ftl.file.slc_cache_of(0)?, part.timing.slc.as_ref()?);
     let ftl = &config.file.ftl;
     let (bits, groups) = (f64::from(part.geometry.bits_per_cell), u64::from(g.rows()));
     let kept = ftl.gc.start_below_free_blocks + ftl.reserved_blocks + cache.blocks;
@@ -156,7 +156,7 @@ fn slc_cache(config: &Config) -> Option<(String, String)> {
 }
 
 fn collection(config: &Config, n: usize) -> Rows {
-    let (gc, geometry) = (&config.file.ftl.gc, &config.pools.get(n).geometry);
+    let (gc, geometry) = (&config.file.ftl.gc, &config.ftl.pools.get(n).geometry);
     let own = n.checked_sub(1).and_then(|n| config.file.pools.get(n));
     let start = own.and_then(|pool| pool.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
     let stop = own.and_then(|pool| pool.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks).max(start);
@@ -170,31 +170,31 @@ fn collection(config: &Config, n: usize) -> Rows {
 /// The rows about the L2P map.
 fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
-    let what = match (mapping.cache, config.map_cache()) {
+    let what = match (mapping.cache, config.ftl.map_cache()) {
         (Some(cache), Some(size)) => format!(
             "{} for {} of {} entries, and the addresses of {} translation pages",
             human(cache),
             count(size.entries),
-            count(config.logical_pages),
+            count(config.ftl.logical_pages),
             count(size.tables)
         ),
-        _ if mapping.block.is_some() => format!("{} logical blocks", count(config.logical_blocks())),
-        _ => format!("{} entries of {}", count(config.logical_pages), human(mapping.entry)),
+        _ if mapping.block.is_some() => format!("{} logical blocks", count(config.ftl.logical_blocks())),
+        _ => format!("{} entries of {}", count(config.ftl.logical_pages), human(mapping.entry)),
     };
-    let what = match config.mapped_units() {
+    let what = match config.ftl.mapped_units() {
         Some(units) => format!("{what}, and {} of units", count(units)),
         None => what,
     };
-    let unit = config.unit;
-    let together = (config.pools.count() > 1).then(|| {
-        let size = human(unit * u64::from(config.pages_per_sub_request()));
+    let unit = config.ftl.unit;
+    let together = (config.ftl.pools.count() > 1).then(|| {
+        let size = human(unit * u64::from(config.ftl.pages_per_sub_request()));
         let how = if mapping.whole_units { ", which pool 1 holds whole" } else { "" };
         row("destaged together", format!("what was written of {size}{how}"))
     });
     let mut rows = vec![row("mapping unit", human(unit))];
     rows.extend(together);
-    rows.push(row("in DRAM", format!("{} ({what})", human(config.map_memory()))));
-    rows.push(row("in flash", human(unit * u64::from(config.translation_pages()))));
+    rows.push(row("in DRAM", format!("{} ({what})", human(config.ftl.map_memory()))));
+    rows.push(row("in flash", human(unit * u64::from(config.ftl.translation_pages()))));
     rows
 }
 
@@ -202,16 +202,17 @@ fn map(config: &Config) -> Rows {
 /// data tags 8 B per mapping unit of flash. A block takes 32 B (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
-        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));
-    let blocks = Bytes(32 * u64::from(config.pools.block_sets()));
+        (Bytes(8 * u64::from(config.ftl.mapped_pages())), Bytes(8 * u64::from(config.ftl.pools.locations())));
+    let blocks = Bytes(32 * u64::from(config.ftl.pools.block_sets()));
     // A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
     let cache = config
+        .ftl
         .map_cache()
         .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
     vec![
         row(
             "map and shadow, 8 B a logical page",
-            format!("{} of {} pages", human(map), count(config.mapped_pages())),
+            format!("{} of {} pages", human(map), count(config.ftl.mapped_pages())),
         ),
         row("data tags, 8 B a mapping unit", human(stamps)),
         row("blocks, 32 B each", human(blocks)),
@@ -234,7 +235,7 @@ fn array_times(part: &Part) -> (Duration, Duration) {
 }
 
 fn latency(config: &Config, n: usize) -> Rows {
-    let Pool { part, geometry: g, .. } = config.pools.get(n);
+    let Pool { part, geometry: g, .. } = config.ftl.pools.get(n);
     let size = Bytes::kib(4).min(g.page_size);
     let bus = BusPhase::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
@@ -255,7 +256,7 @@ fn latency(config: &Config, n: usize) -> Rows {
 }
 
 fn peak(config: &Config, n: usize) -> Rows {
-    let Pool { part, geometry: g, .. } = config.pools.get(n);
+    let Pool { part, geometry: g, .. } = config.ftl.pools.get(n);
     let (t_read, t_program) = array_times(part);
     let sensed = g.page_size * u64::from(g.planes_per_row);
     let unit = g.page_size * u64::from(g.pages_per_program);

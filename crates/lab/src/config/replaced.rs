@@ -4,9 +4,9 @@
 //! design takes part.
 
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, SelectedDesigns};
+use wordline_ftl::design::{Combination, ExtensionPoint};
 use wordline_nand::CellMode;
 use wordline_ssd::Config;
-use wordline_ssd::design::{Combination, ExtensionPoint};
 
 use super::ineffective_key::IneffectiveKey;
 
@@ -27,11 +27,11 @@ const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 
 /// The keys of policies that have no decision to take on this device.
 pub(super) fn keys(config: &Config, designs: &SelectedDesigns) -> Vec<IneffectiveKey> {
-    let combination = designs.combination(config);
+    let combination = designs.combination(&config.ftl);
     if combination.is_empty() {
         return modes(config).collect();
     }
-    let pools = config.pools.count();
+    let pools = config.ftl.pools.count();
     let owners = |seam| combination.owners(seam, pools);
     let in_all = POLICIES.iter().filter_map(|(key, seam)| {
         let all: Option<Vec<&str>> = owners(*seam).into_iter().collect();
@@ -49,11 +49,11 @@ pub(super) fn keys(config: &Config, designs: &SelectedDesigns) -> Vec<Ineffectiv
 /// mode to these pools.
 fn modes(config: &Config) -> impl Iterator<Item = IneffectiveKey> + '_ {
     let of_pool = |n: usize| {
-        let (slc, two_bit) = (config.file.slc_cache_of(n + 1), config.file.two_bit_of(n + 1));
+        let (slc, two_bit) = (config.ftl.file.slc_cache_of(n + 1), config.ftl.file.two_bit_of(n + 1));
         let keys =
             [("slc_cache", slc.is_some(), CellMode::Slc), ("two_bit", two_bit.is_some(), CellMode::Mlc)];
         let in_vain =
-            keys.into_iter().filter(|(_, is_set, mode)| *is_set && !config.file.writes_in(n + 1, *mode));
+            keys.into_iter().filter(|(_, is_set, mode)| *is_set && !config.ftl.file.writes_in(n + 1, *mode));
         let idle = |(key, _, mode): (&str, bool, CellMode)| {
             let wanted =
                 format!("the key left out, or a design with a stream in {} in this pool", mode.name());

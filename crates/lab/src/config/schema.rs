@@ -4,12 +4,12 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
+use wordline_ftl::design::ExtensionPoint;
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, nearest, one_of};
 use wordline_nand::cell::CellsFile;
 use wordline_nand::faults::NumberRange;
 use wordline_nand::time_range::TimeRange;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::design::ExtensionPoint;
 
 use super::tree::{Node, Table, Value};
 

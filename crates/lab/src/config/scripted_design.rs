@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
+use wordline_ftl::design::{ExtensionPoint, Needs, WriteStream};
+use wordline_ftl::{Config, Design};
 use wordline_kernel::state;
 use wordline_nand::CellMode;
-use wordline_ssd::design::{ExtensionPoint, Needs, WriteStream};
-use wordline_ssd::{Config, Design};
 
 /// The decisions that it takes part in.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -99,7 +99,7 @@ impl DeviceType for Ssd {
     }
 
     fn chips(&self) -> Vec<ChipsInfo> {
-        self.config.pools.iter().map(ChipsInfo::of).collect()
+        self.config.ftl.pools.iter().map(ChipsInfo::of).collect()
     }
 
     fn explain(&self) -> Vec<Section> {

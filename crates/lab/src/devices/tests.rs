@@ -42,7 +42,7 @@ fn run(device: &Device, options: &RunOptions) -> crate::error::Result<Summary> {
 fn the_presets_run_with_either_design() {
     let digest = |set: &[&str]| {
         let device = device(set).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(device.ssd().expect("an SSD").config.geometry().dies(), 7);
+        assert_eq!(device.ssd().expect("an SSD").config.ftl.geometry().dies(), 7);
         run(&device, &options()).unwrap_or_else(|error| panic!("{error}")).digest
     };
     let centaur = digest(&[]);

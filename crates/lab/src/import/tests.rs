@@ -309,9 +309,9 @@ fn each_flow_has_its_range_of_addresses_and_its_planes() {
     assert!(of_flow.iter().all(|count| *count > 100), "{of_flow:?}");
     // The addresses of each flow are on its own channels.
     let config = &drive.ssd().expect("an SSD").config;
-    let placement = config.file.ftl.placement.build(&config.pools, &[4]);
+    let placement = config.file.ftl.placement.build(&config.ftl.pools, &[4]);
     let channel = |page: u64| placement.home(page as u32, 0).expect("static").0 / (4 * 2 * 2);
-    let pages = u64::from(config.logical_pages);
+    let pages = u64::from(config.ftl.logical_pages);
     assert!((0..pages / 2 - 2).step_by(17).all(|page| channel(page) < 4));
     assert!((pages / 2..pages - 16).step_by(17).all(|page| channel(page) >= 4));
     assert_eq!(drive.get("front.nvme.queues"), Some(2.into()));

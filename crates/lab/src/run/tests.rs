@@ -4,10 +4,10 @@ use never::Never;
 
 /// A separate module, because the macro must not see the crate's own `Result`.
 mod never {
+    use wordline_ftl::blocks::candidates::Candidates;
+    use wordline_ftl::policy::victim::VictimPolicy;
     use wordline_kernel::{Stream, state};
     use wordline_nand::BlockSetId;
-    use wordline_ssd::blocks::candidates::Candidates;
-    use wordline_ssd::policy::victim::VictimPolicy;
 
     /// A victim policy that never selects a victim.
     pub struct Never;
@@ -31,7 +31,8 @@ fn error_with(change: fn(wordline_ssd::Parts) -> wordline_ssd::Parts) -> Error {
 #[test]
 fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
     // Without a victim, no block is ever freed.
-    let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Never), ..base });
+    let error =
+        error_with(|base| base.with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Never), ..ftl }));
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();
     for part in [
@@ -52,9 +53,9 @@ struct Beyond;
 
 mod beyond {
     use super::Beyond;
+    use wordline_ftl::policy::victim::{Candidates, VictimPolicy};
     use wordline_kernel::{Stream, state};
     use wordline_nand::BlockSetId;
-    use wordline_ssd::policy::victim::{Candidates, VictimPolicy};
 
     state!(Beyond {});
 
@@ -67,7 +68,8 @@ mod beyond {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
-    let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Beyond), ..base });
+    let error =
+        error_with(|base| base.with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Beyond), ..ftl }));
     assert!(matches!(error, Error::InvalidDecision(_)), "{error}");
     let text = error.to_string();
     for part in [

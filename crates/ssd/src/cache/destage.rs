@@ -4,12 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Duration, Instant, state};
 
-use crate::base::Base;
 use crate::cache::buffer::Buffer;
 use crate::config::{BufferMode, Config};
-use crate::map::LogicalPage;
 use crate::policy::destage::Destage;
 
 /// Most steps of a round. Chosen: the writes of a thousandth of the interval hardly delay the host, and each
@@ -30,13 +29,13 @@ pub(crate) struct Round {
 impl Round {
     /// Begins a round that destages the current pages of the buffer over the next interval; `None` if it is
     /// empty.
-    pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
+    pub(super) fn begin(buffer: &mut Buffer, now: Instant, config: &Config) -> Option<Self> {
         let epoch = buffer.end_epoch()?;
-        let rows = base.config.pools.all_groups();
-        let unit = rows.map(|row| base.config.pools.per_program(row)).max().unwrap_or(1);
+        let rows = config.ftl.pools.all_groups();
+        let unit = rows.map(|row| config.ftl.pools.per_program(row)).max().unwrap_or(1);
         let dirty = buffer.dirty();
         let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);
-        let every = Duration::from_ps(base.config.file.buffer.flush_interval.ps() / steps);
+        let every = Duration::from_ps(config.file.buffer.flush_interval.ps() / steps);
         Some(Self { begun: now, epoch, pages: dirty.div_ceil(steps as u32), every })
     }
 }
@@ -57,10 +56,10 @@ impl Destaging {
     /// mode destages all pages.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
         let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;
-        let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };
-        policy.prepare(config.logical_pages);
+        let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.ftl.unit };
+        policy.prepare(config.ftl.logical_pages);
         let most = in_flight.0.div_ceil(counted.0) as u32;
-        Some(Box::new(Self { policy, pages: config.logical_pages, most }))
+        Some(Box::new(Self { policy, pages: config.ftl.logical_pages, most }))
     }
 
     /// Records that the host wrote a page. Returns whether the page is destaged now.

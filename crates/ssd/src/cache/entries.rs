@@ -1,14 +1,15 @@
 //! Entries of the write buffer, and their progress towards flash, which the writer reports.
 
 use wordline_flash::RequestId;
+use wordline_ftl::Sectors;
+use wordline_ftl::base::Base;
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
 
 use super::buffer::{EntryId, EntryState};
 use super::{Cache, Round};
-use crate::Sectors;
-use crate::base::Base;
-use crate::map::LogicalPage;
+use crate::config::Config;
 
 /// A complete page that waits for its program unit.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +80,8 @@ impl Cache {
     }
 
     /// Begins a round that destages the current pages of the buffer; `None` if it is empty.
-    pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
-        Round::begin(&mut self.buffer, now, base)
+    pub(crate) fn begin_round(&mut self, now: Instant, config: &Config) -> Option<Round> {
+        Round::begin(&mut self.buffer, now, config)
     }
 
     /// Whether pages must be destaged: the occupancy is above the watermark and the limit of pages in transit

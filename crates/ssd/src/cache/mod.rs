@@ -15,19 +15,19 @@ mod writes;
 use serde::{Deserialize, Serialize};
 use wordline_device::{Command, Operation, SECTOR};
 use wordline_flash::{Class, RequestId, Ticket};
+use wordline_ftl::Sectors;
+use wordline_ftl::base::Base;
+use wordline_ftl::map::{LogicalPage, Map, MapCache};
+use wordline_ftl::policy::event::BufferOccupancy;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, Schedule, state};
 
-use crate::Sectors;
-use crate::base::Base;
 use crate::cache::buffer::{Buffer, EntryId};
 use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
-use crate::config::Config;
+use crate::config::{BufferMode, Config};
 use crate::event::Event;
-use crate::map::{LogicalPage, Map, MapCache};
 use crate::policy::destage::Destage;
-use crate::policy::event::BufferOccupancy;
 use crate::policy::eviction::Eviction;
 use destage::Destaging;
 use waiting::WaitingRequests;
@@ -49,6 +49,8 @@ pub(crate) struct SavedPage {
 pub(crate) struct Cache {
     buffer: Buffer,
     sectors_per_page: u32,
+    /// Whether writes to a page of the buffer coalesce.
+    coalesces: bool,
     marks: Watermarks,
     /// `None` if no page is destaged as soon as it is written.
     destage: Option<Box<Destaging>>,
@@ -60,7 +62,7 @@ pub(crate) struct Cache {
 }
 
 state!(Cache of {
-    Self { buffer, sectors_per_page: _, marks, destage, read, ahead, waiting, saved },
+    Self { buffer, sectors_per_page: _, coalesces: _, marks, destage, read, ahead, waiting, saved },
     WaitingRequests { stalled, flushes, wake, drain } = waiting,
 } {
     values { ahead, stalled, flushes, wake, drain, saved }
@@ -73,10 +75,11 @@ impl Cache {
         let [eviction, read_eviction] = policies;
         Self {
             buffer: new_buffer(config, eviction),
-            sectors_per_page: (config.unit.0 / SECTOR.0) as u32,
+            sectors_per_page: (config.ftl.unit.0 / SECTOR.0) as u32,
+            coalesces: config.file.buffer.mode != BufferMode::Off,
             marks: Watermarks::new(config),
             destage: Destaging::of(config, destage),
-            read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
+            read: ReadCache::new(config.cache_pages.min(config.ftl.logical_pages), read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             waiting: WaitingRequests::default(),
             saved: Vec::new(),
@@ -194,11 +197,11 @@ impl Cache {
     }
 
     /// Text with the occupancy of the buffer and what waits for it.
-    pub(crate) fn describe(&self, base: &Base) -> String {
+    pub(crate) fn describe(&self, config: &Config) -> String {
         format!(
             "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
             self.buffer.in_use(),
-            base.config.buffer_pages,
+            config.buffer_pages,
             self.buffer.dirty(),
             self.waiting.stalled(),
             self.waiting.drain,
@@ -230,9 +233,9 @@ impl Cache {
         map: &Map,
         known: impl Fn(RequestId) -> bool + Copy,
     ) -> Result<(), String> {
-        self.buffer.check_loaded(map.len(), known)?;
+        self.buffer.check_loaded(map.pages(), known)?;
         let is_last = |page, version| map.last_written(page) == Some(version);
-        self.read.check_loaded(map.len(), known, |page, version| {
+        self.read.check_loaded(map.pages(), known, |page, version| {
             self.buffer.find(page).is_none() && is_last(page, version)
         })?;
         for entry in self.buffer.used() {
@@ -306,7 +309,7 @@ impl Cache {
         if base.flash.has_background() {
             let fill = Ticket::Rmw(id.0);
             let table = map_cache.ticket_of_table(self.buffer.get(id).logical);
-            base.promote(&[fill, table.unwrap_or(fill)], calendar);
+            base.promote(&[fill, table.unwrap_or(fill)], &mut calendar.within(Event::Flash));
         }
     }
 
@@ -330,7 +333,7 @@ impl Cache {
 
     /// Saves the data in the buffer at a power cut, if the buffer is protected.
     pub(crate) fn save_buffer(&mut self, base: &Base) {
-        if base.config.file.buffer.is_protected() {
+        if base.config.file.keeps_memory {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
             self.saved.extend(written.map(|entry| SavedPage {
                 logical: entry.logical,
@@ -367,7 +370,7 @@ impl Cache {
 /// A new write buffer. It has no more entries than the device has pages, whatever its configured size.
 fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
     Buffer::with_sector_capacity(
-        config.buffer_pages.min(config.logical_pages),
+        config.buffer_pages.min(config.ftl.logical_pages),
         config.file.buffer.room(),
         eviction,
     )

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_flash::RequestId;
+use wordline_ftl::Sectors;
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::ensure;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{LookupTable, state};
 
 use super::buffer::list::{EntryId, EntryList};
 use super::buffer::waiters::{NOBODY, Waiters};
-use crate::Sectors;
-use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
 /// A page in the read cache.

@@ -4,15 +4,15 @@
 use wordline_device::content::{Content, NOTHING, ZEROES};
 use wordline_device::{Command, SECTOR};
 use wordline_flash::{Class, RequestId, Task, Ticket};
+use wordline_ftl::Sectors;
+use wordline_ftl::base::{Base, LocationRead, Piece, WantedSectors};
+use wordline_ftl::map::{LogicalPage, Map, MapCache};
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
-use crate::Sectors;
-use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::event::Event;
-use crate::map::{LogicalPage, Map, MapCache};
 
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
@@ -130,9 +130,9 @@ impl Cache {
         let (ticket, class) = (Ticket::Prefetch(id.0), Class::Read);
         let (sectors, waited) = (WantedSectors::Set(sectors), Duration::ZERO);
         let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
-        let (die, reads) = base.queue_read(read, calendar);
+        let (die, reads) = base.queue_read(read, calendar.now());
         self.read.set_reads(id, reads);
-        base.start_die(die, calendar);
+        base.start_die(die, &mut calendar.within(Event::Flash));
         true
     }
 

@@ -25,8 +25,8 @@ impl Watermarks {
         let (high, low) = ((room * high) as u32, (room * low) as u32);
         // Two program units for each plane group keep every die busy while the next pages are read and
         // collected.
-        let rows = config.pools.all_groups();
-        let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
+        let rows = config.ftl.pools.all_groups();
+        let most = 2 * rows.map(|row| config.ftl.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }
 

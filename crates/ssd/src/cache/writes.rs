@@ -1,13 +1,12 @@
 //! Writes into the write buffer; and discards, which make pages read as zeroes.
 
 use wordline_device::Command;
+use wordline_ftl::base::{Base, Piece};
+use wordline_ftl::map::{LogicalPage, Map};
+use wordline_ftl::{HostWrite, Sectors};
 
-use crate::base::{Base, Piece};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
-use crate::config::BufferMode;
-use crate::map::{LogicalPage, Map};
-use crate::{HostWrite, Sectors};
 
 impl Cache {
     /// Discards a page: drops its copies in memory, or marks the one that is being programmed.
@@ -44,7 +43,7 @@ impl Cache {
         base: &mut Base,
         map: &mut Map,
     ) -> Option<EntryId> {
-        if base.config.file.buffer.mode == BufferMode::Off {
+        if !self.coalesces {
             return None;
         }
         let version = map.written(piece.page);

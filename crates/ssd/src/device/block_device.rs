@@ -13,14 +13,15 @@ use wordline_device::{
 };
 use wordline_flash as flash;
 use wordline_flash::RequestId;
+use wordline_ftl::Ftl;
+use wordline_ftl::base::Base;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
 use super::{Contents, Device, Event};
-use crate::base::Base;
 use crate::engines::Core;
 use crate::metrics::Mark;
-use crate::{metrics, watchdog};
+use crate::{metrics, power, watchdog};
 
 impl BlockDevice for Device {
     type Event = Event;
@@ -35,13 +36,13 @@ impl BlockDevice for Device {
         if let Some(wrong) = self.invalid_decision() {
             panic!("a command after an invalid decision that was not reported: {wrong}");
         }
-        self.core.base.policies.designs.note_time(calendar.now());
+        self.core.ftl.base.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
         self.notify_designs(calendar);
     }
 
     fn follow_contents(&mut self) {
-        self.core.base.keep_contents(Contents::default());
+        self.core.ftl.base.keep_contents(Contents::default());
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
@@ -54,14 +55,14 @@ impl BlockDevice for Device {
 
     #[inline]
     fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2]) {
-        self.core.cache.prefetch_lookups([next, later], &self.core.base, &self.core.map);
+        self.core.cache.prefetch_lookups([next, later], &self.core.ftl.base, &self.core.ftl.map);
     }
 
     #[inline(always)]
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        self.core.base.policies.designs.note_time(calendar.now());
+        self.core.ftl.base.policies.designs.note_time(calendar.now());
         if let Event::Flash(flash::Event::Chips(event)) = event {
-            let Base { flash, policies, .. } = &mut self.core.base;
+            let Base { flash, policies, .. } = &mut self.core.ftl.base;
             let calendar_of_flash = &mut calendar.within(Event::Flash);
             if let Some(done) = &flash.handle(event, policies, calendar_of_flash)
                 && !flash.decode_if_needed(done, policies, calendar_of_flash)
@@ -76,7 +77,7 @@ impl BlockDevice for Device {
     }
 
     fn explain(&mut self, tail: Tail) {
-        self.core.base.flash.keep_history();
+        self.core.ftl.base.flash.keep_history();
         self.front.explain(tail);
     }
 
@@ -85,19 +86,19 @@ impl BlockDevice for Device {
     }
 
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
-        self.core.base.change_times(factors);
+        self.core.change_times(factors);
         self.front.change_link(factors.link)
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.core.base.flash.record(on);
+        self.core.ftl.base.flash.record(on);
         self.front.record(on);
         true
     }
 
     fn take_recorded(&mut self) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
-        Recorded { requests, levels, ..self.core.base.flash.take_recorded().into() }
+        Recorded { requests, levels, ..self.core.ftl.base.flash.take_recorded().into() }
     }
 
     #[inline]
@@ -112,7 +113,7 @@ impl BlockDevice for Device {
 
     #[inline]
     fn invalid_decision(&self) -> Option<&InvalidDecision> {
-        self.core.base.policies.designs.invalid_decision()
+        self.core.ftl.base.policies.designs.invalid_decision()
     }
 
     fn outstanding(&self) -> usize {
@@ -124,17 +125,18 @@ impl BlockDevice for Device {
     }
 
     fn is_read_only(&self) -> bool {
-        self.core.base.life.read_only
+        self.core.ftl.base.life.read_only
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        let incomplete = self.front.forget(&self.core.base.config, now);
-        PowerCut { incomplete, torn: self.recovery.cut(now, &mut self.core, &mut self.writer) }
+        let Self { core, writer, recovery, front } = self;
+        let incomplete = front.forget(&core.config, now);
+        PowerCut { incomplete, torn: power::cut(now, recovery, core, writer) }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.recovery.begin(&mut self.core, &mut self.writer, calendar.now());
-        for die in self.core.base.config.pools.all_dies() {
+        power::restore(calendar.now(), &mut self.recovery, &mut self.core, &mut self.writer);
+        for die in self.core.ftl.base.config.pools.all_dies() {
             self.continue_scan(die, calendar);
         }
     }
@@ -152,7 +154,7 @@ impl BlockDevice for Device {
     }
 
     fn pages_to_recover(&self) -> u64 {
-        self.recovery.pages_to_recover(&self.core)
+        self.recovery.pages_to_recover(&self.core.ftl)
     }
 
     fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
@@ -176,13 +178,13 @@ impl BlockDevice for Device {
     }
 
     fn digest(&self) -> Digest {
-        self.core.base.digest_so_far()
+        self.core.ftl.base.digest_so_far()
     }
 
     fn audit(&self, elapsed: Duration) {
         self.core.audit_map();
         self.writer.audit(&self.core);
-        self.core.base.audit(elapsed);
+        self.core.ftl.base.audit(elapsed);
     }
 
     fn oldest(&self) -> Option<OldestCommand> {
@@ -213,24 +215,24 @@ impl BlockDevice for Device {
     }
 
     fn charts(&self, mark: &Mark) -> Vec<(&'static str, ChartData)> {
-        metrics::charts_since(&self.core.base, mark)
+        metrics::charts_since(&self.core.ftl.base, mark)
     }
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
-        metrics::detail_since(&self.core.base, &self.front, mark, now)
+        metrics::detail_since(&self.core.ftl.base, &self.front, mark, now)
     }
 
     fn room(&self) -> Option<u64> {
-        let Core { base, gc, .. } = &self.core;
+        let Ftl { base, gc, .. } = &self.core.ftl;
         Some((base.blocks.free_pages() + gc.processed_pages(&base.blocks)) * base.config.unit.0)
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        self.core.base.gauges(self.core.cache.buffer().in_use(), now)
+        self.core.ftl.base.gauges(self.core.cache.buffer().in_use(), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let Core { base, cache, gc, .. } = &self.core;
+        let Core { ftl: Ftl { base, gc, .. }, cache, .. } = &self.core;
         let lengths = base.shape().into_iter().chain(self.writer.shape()).chain(gc.shape());
         lengths.chain(cache.shape()).collect()
     }
@@ -240,18 +242,14 @@ impl BlockDevice for Device {
     }
 
     fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
-        let Core { base, map, map_cache, tables, block_map, cache, gc } = &self.core;
-        let in_use = self.front.check_loaded(agenda.now, &base.config.file.front)?;
+        let Core { config, ftl, cache } = &self.core;
+        let in_use = self.front.check_loaded(agenda.now, &config.file.front)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
-        block_map.as_ref().map_or(Ok(()), |map| map.check_loaded())?;
-        map.check_loaded(&base.blocks, &base.flash)?;
-        map_cache.check_loaded(known)?;
-        tables.check_loaded(map, map_cache, base)?;
-        base.check_loaded(agenda)?;
-        gc.check_loaded(base)?;
-        cache.check_loaded(map, known)?;
-        self.writer.check_loaded(cache, &base.blocks, map.len())?;
-        self.recovery.check_loaded(&self.core)?;
-        agenda.events.iter().try_for_each(|(_, event)| self.front.check_event(*event, base, known))
+        let events = agenda.events.iter().map(|(_, event)| *event);
+        ftl.check_loaded(agenda.now, events.clone().filter_map(Event::of_flash), known)?;
+        cache.check_loaded(&ftl.map, known)?;
+        self.writer.check_loaded(cache, &ftl.base.blocks, ftl.map.pages())?;
+        power::check_versions(&self.recovery, &self.core)?;
+        events.into_iter().try_for_each(|event| self.front.check_event(event, &ftl.base, known))
     }
 }

@@ -8,21 +8,21 @@ mod service;
 
 use wordline_device::Completion;
 use wordline_device::content::Content;
+use wordline_ftl::base::Base;
+use wordline_ftl::contents::Contents;
+use wordline_ftl::map::{LogicalPage, Map};
+use wordline_ftl::recovery::Recovery;
+use wordline_ftl::totals::Totals;
 use wordline_kernel::{Schedule, Seed, state};
 use wordline_nand::{Chips, DieId};
 
-use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
-use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
-use crate::recovery::Recovery;
 use crate::writer::Writer;
 
-pub use crate::contents::{Contents, InjectedFault};
 pub use crate::event::Event;
-pub use crate::totals::Totals;
 pub use crate::writer::queue::units::Counts as SubRequestCounts;
 
 /// An SSD.
@@ -46,7 +46,7 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let front = Front::new(&config);
         let core = Core::new(config, parts, seed);
-        let mut writer = Writer::new(&core.base);
+        let mut writer = Writer::new(&core.ftl.base);
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }
@@ -55,10 +55,10 @@ impl Device {
     #[inline(always)]
     fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
         let level = self.core.cache.level();
-        let Base { policies, blocks, .. } = &self.core.base;
+        let Base { policies, blocks, .. } = &self.core.ftl.base;
         if policies.designs.has_notifications(level, blocks) {
-            self.core.base.notify_end_of_event(level);
-            if self.core.base.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
+            self.core.ftl.base.notify_end_of_event(level);
+            if self.core.ftl.base.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
                 self.front.maintain(&mut self.core, &mut self.writer, calendar);
             }
         }
@@ -69,7 +69,7 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(event) => {
-                let Base { flash, policies, .. } = &mut self.core.base;
+                let Base { flash, policies, .. } = &mut self.core.ftl.base;
                 let done = flash.handle_own(event, policies, &mut calendar.within(Event::Flash));
                 done.iter().for_each(|done| self.command_done(done, calendar));
             }
@@ -83,7 +83,7 @@ impl Device {
 
     /// Continues the recovery scan of a die. After the last die the device accepts commands.
     fn continue_scan(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.recovery.continue_scan(die, &mut self.core, calendar) {
+        if self.recovery.continue_scan(die, &mut self.core.ftl, &mut calendar.within(Event::Flash)) {
             self.front.resume(&mut self.core, &mut self.writer, calendar);
         }
     }
@@ -93,27 +93,27 @@ impl Device {
 impl Device {
     /// The configuration.
     pub fn config(&self) -> &Config {
-        &self.core.base.config
+        &self.core.config
     }
 
     /// The chips.
     pub fn chips(&self) -> &Chips {
-        self.core.base.flash.chips()
+        self.core.ftl.base.flash.chips()
     }
 
     /// Counts of the device.
     pub fn totals(&self) -> &Totals {
-        &self.core.base.totals
+        &self.core.ftl.base.totals
     }
 
     /// Flash, block table, and other state shared by all engines.
     pub fn base(&self) -> &Base {
-        &self.core.base
+        &self.core.ftl.base
     }
 
     /// The L2P map.
     pub fn map(&self) -> &Map {
-        &self.core.map
+        &self.core.ftl.map
     }
 
     /// The writer, which has the pages whose program is in progress.
@@ -129,28 +129,28 @@ impl Device {
     /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
     /// the page has no data.
     pub fn version(&self, page: LogicalPage) -> Option<u32> {
-        self.core.cache.version(page, &self.core.base, &self.core.map)
+        self.core.cache.version(page, &self.core.ftl.base, &self.core.ftl.map)
     }
 
     /// Version of a logical page in flash; `None` if it has none there.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
-        self.core.map.version_in_flash(page, &self.core.base.flash)
+        self.core.ftl.map.version_in_flash(page, &self.core.ftl.base.flash)
     }
 
     /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
-        self.core.cache.contents_of(page, &self.core.base, &self.core.map)
+        self.core.cache.contents_of(page, &self.core.ftl.base, &self.core.ftl.map)
     }
 
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
-        self.core.base.keep_contents(contents);
-        self.core.tables.begin_record();
+        self.core.ftl.base.keep_contents(contents);
+        self.core.ftl.tables.begin_record();
     }
 
     /// The contents of sectors; `None` if the device does not track them.
     pub fn contents(&mut self) -> Option<&mut Contents> {
-        self.core.base.contents.as_deref_mut()
+        self.core.ftl.base.contents.as_deref_mut()
     }
 
     /// Moves the completions that were not taken or cleared to the end of `into`.

@@ -14,34 +14,34 @@ impl Device {
     /// Handles a command that a die has finished.
     pub(crate) fn command_done(&mut self, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.core.base.digest(now.ps() ^ u64::from(done.die.0) << 48);
-        self.core.base.digest(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
+        self.core.ftl.base.digest(now.ps() ^ u64::from(done.die.0) << 48);
+        self.core.ftl.base.digest(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         if done.failed {
             self.writer.check_failed_die(done.die, &mut self.core);
         }
-        let mut next = self.core.base.flash.finish(done, now);
+        let mut next = self.core.ftl.base.flash.finish(done, now);
         let mut makes_room = false;
         while let Some(id) = next {
-            let task = self.core.base.flash.release(done.die, id);
+            let task = self.core.ftl.base.flash.release(done.die, id);
             next = task.next_in_chain();
             makes_room |= unblocks_writes(&task);
             self.finish_task(&task, done, calendar);
             if let Ticket::Gc(row, _) = task.ticket {
                 self.writer.update_group(row, &self.core);
-                makes_room |= self.core.block_map.is_some();
+                makes_room |= self.core.ftl.block_map.is_some();
             }
         }
-        self.core.base.start_die(done.die, calendar);
+        self.core.start_die(done.die, calendar);
         self.front.proceed(done.die, makes_room, &mut self.core, &mut self.writer, calendar);
     }
 
     #[inline(always)]
     fn finish_task(&mut self, task: &Task, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let Self { core, writer, front, .. } = self;
-        let policies = &mut core.base.policies;
-        match core.base.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
+        let policies = &mut core.ftl.base.policies;
+        match core.ftl.base.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
             Outcome::Done => {
-                core.base.notify_programmed(task, done, false);
+                core.ftl.base.notify_programmed(task, done, false);
                 self.task_done(task, done, calendar);
             }
             Outcome::Retried => {}
@@ -62,30 +62,30 @@ impl Device {
         let Self { core, writer, front, .. } = self;
         match task.ticket {
             Ticket::Request(_) => {
-                core.base.check_read(task);
+                core.ftl.base.check_read(task);
                 front.host_read_done(task, done, core, writer, calendar);
             }
             Ticket::Prefetch(entry) => {
-                core.base.check_read(task);
+                core.ftl.base.check_read(task);
                 front.finish_read_ahead(EntryId(entry), task, core, writer, calendar);
             }
             Ticket::Rmw(entry) => {
                 let entry = EntryId(entry);
-                core.cache.check_fill(entry, task, &mut core.base);
-                core.base.note_rmw_time(task, done, calendar.now());
+                core.cache.check_fill(entry, task, &mut core.ftl.base);
+                core.ftl.base.note_rmw_time(task, done, calendar.now());
                 writer.rmw_read_done(task, entry, core, calendar);
             }
             Ticket::HostUnit(row) => front.host_programmed(row, task, done, core, writer, calendar),
             Ticket::UnitRmw(sub) => {
-                core.base.note_rmw_time(task, done, calendar.now());
+                core.ftl.base.note_rmw_time(task, done, calendar.now());
                 writer.unit_rmw_read_done(task, sub, core, calendar);
             }
             Ticket::Table(table) => {
-                core.base.check_read(task);
+                core.ftl.base.check_read(task);
                 front.table_read(table, task, core, writer, calendar);
             }
             Ticket::Guess(number) => {
-                core.base.check_read(task);
+                core.ftl.base.check_read(task);
                 front.guess_read(number, true, task, core, writer, calendar);
             }
             Ticket::TableUnit(row) => {

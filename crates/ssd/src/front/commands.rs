@@ -7,6 +7,7 @@ use wordline_device::tail::Tail;
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, times};
 use wordline_flash::RequestId;
+use wordline_ftl::base::Base;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
@@ -15,7 +16,6 @@ use super::firmware::Firmware;
 use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
-use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
@@ -112,10 +112,10 @@ impl Commands {
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
         let id = self.accept(command, calendar.now());
-        core.gc.note_command();
-        if self.port.is_some() && core.base.flash.is_clock_running() {
+        core.ftl.gc.note_command();
+        if self.port.is_some() && core.ftl.base.flash.is_clock_running() {
             self.enter_port(id, &command, calendar);
-        } else if self.started < core.base.config.file.front.queue_depth {
+        } else if self.started < core.config.file.front.queue_depth {
             return self.start(id, core, calendar);
         } else {
             self.waiting.push_back(id);
@@ -176,9 +176,9 @@ impl Commands {
         self.started += 1;
         let request = self.requests.get(id);
         request.queued = calendar.now() - request.submitted;
-        let front = &core.base.config.file.front;
+        let front = &core.config.file.front;
         let mut time = front.command_time;
-        if front.command_interval > Duration::ZERO && core.base.flash.is_clock_running() {
+        if front.command_interval > Duration::ZERO && core.ftl.base.flash.is_clock_running() {
             let wait = self.firmware.take(calendar.now(), front.command_interval);
             request.queued += wait;
             time += wait;
@@ -193,7 +193,7 @@ impl Commands {
     /// Fails a command, because the device has reached its end of life.
     pub fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.requests.get(id).failed = true;
-        complete_soon(id, &core.base, calendar);
+        complete_soon(id, &core.config, calendar);
     }
 
     /// Completes a command whose work is done. Returns the command, if any, whose work can begin now.
@@ -204,7 +204,7 @@ impl Commands {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
-        if self.port.is_some() && core.base.flash.is_clock_running() {
+        if self.port.is_some() && core.ftl.base.flash.is_clock_running() {
             self.send_completion(id, calendar);
             return None;
         }
@@ -218,7 +218,7 @@ impl Commands {
     #[cold]
     fn note_completion(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
-        if let Some(contents) = &mut core.base.contents {
+        if let Some(contents) = &mut core.ftl.base.contents {
             contents.completed(id, tag);
         }
     }
@@ -235,8 +235,8 @@ impl Commands {
         let now = calendar.now();
         let request = self.requests.get(id);
         let latency = now - request.submitted;
-        let controller = if core.base.flash.is_clock_running() {
-            core.base.config.file.front.command_time
+        let controller = if core.ftl.base.flash.is_clock_running() {
+            core.config.file.front.command_time
         } else {
             Duration::ZERO
         };
@@ -244,11 +244,11 @@ impl Commands {
         assert!(known <= latency, "the parts of a command's time exceed it: {request:?} of {latency}");
         let outside = [request.queued, on_link, controller, latency - known];
         // Reads and writes are the first two operations.
-        if let Some(sums) = core.base.totals.times.spent.get_mut(request.command.operation as usize) {
+        if let Some(sums) = core.ftl.base.totals.times.spent.get_mut(request.command.operation as usize) {
             times::add_to(sums, &request.spent, outside);
         }
-        core.base.digest(now.ps());
-        core.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
+        core.ftl.base.digest(now.ps());
+        core.ftl.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
         let mut completion = Completion { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut completion.command);
         self.completions.push(completion);
@@ -258,9 +258,9 @@ impl Commands {
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
             let parts = || times::with_outside(&request.spent, outside);
-            tail.completed(id, (&completion, request.submitted), parts, &core.base.flash);
+            tail.completed(id, (&completion, request.submitted), parts, &core.ftl.base.flash);
         }
-        if core.base.contents.is_some() {
+        if core.ftl.base.contents.is_some() {
             self.note_completion(id, core);
         }
         self.requests.remove(id);
@@ -273,7 +273,7 @@ impl Commands {
         let submitted = self.requests.look(id).submitted;
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
         requests.push(TimelineRequest { id, submitted, completion });
-        let Base { blocks, config, .. } = &core.base;
+        let Base { blocks, config, .. } = &core.ftl.base;
         let free = config.pools.all_groups().map(|row| blocks.space().free(row) as u64).sum();
         levels.push(OccupancySample { at, buffered: core.cache.buffer().in_use(), free });
     }
@@ -284,7 +284,7 @@ impl Commands {
         if self.requests.outstanding() > 0 {
             return;
         }
-        if let Some(due) = core.gc.note_idle(calendar.now(), &core.base) {
+        if let Some(due) = core.ftl.gc.note_idle(calendar.now(), &core.ftl.base) {
             calendar.at(due, Event::Idle);
         }
     }

@@ -1,6 +1,7 @@
 //! Handles host reads and programs that are done or have failed: requests that waited for them continue.
 
 use wordline_flash::{RequestId, Task, TaskWait, Ticket};
+use wordline_ftl::map::translation::{Continuation, WrongGuess};
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, PlaneGroupId};
 
@@ -8,7 +9,6 @@ use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
-use crate::map::translation::{Continuation, WrongGuess};
 use crate::writer::Writer;
 
 impl Front {
@@ -20,10 +20,10 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(waiters) = core.tables.take_completed_flushes(&core.map_cache) {
+        while let Some(waiters) = core.ftl.tables.take_completed_flushes(&core.ftl.map_cache) {
             waiters.into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
         }
-        for block in core.tables.take_held() {
+        for block in core.ftl.tables.take_held() {
             writer.release_reader(block, core, calendar);
         }
     }
@@ -40,7 +40,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let spent = core.base.note_program_time(row, task, done, calendar.now());
+        let spent = core.ftl.base.note_program_time(row, task, done, calendar.now());
         for (id, version) in writer.rows().group(row).versions() {
             core.cache.buffer().each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
@@ -87,14 +87,14 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
-        core.base.totals.host_reads += 1;
-        let spent = core.base.flash.spent(task, done, calendar.now());
+        core.ftl.base.totals.host_reads += 1;
+        let spent = core.ftl.base.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
         self.note_command(id, task, done);
         writer.finish_read(task.page, core, calendar);
         if core.cache.read_cache().is_on() && !done.failed {
             let command = self.get(id).command;
-            core.cache.keep_read(&command, task, &core.base, &core.map);
+            core.cache.keep_read(&command, task, &core.ftl.base, &core.ftl.map);
         }
         self.part_done(id, core, writer, calendar);
     }
@@ -139,7 +139,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.map_cache.table_read(table, &mut core.base);
+        core.ftl.map_cache.table_read(table, &mut core.ftl.base);
         self.resume_located(table, core, writer, calendar);
         writer.finish_read(task.page, core, calendar);
     }
@@ -154,7 +154,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.finish_read(task.page, core, calendar);
-        core.cache.finish_read_ahead(entry, &mut core.base);
+        core.cache.finish_read_ahead(entry, &mut core.ftl.base);
         self.wake_waiters(core, writer, calendar);
     }
 
@@ -170,9 +170,13 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if let Some(WrongGuess { id, page, since, .. }) =
-            core.map_cache.guess_read(number, is_readable, &core.map, &mut core.base, calendar)
-        {
+        if let Some(WrongGuess { id, page, since, .. }) = core.ftl.map_cache.guess_read(
+            number,
+            is_readable,
+            &core.ftl.map,
+            &mut core.ftl.base,
+            &mut calendar.within(Event::Flash),
+        ) {
             self.commands.requests.resume_read(id, page, since, core, calendar);
             // The wait for the lookup counts as a part.
             self.part_done(id, core, writer, calendar);
@@ -188,8 +192,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Some(mut waiting) = core.map_cache.take_waiters(table) else { return };
-        while let Some(waiter) = core.map_cache.next_located(&mut waiting) {
+        let Some(mut waiting) = core.ftl.map_cache.take_waiters(table) else { return };
+        while let Some(waiter) = core.ftl.map_cache.next_located(&mut waiting) {
             match waiter.then {
                 Continuation::Read(id) => {
                     let requests = &mut self.commands.requests;

@@ -71,7 +71,7 @@ impl Commands {
     /// Fetches commands in the order of arbitration while the device accepts more.
     fn fetch_next(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        while self.started < core.base.config.file.front.queue_depth {
+        while self.started < core.config.file.front.queue_depth {
             let Commands { port, requests, started, firmware, .. } = self;
             let port = port.as_deref_mut().expect("a command on the link has a port");
             let Some(id) = port.next(*started, |id| requests.get(id).command) else { return };
@@ -79,7 +79,7 @@ impl Commands {
             let request = requests.get(id);
             request.queued = now - request.submitted - port.on_link(id);
             let at = port.fetch(id, now);
-            let front = &core.base.config.file.front;
+            let front = &core.config.file.front;
             let wait = firmware.take(at, front.command_interval);
             request.queued += wait;
             calendar.at(at + wait + front.command_time, Event::Link(id));

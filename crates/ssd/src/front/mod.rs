@@ -31,10 +31,10 @@ use wordline_device::tail::Tail;
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, Operation, UnscalableReason};
 use wordline_flash::RequestId;
+use wordline_ftl::base::Base;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Factor, Instant, Schedule, state};
 
-use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
@@ -121,7 +121,7 @@ impl Front {
     #[inline]
     fn note_buffer_wait(&mut self, id: RequestId, now: Instant, core: &Core) {
         if let Some(tail) = &mut self.commands.tail {
-            tail.note_buffer_wait(id, now, &core.base.flash);
+            tail.note_buffer_wait(id, now, &core.ftl.base.flash);
         }
     }
 
@@ -259,7 +259,7 @@ impl Front {
     /// unable to program the pages in its buffer; it then fails the commands that wait for them. Returns
     /// false if this is not the reason.
     pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if !core.base.life.read_only {
+        if !core.ftl.base.life.read_only {
             return false;
         }
         let ids: Vec<RequestId> =
@@ -268,7 +268,7 @@ impl Front {
         for id in ids {
             self.commands.refuse(id, core, calendar);
         }
-        core.tables.forget_waiters();
+        core.ftl.tables.forget_waiters();
         true
     }
 }

@@ -1,10 +1,10 @@
 //! Destages the pages that must leave the write buffer, as far as plane groups accept them: after events,
 //! periodically, and while the host is idle. Also completes requests whose last part is done.
 
+use wordline_ftl::design::{DeviceEvent, EventMask};
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
 
-use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
@@ -21,8 +21,8 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.update_all_groups(core);
-        core.tables.resume(&mut core.map_cache);
-        for row in core.base.config.pools.all_groups() {
+        core.ftl.tables.resume(&mut core.ftl.map_cache);
+        for row in core.ftl.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
         self.commands.note_idle(core, calendar);
@@ -48,11 +48,11 @@ impl Front {
         // Pages may wait for a pool or plane group that accepts no more pages. When the writer is idle, they
         // go to another pool or plane group.
         let waits = writer.has_units() || core.cache.waiting().has_stalled();
-        let rests = waits && writer.rows().is_idle(&core.gc);
+        let rests = waits && writer.rows().is_idle(&core.ftl.gc);
         if makes_room || rests || writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
-        if core.gc.yields_to_host() {
+        if core.ftl.gc.yields_to_host() {
             writer.resume_groups(die, core, calendar);
             if writer.rows().has_opened() {
                 self.pump(core, writer, calendar);
@@ -72,19 +72,19 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.flash.is_clock_stopped() {
+        if core.ftl.base.flash.is_clock_stopped() {
             return;
         }
         writer.maintain(core, calendar);
         if writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
-        core.base.notify_end_of_event(core.cache.level());
+        core.ftl.base.notify_end_of_event(core.cache.level());
     }
 
     /// Destages the pages that must leave the write buffer, as far as plane groups accept them.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if core.gc.take_unfinished() {
+        if core.ftl.gc.take_unfinished() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
@@ -195,12 +195,12 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let now = calendar.now();
-        let Some(due) = core.gc.handle_idle_timer(now, &core.base) else { return };
+        let Some(due) = core.ftl.gc.handle_idle_timer(now, &core.ftl.base) else { return };
         if due > now {
             return calendar.at(due, Event::Idle);
         }
-        core.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.gc.idle_since() });
-        for row in core.base.config.pools.all_groups() {
+        core.ftl.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.ftl.gc.idle_since() });
+        for row in core.ftl.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
         if writer.rows().has_opened() {

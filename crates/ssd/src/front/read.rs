@@ -5,17 +5,17 @@ use std::ops::Range;
 use wordline_device::Command;
 use wordline_device::content::Content;
 use wordline_flash::{Class, RequestId, Task, Ticket};
+use wordline_ftl::base::{LocationRead, Piece, WantedSectors};
+use wordline_ftl::design::{DeviceEvent, EventMask};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DieId;
 
 use super::completion::complete_soon;
-use crate::base::{LocationRead, Piece, WantedSectors};
 use crate::cache::Cached;
-use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Requests;
-use crate::map::LogicalPage;
 
 /// Source of a piece of a page.
 #[derive(Clone, Copy, Debug)]
@@ -34,21 +34,26 @@ impl Requests {
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
-        let wanted = core.base.page_size.piece(&command, page.0).sectors();
-        self.get(id).failed |= core.map.loses(page, wanted);
+        let wanted = core.ftl.base.page_size.piece(&command, page.0).sectors();
+        self.get(id).failed |= core.ftl.map.loses(page, wanted);
     }
 
     #[inline(always)]
     pub(super) fn begin_read(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let command = self.get(id).command;
-        let (first, end) = core.base.page_size.pages_of(&command);
+        let (first, end) = core.ftl.base.page_size.pages_of(&command);
         if end - first == 1 {
             self.read_page(id, &command, first, core, calendar);
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
         if core.cache.ahead().is_on() {
-            core.cache.read_ahead(&command, &mut core.base, (&core.map, &mut core.map_cache), calendar);
+            core.cache.read_ahead(
+                &command,
+                &mut core.ftl.base,
+                (&core.ftl.map, &mut core.ftl.map_cache),
+                calendar,
+            );
         }
     }
 
@@ -62,10 +67,10 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let piece = core.base.page_size.piece(command, page);
+        let piece = core.ftl.base.page_size.piece(command, page);
         if let PieceSource::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
             self.get(id).parts += reads;
-            core.base.start_die(die, calendar);
+            core.start_die(die, calendar);
         } else {
             self.start_reads(id, page..page + 1, core, calendar);
         }
@@ -82,7 +87,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages.clone() {
-            let piece = core.base.page_size.piece(command, page);
+            let piece = core.ftl.base.page_size.piece(command, page);
             if let PieceSource::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
                 self.get(id).parts += reads;
             }
@@ -101,11 +106,11 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.get(id).parts == 0 {
-            return complete_soon(id, &core.base, calendar);
+            return complete_soon(id, &core.config, calendar);
         }
         for page in pages {
-            if let Some(at) = core.map.get(LogicalPage(page)) {
-                core.base.start_die(core.base.config.pools.die_of(at), calendar);
+            if let Some(at) = core.ftl.map.get(LogicalPage(page)) {
+                core.start_die(core.ftl.base.config.pools.die_of(at), calendar);
             }
         }
     }
@@ -120,10 +125,18 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> PieceSource {
-        let buffered = core.map_cache.translation().is_some() && core.cache.is_buffered(piece);
-        if buffered || core.map_cache.locate_for_host(id, piece, &core.map, &mut core.base, calendar) {
+        let buffered = core.ftl.map_cache.translation().is_some() && core.cache.is_buffered(piece);
+        if buffered
+            || core.ftl.map_cache.locate_for_host(
+                id,
+                piece,
+                &core.ftl.map,
+                &mut core.ftl.base,
+                &mut calendar.within(Event::Flash),
+            )
+        {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
-            core.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
+            core.ftl.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;
         }
         self.get(id).parts += 1;
@@ -140,18 +153,18 @@ impl Requests {
         core: &mut Core,
         calendar: &impl Schedule<Event>,
     ) -> PieceSource {
-        if core.map.loses(piece.page, piece.sectors()) {
+        if core.ftl.map.loses(piece.page, piece.sectors()) {
             self.get(id).failed = true;
             return PieceSource::NoFlash;
         }
-        if core.base.contents.is_some() {
+        if core.ftl.base.contents.is_some() {
             self.note_found(id, &piece, core);
         }
-        if core.base.policies.designs.observes(EventMask::READ) {
-            let from = core.map.get(piece.page);
-            core.base.notify_now(&DeviceEvent::Read { page: piece.page, from });
+        if core.ftl.base.policies.designs.observes(EventMask::READ) {
+            let from = core.ftl.map.get(piece.page);
+            core.ftl.base.notify_now(&DeviceEvent::Read { page: piece.page, from });
         }
-        let last_written = core.map.last_written(piece.page);
+        let last_written = core.ftl.map.last_written(piece.page);
         let version = match core.cache.buffer().find(piece.page) {
             Some(at) => {
                 let entry = core.cache.buffer().get(at);
@@ -168,14 +181,14 @@ impl Requests {
                 entry.flash_version
             }
             None => {
-                if let Some(cached) = core.cache.find_cached(id, piece, &mut core.base, &core.map) {
+                if let Some(cached) = core.cache.find_cached(id, piece, &mut core.ftl.base, &core.ftl.map) {
                     self.get(id).parts += u32::from(matches!(cached, Cached::Pending));
                     return PieceSource::NoFlash;
                 }
                 last_written.unwrap_or(0)
             }
         };
-        let Some(at) = core.map.get(piece.page) else {
+        let Some(at) = core.ftl.map.get(piece.page) else {
             assert!(
                 core.cache.buffer().find(piece.page).is_some() || last_written.is_none(),
                 "page {} was written and is nowhere",
@@ -192,7 +205,7 @@ impl Requests {
             version,
             waited,
         };
-        let (die, reads) = core.base.queue_read(read, calendar);
+        let (die, reads) = core.ftl.base.queue_read(read, calendar.now());
         PieceSource::InFlash(die, reads)
     }
 
@@ -200,17 +213,17 @@ impl Requests {
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
-        let start = u64::from(piece.page.0) * core.base.page_size.sectors();
+        let start = u64::from(piece.page.0) * core.ftl.base.page_size.sectors();
         let found: Vec<(usize, Content)> = piece
             .range()
             .map(|at| {
                 (
                     (start + u64::from(at) - sector) as usize,
-                    core.cache.content_at(piece.page, at, &core.base, &core.map),
+                    core.cache.content_at(piece.page, at, &core.ftl.base, &core.ftl.map),
                 )
             })
             .collect();
-        if let Some(contents) = &mut core.base.contents {
+        if let Some(contents) = &mut core.ftl.base.contents {
             contents.found(id, sectors, found.into_iter());
         }
     }
@@ -224,12 +237,12 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let (first, end) = core.base.page_size.pages_of(&command);
+        let (first, end) = core.ftl.base.page_size.pages_of(&command);
         // Every read is checked against the last host write.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
             && (first..end)
-                .any(|page| core.cache.version(LogicalPage(page), &core.base, &core.map) != expected);
+                .any(|page| core.cache.version(LogicalPage(page), &core.ftl.base, &core.ftl.map) != expected);
         self.get(id).failed = differs;
         self.begin_read(id, core, calendar);
     }
@@ -245,13 +258,15 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let piece = core.base.page_size.piece(&command, page.0);
+        let piece = core.ftl.base.page_size.piece(&command, page.0);
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;
-                core.base.start_die(die, calendar);
+                core.start_die(die, calendar);
             }
-            PieceSource::NoFlash | PieceSource::AwaitingLookup => core.base.totals.reads_without_flash += 1,
+            PieceSource::NoFlash | PieceSource::AwaitingLookup => {
+                core.ftl.base.totals.reads_without_flash += 1;
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ impl Timer {
     /// Sets the timer, if the write buffer is written out periodically.
     #[inline]
     pub fn set(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
-        let interval = core.base.config.file.buffer.flush_interval;
+        let interval = core.config.file.buffer.flush_interval;
         if !self.is_set && interval > Duration::ZERO && core.cache.buffer().in_use() > 0 {
             self.is_set = true;
             calendar.after(interval, Event::FlushTimer);
@@ -31,7 +31,7 @@ impl Timer {
     /// out.
     pub fn round(&mut self, core: &mut Core, calendar: &impl Schedule<Event>) -> Option<Round> {
         self.is_set = false;
-        self.round.take().or_else(|| core.cache.begin_round(calendar.now(), &core.base))
+        self.round.take().or_else(|| core.cache.begin_round(calendar.now(), &core.config))
     }
 
     /// Schedules the next step of a round.
@@ -43,13 +43,13 @@ impl Timer {
     /// Ends a round, and sets the timer for the next one, one interval after the last round began. If no die
     /// is working the timer stays off, and the next write sets it again.
     pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
-        if core.base.flash.outstanding() == 0 || self.is_set {
+        if core.ftl.base.flash.outstanding() == 0 || self.is_set {
             return;
         }
         let Some(Round { begun, .. }) = last else { return self.set(core, calendar) };
         if core.cache.buffer().in_use() > 0 {
             self.is_set = true;
-            let next = begun + core.base.config.file.buffer.flush_interval;
+            let next = begun + core.config.file.buffer.flush_interval;
             calendar.at(next.max(calendar.now()), Event::FlushTimer);
         }
     }

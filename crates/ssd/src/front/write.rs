@@ -2,15 +2,15 @@
 
 use wordline_device::{Command, Operation};
 use wordline_flash::RequestId;
+use wordline_ftl::contents::InjectedFault;
+use wordline_ftl::design::{DeviceEvent, EventMask};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Schedule;
 
 use super::completion::{complete_soon, is_durable};
-use crate::contents::InjectedFault;
-use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::{Front, Request};
-use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 impl Front {
@@ -21,26 +21,26 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.life.read_only {
+        if core.ftl.base.life.read_only {
             self.commands.refuse(id, core, calendar);
             return;
         }
         let command = self.get(id).command;
-        if command.operation == Operation::WriteZeroes && core.base.has(InjectedFault::ZeroesIgnored) {
-            return complete_soon(id, &core.base, calendar);
+        if command.operation == Operation::WriteZeroes && core.ftl.base.has(InjectedFault::ZeroesIgnored) {
+            return complete_soon(id, &core.config, calendar);
         }
         let request = self.get(id);
         // The admission counts as one part until all pages are in the buffer.
         request.parts = 1;
-        let (first, _) = core.base.page_size.pages_of(&command);
+        let (first, _) = core.ftl.base.page_size.pages_of(&command);
         self.get(id).next_page = first;
-        if is_durable(&command, &core.base) {
+        if is_durable(&command, core) {
             self.note_buffer_wait(id, calendar.now(), core);
         }
         if core.cache.waiting().has_stalled() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
             self.note_buffer_wait(id, calendar.now(), core);
-            core.base.promote_all(calendar);
+            core.ftl.base.promote_all(&mut calendar.within(Event::Flash));
         }
         self.pump(core, writer, calendar);
     }
@@ -54,10 +54,10 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let Request { command, next_page: begin, .. } = *self.get(id);
-        let durable = is_durable(&command, &core.base);
+        let durable = is_durable(&command, core);
         let urges_units = durable && writer.has_units();
-        let (_, end) = core.base.page_size.pages_of(&command);
-        let may_leave = core.cache.destages_at_once() || core.base.coalesces();
+        let (_, end) = core.ftl.base.page_size.pages_of(&command);
+        let may_leave = core.cache.destages_at_once() || core.ftl.base.coalesces();
         for page in begin..end {
             if command.operation == Operation::WriteZeroes && zero_page(&command, page, core) {
                 continue;
@@ -84,7 +84,7 @@ impl Front {
         if urges_units {
             writer.force_pages(begin..end, core, calendar);
         }
-        if durable && command.operation == Operation::WriteZeroes && core.tables.wait_for_discards(id) {
+        if durable && command.operation == Operation::WriteZeroes && core.ftl.tables.wait_for_discards(id) {
             self.get(id).parts += 1;
         }
         self.timer.set(core, calendar);
@@ -92,7 +92,7 @@ impl Front {
         request.parts -= 1;
         request.next_page = end;
         if request.parts == 0 {
-            complete_soon(id, &core.base, calendar);
+            complete_soon(id, &core.config, calendar);
         }
         true
     }
@@ -105,7 +105,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         while let Some(id) = core.cache.waiting().first_stalled() {
-            if core.base.life.read_only {
+            if core.ftl.base.life.read_only {
                 core.cache.end_first_stall();
                 self.fail_stalled(id, core, calendar);
             } else if core.cache.buffer().has_room() && self.admit(id, core, writer, calendar) {
@@ -123,7 +123,7 @@ impl Front {
         request.failed = true;
         request.parts -= 1;
         if request.parts == 0 {
-            complete_soon(id, &core.base, calendar);
+            complete_soon(id, &core.config, calendar);
         }
     }
 
@@ -135,18 +135,18 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let epoch = core.cache.end_epoch().filter(|_| !core.base.config.file.buffer.is_protected());
-        let waits = core.tables.wait_for_discards(id);
+        let epoch = core.cache.end_epoch().filter(|_| !core.config.file.buffer.is_protected());
+        let waits = core.ftl.tables.wait_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
             self.note_buffer_wait(id, calendar.now(), core);
             core.cache.flush(epoch, id);
             writer.force_covered(epoch, core);
-            core.base.promote_all(calendar);
+            core.ftl.base.promote_all(&mut calendar.within(Event::Flash));
         }
         match parts {
-            0 => complete_soon(id, &core.base, calendar),
+            0 => complete_soon(id, &core.config, calendar),
             _ => self.pump(core, writer, calendar),
         }
     }
@@ -160,17 +160,17 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let per_page = core.base.page_size.sectors();
+        let per_page = core.ftl.base.page_size.sectors();
         let first = command.sector.div_ceil(per_page) as u32;
         let end = ((command.sector + command.sectors) / per_page) as u32;
         for page in first..end {
             discard_page(LogicalPage(page), core);
         }
-        core.map_cache.release_tables();
+        core.ftl.map_cache.release_tables();
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
-        if !(is_durable(&command, &core.base) && core.tables.wait_for_discards(id)) {
-            complete_soon(id, &core.base, calendar);
+        if !(is_durable(&command, core) && core.ftl.tables.wait_for_discards(id)) {
+            complete_soon(id, &core.config, calendar);
         }
         self.pump(core, writer, calendar);
     }
@@ -178,8 +178,8 @@ impl Front {
 
 /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
 fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
-    let piece = core.base.page_size.piece(command, page);
-    let whole = piece.sectors() == core.base.page_size.full();
+    let piece = core.ftl.base.page_size.piece(command, page);
+    let whole = piece.sectors() == core.ftl.base.page_size.full();
     if whole {
         discard_page(piece.page, core);
     }
@@ -188,10 +188,10 @@ fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
 
 /// Discards a page. It reads as zeroes from now on.
 fn discard_page(page: LogicalPage, core: &mut Core) {
-    if let Some(contents) = &mut core.base.contents {
+    if let Some(contents) = &mut core.ftl.base.contents {
         contents.discarded(page);
     }
-    core.tables.discard(page, &mut core.map, &mut core.map_cache, &mut core.base.blocks);
+    core.ftl.tables.discard(page, &mut core.ftl.map, &mut core.ftl.map_cache, &mut core.ftl.base.blocks);
     core.cache.discard_page(page);
-    core.base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
+    core.ftl.base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
 }

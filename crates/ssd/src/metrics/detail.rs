@@ -3,12 +3,12 @@
 use wordline_device::detail::{Detail, DieDetail, ENERGY_OF_POOL, PoolDetail, bus_waits};
 use wordline_device::times::WriteBack;
 use wordline_flash::faults::Faults;
+use wordline_ftl::base::Base;
+use wordline_ftl::blocks::State;
 use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{EnergyReport, Pool};
 
 use super::{Mark, energy, programs};
-use crate::base::Base;
-use crate::blocks::State;
 use crate::front::Front;
 
 /// Details of a device with these engines from `mark` to `now`.

@@ -25,12 +25,12 @@ impl Ages for Device {
     }
 
     fn stop_clock(&mut self) -> bool {
-        self.core.base.flash.stop_clock();
+        self.core.ftl.base.flash.stop_clock();
         true
     }
 
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Event>) -> bool {
-        let done = self.core.base.flash.next_untimed_completion();
+        let done = self.core.ftl.base.flash.next_untimed_completion();
         if let Some(done) = &done {
             self.command_done(done, clock);
             self.writer.write_tables(&mut self.core, clock);
@@ -40,18 +40,18 @@ impl Ages for Device {
 
     /// Does nothing with block-level mapping, which has no GC to pause.
     fn pause_gc(&mut self) {
-        if self.core.block_map.is_none() {
-            self.core.gc.pause();
+        if self.core.ftl.block_map.is_none() {
+            self.core.ftl.gc.pause();
         }
     }
 
     fn start_clock(&mut self) {
-        self.core.gc.go_on();
-        self.core.base.flash.start_clock();
+        self.core.ftl.gc.go_on();
+        self.core.ftl.base.flash.start_clock();
     }
 
     fn page_program_time(&self) -> Duration {
-        let pools = &self.core.base.config.pools;
+        let pools = &self.core.ftl.base.config.pools;
         let times = &pools.first().part.timing.program;
         let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
         let at_once: u64 = pools.all_groups().map(|row| u64::from(pools.per_program(row))).sum();
@@ -65,18 +65,18 @@ impl End {
     /// timer is set.
     pub(super) fn reach(self, device: &mut Device, clock: &mut UntimedCalendar<Event>) {
         if self == Self::UnderLoad {
-            device.core.gc.limit_to_required();
+            device.core.ftl.gc.limit_to_required();
         }
         if self != Self::OpenLoop {
             device.front.flush_all(&mut device.core, &mut device.writer, clock);
             while device.core.cache.buffer().in_use() > 0 && advance(device, clock) {}
         }
         if self == Self::UnderLoad {
-            device.core.gc.pause();
+            device.core.ftl.gc.pause();
         }
         rest(device, clock);
         device.front.clear_timer();
-        device.core.gc.clear_timer();
+        device.core.ftl.gc.clear_timer();
     }
 }
 

@@ -1,13 +1,12 @@
 //! In-place preconditioning: overwritten pages stay in their pool, whatever policies and designs would
 //! decide.
 
+use wordline_ftl::design::{ExtensionPoint, ExtensionPoints, PausedDecisions};
+use wordline_ftl::parts::Policies;
+use wordline_ftl::policy::balancer::Balancer;
+use wordline_ftl::policy::relocator::{Relocator, Single};
+use wordline_ftl::policy::router::{HostPage, Router};
 use wordline_kernel::state;
-
-use crate::design::{ExtensionPoint, ExtensionPoints, PausedDecisions};
-use crate::parts::Policies;
-use crate::policy::balancer::Balancer;
-use crate::policy::relocator::{Relocator, Single};
-use crate::policy::router::{HostPage, Router};
 
 /// Decisions that can move pages between pools.
 const MIGRATION_DECISIONS: ExtensionPoints = ExtensionPoints::of(&[

@@ -14,10 +14,9 @@ pub mod shape;
 mod uniform;
 
 use wordline_device::preconditioning::ProgressFn;
+use wordline_ftl::map::LogicalPage;
 
 use crate::device::Device;
-use crate::map::LogicalPage;
-
 use placing::Layer;
 pub use placing::Share;
 use progress::ProgressReporter;
@@ -30,9 +29,9 @@ impl Device {
 
     /// Like [`fill`](Self::fill), and reports progress to `look`. Returns false if `look` stopped it.
     pub fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
-        self.core.base.blocks.pause_events(true);
+        self.core.ftl.base.blocks.pause_events(true);
         let done = self.fill_watched(fraction, &mut ProgressReporter::by(look));
-        self.core.base.blocks.pause_events(false);
+        self.core.ftl.base.blocks.pause_events(false);
         done
     }
 
@@ -40,7 +39,7 @@ impl Device {
         let pages = self.pages_in(fraction);
         watched.fills(u64::from(pages));
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
-        let unit = layer.core.map.whole_unit();
+        let unit = layer.core.ftl.map.whole_unit();
         for page in (0..pages).step_by(unit.unwrap_or(1) as usize) {
             match unit {
                 Some(_) => layer.whole_unit(LogicalPage(page), pages),
@@ -57,6 +56,6 @@ impl Device {
 
     /// Number of logical pages in the first `fraction` of the logical capacity.
     fn pages_in(&self, fraction: f64) -> u32 {
-        (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
+        (f64::from(self.core.ftl.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
     }
 }

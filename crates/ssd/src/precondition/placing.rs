@@ -1,15 +1,16 @@
 //! Direct placement: puts logical pages where the device would write them, in no simulated time.
 
+use wordline_ftl::Ftl;
+use wordline_ftl::blocks::StreamId;
+use wordline_ftl::map::block_map::Step;
+use wordline_ftl::map::{LogicalPage, Tables};
+use wordline_ftl::policy::mapper::TranslationPage;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::gcd;
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use super::ProgressReporter;
-use crate::blocks::StreamId;
 use crate::engines::Core;
-use crate::map::block_map::Step;
-use crate::map::{LogicalPage, Tables};
-use crate::policy::mapper::TranslationPage;
-use crate::pools::FALLBACK_POOL;
 use crate::writer::Writer;
 
 /// Direct placement of pages in a device without invalid pages.
@@ -26,35 +27,35 @@ impl<'a> Layer<'a> {
     /// Placement for a device. Until [`finish`](Self::finish) only native blocks are opened, and no block is
     /// suspended.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
-        core.base.blocks.pause_modes(true);
-        core.base.blocks.pause_suspension(true);
+        core.ftl.base.blocks.pause_modes(true);
+        core.ftl.base.blocks.pause_suspension(true);
         Self { core, writer, last: None, left: 0 }
     }
 
     /// Places a page in the plane group that the placement policy selects.
     pub(super) fn page(&mut self, logical: LogicalPage) {
-        if self.core.block_map.is_some() {
+        if self.core.ftl.block_map.is_some() {
             return self.page_of_block(logical);
         }
-        if let Some(home) = self.core.base.policies.placement.home(logical.0, FALLBACK_POOL) {
+        if let Some(home) = self.core.ftl.base.policies.placement.home(logical.0, FALLBACK_POOL) {
             let stream = self.stream_to(home);
             return self.put(logical, home, stream);
         }
-        let stream = self.core.base.blocks.streams().host(0);
+        let stream = self.core.ftl.base.blocks.streams().host(0);
         let row = self.next_row(stream);
         self.put(logical, row, stream);
     }
 
     /// Places a page at the write pointer of a plane group.
     fn put(&mut self, logical: LogicalPage, row: PlaneGroupId, stream: StreamId) {
-        let at = self.core.base.take(row, stream, 1);
+        let at = self.core.ftl.base.take(row, stream, 1);
         self.fill(at, logical);
-        self.core.base.blocks.program_done(at);
+        self.core.ftl.base.blocks.program_done(at);
     }
 
     /// Writes a new version of a page to a location.
     fn fill(&mut self, at: Location, logical: LogicalPage) {
-        let Core { base, map, map_cache, tables, .. } = &mut *self.core;
+        let Ftl { base, map, map_cache, tables, .. } = &mut self.core.ftl;
         base.flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
         if base.config.is_table(logical.0) {
             tables.install_table(logical, at, map, map_cache, &mut base.blocks);
@@ -66,12 +67,12 @@ impl<'a> Layer<'a> {
 
     /// Places a page at its offset in its logical block. The pages before it have been placed.
     fn page_of_block(&mut self, logical: LogicalPage) {
-        let Core { base, block_map, .. } = &mut *self.core;
+        let Ftl { base, block_map, .. } = &mut self.core.ftl;
         let row = base.policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
         match block_map.as_mut().and_then(|map| map.next_step(row, Some(logical), base)) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
-                self.core.base.blocks.program_done(to);
+                self.core.ftl.base.blocks.program_done(to);
             }
             step => unreachable!("a logical block that is filled in order wants {step:?}"),
         }
@@ -81,7 +82,7 @@ impl<'a> Layer<'a> {
     /// `end` on are padding.
     pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
         let subs = self.writer.subs();
-        let (stream, pages) = (self.core.base.blocks.streams().host(subs.stream_to(0)), subs.per_unit);
+        let (stream, pages) = (self.core.ftl.base.blocks.streams().host(subs.stream_to(0)), subs.per_unit);
         let row = self.next_with_room(stream);
         let held = (first.0..first.0 + pages).map(|page| (page < end).then_some(LogicalPage(page)));
         self.unit(row, stream, DataTag::PADDING, held);
@@ -89,9 +90,9 @@ impl<'a> Layer<'a> {
 
     /// First host stream of the pool of a plane group.
     pub(super) fn stream_to(&mut self, row: PlaneGroupId) -> StreamId {
-        let pool = self.core.base.config.pools.number_of_group(row);
+        let pool = self.core.ftl.base.config.pools.number_of_group(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
-        self.core.base.blocks.streams().host(stream)
+        self.core.ftl.base.blocks.streams().host(stream)
     }
 
     /// Places a program unit in a plane group. Where `held` has no page, the data tag is `other`.
@@ -102,27 +103,27 @@ impl<'a> Layer<'a> {
         other: DataTag,
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
     ) {
-        let first = self.core.base.take(row, stream, held.len() as u32);
-        if self.core.base.blocks.pool_of(row).is_coarsely_mapped() {
-            self.core.map.note_unit_placed(first);
+        let first = self.core.ftl.base.take(row, stream, held.len() as u32);
+        if self.core.ftl.base.blocks.pool_of(row).is_coarsely_mapped() {
+            self.core.ftl.map.note_unit_placed(first);
         }
         for (location, page) in (first.0..).map(Location).zip(held) {
             match page {
                 Some(page) => self.fill(location, page),
-                None => self.core.base.flash.put(location, other),
+                None => self.core.ftl.base.flash.put(location, other),
             }
         }
-        self.core.base.blocks.program_done(first);
+        self.core.ftl.base.blocks.program_done(first);
     }
 
     /// Places the translation pages of the first `pages` logical pages.
     pub(super) fn tables(&mut self, pages: u32, watched: &mut ProgressReporter<'_>) {
-        let Some(translation) = self.core.map_cache.translation() else { return };
+        let Some(translation) = self.core.ftl.map_cache.translation() else { return };
         for table in translation.tables() {
-            let Some(translation) = self.core.map_cache.translation().filter(|_| watched.wrote(1)) else {
+            let Some(translation) = self.core.ftl.map_cache.translation().filter(|_| watched.wrote(1)) else {
                 return;
             };
-            let Core { base, map, .. } = &*self.core;
+            let Ftl { base, map, .. } = &self.core.ftl;
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
             if held.any(|page| map.get(page).is_some_and(|location| base.blocks.is_mapped_by_page(location)))
             {
@@ -132,19 +133,20 @@ impl<'a> Layer<'a> {
     }
 
     fn table(&mut self, table: TranslationPage) {
-        let Some(logical) = self.core.map_cache.translation().map(|translation| translation.logical(table))
+        let Some(logical) =
+            self.core.ftl.map_cache.translation().map(|translation| translation.logical(table))
         else {
             return;
         };
-        let streams = self.core.base.blocks.streams();
+        let streams = self.core.ftl.base.blocks.streams();
         let stream = streams.host(streams.host - 1);
-        let row = if self.core.base.life.has_static_pages() {
+        let row = if self.core.ftl.base.life.has_static_pages() {
             self.next_for_tables()
         } else {
             self.next_with_room(stream)
         };
-        let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
-        let Core { map, map_cache, tables, .. } = &mut *self.core;
+        let version = self.core.ftl.map.last_written(logical).unwrap_or(0) + 1;
+        let Ftl { map, map_cache, tables, .. } = &mut self.core.ftl;
         tables.lay_table(table, version, row, map, map_cache);
         self.put(logical, row, stream);
     }
@@ -164,7 +166,7 @@ impl<'a> Layer<'a> {
     }
 
     fn row_for_tables(&self) -> Option<PlaneGroupId> {
-        let Core { base, map_cache, tables, .. } = &*self.core;
+        let Ftl { base, map_cache, tables, .. } = &self.core.ftl;
         tables.row_for_tables(Tables::Translation, self.writer.rows().for_tables(), map_cache, base)
     }
 
@@ -172,10 +174,11 @@ impl<'a> Layer<'a> {
     /// the order of the placement policy.
     fn next_row(&mut self, stream: StreamId) -> PlaneGroupId {
         let last = self.last.filter(|(to, _)| *to == stream);
-        let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.blocks.has_room(*row, stream, 1));
+        let stay =
+            last.filter(|(_, row)| self.left > 0 && self.core.ftl.base.blocks.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
             let row = self.next_with_room(stream);
-            self.left = self.core.base.config.pools.per_program(row);
+            self.left = self.core.ftl.base.config.pools.per_program(row);
             row
         });
         self.left -= 1;
@@ -187,10 +190,10 @@ impl<'a> Layer<'a> {
     fn next_with_room(&mut self, stream: StreamId) -> PlaneGroupId {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
+            let row = self.core.ftl.base.policies.placement.next(self.writer.rows().of(stream));
             let row = row.unwrap_or_else(|| {
                 self.writer.update_all_groups(self.core);
-                let row = self.core.base.policies.placement.next(self.writer.rows().of(stream));
+                let row = self.core.ftl.base.policies.placement.next(self.writer.rows().of(stream));
                 row.expect("a device that was checked has room for its pages")
             });
             self.writer.update_group(row, self.core);
@@ -202,18 +205,18 @@ impl<'a> Layer<'a> {
 
     /// Pads partial program units. The device is then ready for commands.
     pub(super) fn finish(mut self) {
-        for row in self.core.base.config.pools.all_groups() {
-            let unit = self.core.base.config.pools.per_program(row);
-            for stream in self.core.base.blocks.streams().all() {
-                let open = self.core.base.blocks.write_pointer(row, stream);
+        for row in self.core.ftl.base.config.pools.all_groups() {
+            let unit = self.core.ftl.base.config.pools.per_program(row);
+            for stream in self.core.ftl.base.blocks.streams().all() {
+                let open = self.core.ftl.base.blocks.write_pointer(row, stream);
                 if let Some(place) = open.filter(|place| !place.is_multiple_of(unit)) {
                     let left = unit - place % unit;
                     self.unit(row, stream, DataTag::PADDING, (0..left).map(|_| None));
                 }
             }
         }
-        self.core.base.blocks.pause_modes(false);
-        self.core.base.blocks.pause_suspension(false);
+        self.core.ftl.base.blocks.pause_modes(false);
+        self.core.ftl.base.blocks.pause_suspension(false);
         self.writer.update_all_groups(self.core);
     }
 }

@@ -7,9 +7,8 @@
 //! The equations are exact for plane groups with infinitely many blocks (mean field). Sources: Desnoyers,
 //! SYSTOR 2012, for FIFO; Van Houdt, SIGMETRICS 2013, for greedy and random.
 
+use wordline_ftl::policy::victim::Preference;
 use wordline_kernel::Stream;
-
-use crate::policy::victim::Preference;
 
 /// Binary digits of the probability that a page is valid. Chosen: the error is one page in a thousand blocks
 /// of 4,096 pages.

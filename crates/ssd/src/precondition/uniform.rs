@@ -8,6 +8,11 @@ use wordline_device::ageing::{Ages, UntimedCalendar, carry_out};
 use wordline_device::block_device::Programmed;
 use wordline_device::preconditioning::{ProgressFn, Steady};
 use wordline_device::{BlockDevice, Command, Operation, SECTOR};
+use wordline_ftl::design::ExtensionPoint;
+use wordline_ftl::gc::config::Scope;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::victim::Preference;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::{DataTag, PlaneGroupId};
 
@@ -16,12 +21,7 @@ use super::placing::{Layer, Share};
 use super::progress::ProgressReporter;
 use super::shape::{Shape, ValidBitmap};
 use crate::config::Config;
-use crate::design::ExtensionPoint;
 use crate::device::Device;
-use crate::gc::config::Scope;
-use crate::map::LogicalPage;
-use crate::policy::victim::Preference;
-use crate::pools::FALLBACK_POOL;
 use crate::precondition::ageing::End;
 
 /// Window size if theory covers the victim policy: for each plane group, this many blocks of pages are
@@ -75,9 +75,9 @@ impl Device {
 
     /// Like [`fill_steady`](Self::fill_steady), and reports progress to `look`. `None` if `look` stopped it.
     pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
-        let rests = self.core.map_cache.translation().is_some() || self.writer.has_units();
+        let rests = self.core.ftl.map_cache.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Idle } else { End::UnderLoad };
-        self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
+        self.reach_steady(seed, self.core.ftl.base.config.logical_pages, end, look)
     }
 
     /// Fills only the first `fraction` of the logical pages and brings them to the steady state, for an
@@ -100,17 +100,17 @@ impl Device {
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
-        self.core.base.blocks.pause_events(true);
+        self.core.ftl.base.blocks.pause_events(true);
         let steady = self.go_to_steady(seed, filled, end, look);
-        self.core.base.blocks.pause_events(false);
+        self.core.ftl.base.blocks.pause_events(false);
         steady
     }
 
     fn go_to_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
         let watched = &mut ProgressReporter::by(look);
-        if let Some(block) = &self.core.base.config.file.ftl.mapping.block {
-            let rows = u64::from(self.core.base.config.pools.rows());
+        if let Some(block) = &self.core.ftl.base.config.file.ftl.mapping.block {
+            let rows = u64::from(self.core.ftl.base.config.pools.rows());
             let window = WRITES_A_REPLACEMENT * u64::from(block.replacements) * rows;
             let windows = Windows { pages: window, fewest: 2, most: 2 };
             self.fill_watched(1.0, watched).then_some(())?;
@@ -129,17 +129,17 @@ impl Device {
     /// FIFO. The blocks of a superblock have the same age, and there are enough of them to average out random
     /// differences.
     fn preference(&self) -> Option<Preference> {
-        let base = &self.core.base;
+        let base = &self.core.ftl.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
         let is_asked = !base.policies.designs.decides(ExtensionPoint::Victim);
-        let of_policy = self.core.gc.preference().filter(|_| is_asked);
+        let of_policy = self.core.ftl.gc.preference().filter(|_| is_asked);
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
 
     /// Size and number of the windows. A window in which fewer blocks are opened than there are plane groups
     /// could pass without GC.
     fn windows(&self, filled: u32) -> Windows {
-        let pools = &self.core.base.config.pools;
+        let pools = &self.core.ftl.base.config.pools;
         let round: u64 = pools.all_groups().map(|row| u64::from(pools.per_block_of(row))).sum();
         let part = if self.preference().is_some() { 0 } else { u64::from(filled) / WINDOWS_PER_DRIVE };
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
@@ -156,16 +156,16 @@ impl Device {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
-        let rows = layer.core.base.config.pools.rows();
-        layer.core.base.blocks.set_waiting_for_groups(true);
-        let is_periodic = layer.core.base.policies.placement.is_periodic();
+        let rows = layer.core.ftl.base.config.pools.rows();
+        layer.core.ftl.base.blocks.set_waiting_for_groups(true);
+        let is_periodic = layer.core.ftl.base.policies.placement.is_periodic();
         let groups: Vec<PlaneGroupId> = (0..rows).map(PlaneGroupId).collect();
         let at_home = match is_periodic {
             true => None,
             false => layer.items_by_group(&groups, (0..pages).map(|page| (page, LogicalPage(page)))),
         };
         for row in groups {
-            let placement = &layer.core.base.policies.placement;
+            let placement = &layer.core.ftl.base.policies.placement;
             let home =
                 || (0..rows).find(|page| placement.home(*page, FALLBACK_POOL) == Some(row)).unwrap_or(row.0);
             let share = match &at_home {
@@ -177,7 +177,7 @@ impl Device {
             left.extend((laid..share.count).map(|n| LogicalPage(share.item(n))));
             watched.wrote(u64::from(laid)).then_some(())?;
         }
-        layer.core.base.blocks.set_waiting_for_groups(false);
+        layer.core.ftl.base.blocks.set_waiting_for_groups(false);
         layer.tables(pages, watched);
         layer.finish();
         watched.goes_on.then_some(left)
@@ -193,15 +193,15 @@ impl Device {
     ) -> Option<Vec<LogicalPage>> {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let per_unit = self.writer.subs().per_unit;
-        let units = draw_pools(pages.div_ceil(per_unit), per_unit, &self.core.base.life.room, random);
+        let units = draw_pools(pages.div_ceil(per_unit), per_unit, &self.core.ftl.base.life.room, random);
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         for (pool, units) in units.iter().enumerate() {
-            let pools = &layer.core.base.config.pools;
+            let pools = &layer.core.ftl.base.config.pools;
             let rows: Vec<PlaneGroupId> =
                 pools.all_groups().filter(|row| pools.number_of_group(*row) == pool).collect();
             let extent =
-                if layer.core.base.blocks.pool_of(rows[0]).is_coarsely_mapped() { per_unit } else { 1 };
+                if layer.core.ftl.base.blocks.pool_of(rows[0]).is_coarsely_mapped() { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
@@ -238,7 +238,7 @@ impl Device {
         watched: &mut ProgressReporter<'_>,
     ) -> Option<Steady> {
         watched.overwrites(first.len() as u64 + u64::from(windows.fewest) * windows.pages);
-        let host = self.core.base.config.clone();
+        let host = self.core.config.clone();
         let unit = if self.writer.has_units() { self.writer.subs().per_unit } else { 1 };
         let mut progress =
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
@@ -261,15 +261,16 @@ impl Device {
         let mut clock = UntimedCalendar::of::<Self>();
         // With data verification the pages keep their contents of the fill, so the overwrites are not
         // recorded.
-        let contents = self.core.base.contents.take();
-        self.core.base.blocks.pause_modes(true);
-        let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.base.policies));
+        let contents = self.core.ftl.base.contents.take();
+        self.core.ftl.base.blocks.pause_modes(true);
+        let movers =
+            self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.ftl.base.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
         end.reach(self, &mut clock);
-        movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.base.policies));
-        self.core.base.contents = contents;
-        self.core.base.blocks.pause_modes(false);
+        movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.ftl.base.policies));
+        self.core.ftl.base.contents = contents;
+        self.core.ftl.base.blocks.pause_modes(false);
         self.writer.update_all_groups(&self.core);
         watched.goes_on.then_some(progress.steady)
     }
@@ -277,12 +278,12 @@ impl Device {
 
 /// Pages that all plane groups of a device together program at a time.
 fn pages_at_once(config: &Config) -> u32 {
-    config.pools.all_groups().map(|row| config.pools.per_program(row)).sum()
+    config.ftl.pools.all_groups().map(|row| config.ftl.pools.per_program(row)).sum()
 }
 
 /// Command that overwrites `pages` logical pages from `page` on; `None` if `page` is in no namespace.
 fn overwriting(config: &Config, page: LogicalPage, pages: u32) -> Option<Command> {
-    let per_page = config.unit.0 / SECTOR.0;
+    let per_page = config.ftl.unit.0 / SECTOR.0;
     let first = u64::from(page.0) * per_page;
     let mut namespaces = config.namespaces.iter().zip(0..);
     let (of, namespace) = namespaces.find(|(of, _)| (of.base..of.base + of.sectors).contains(&first))?;
@@ -395,7 +396,7 @@ impl Layer<'_> {
         rows: &[PlaneGroupId],
         items: impl Iterator<Item = (u32, LogicalPage)>,
     ) -> Option<Vec<Vec<u32>>> {
-        let base = &self.core.base;
+        let base = &self.core.ftl.base;
         if !base.has_homes {
             return None;
         }
@@ -418,7 +419,7 @@ impl Layer<'_> {
         (preference, end): (Preference, End),
         random: &mut Stream,
     ) -> u32 {
-        let base = &self.core.base;
+        let base = &self.core.ftl.base;
         let locations = base.config.pools.of_group(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);
         let kept = base.blocks.space().kept(row) + 1;
@@ -454,7 +455,7 @@ impl Layer<'_> {
         GroupContents { share, extent, page_of }: &GroupContents<'_>,
         drawn: &ValidBitmap,
     ) {
-        let (unit, stream) = (self.core.base.config.pools.per_program(row), self.stream_to(row));
+        let (unit, stream) = (self.core.ftl.base.config.pools.per_program(row), self.stream_to(row));
         let mut items = 0..share.count;
         let mut held = Vec::with_capacity(unit as usize);
         for block in 0..drawn.blocks() {
@@ -462,7 +463,8 @@ impl Layer<'_> {
                 for n in first..first + unit / extent {
                     let item = if drawn.is_valid(block, n) { items.next() } else { None };
                     if let Some(later) = item.filter(|n| n + AHEAD < share.count) {
-                        page_of(share.item(later + AHEAD), 0).inspect(|page| self.core.map.prefetch(*page));
+                        page_of(share.item(later + AHEAD), 0)
+                            .inspect(|page| self.core.ftl.map.prefetch(*page));
                     }
                     held.extend((0..*extent).map(|n| page_of(share.item(item?), n)));
                 }

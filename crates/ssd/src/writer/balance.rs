@@ -1,12 +1,12 @@
 //! Program units outside their assigned plane group. Idle plane groups steal units (work stealing), and units
 //! that a full plane group cannot take go to any other.
 
+use wordline_ftl::base::Base;
+use wordline_ftl::design::DesignContext;
+use wordline_ftl::policy::balancer::WaitingUnits;
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::PlaneGroupId;
 
-use crate::base::Base;
-use crate::design::DesignContext;
-use crate::policy::balancer::WaitingUnits;
 use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::Lists;
 

@@ -2,17 +2,19 @@
 //! that accept them.
 
 use wordline_flash::{Class, Ticket};
+use wordline_ftl::Ftl;
+use wordline_ftl::base::Base;
+use wordline_ftl::blocks::StreamId;
+use wordline_ftl::map::Tables;
+use wordline_ftl::pools::FALLBACK_POOL;
+use wordline_ftl::recovery::PageCounts;
 use wordline_kernel::Schedule;
 use wordline_nand::{CellMode, PlaneGroupId};
 
-use crate::base::Base;
-use crate::blocks::StreamId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::Tables;
-use crate::pools::FALLBACK_POOL;
+use crate::writer::Writer;
 use crate::writer::plane_groups::reclaimed_pages;
-use crate::writer::{PageCounts, Writer};
 
 impl Writer {
     /// Destages pages that must leave the buffer, and builds program units as long as plane groups accept
@@ -33,10 +35,10 @@ impl Writer {
     /// units that plane groups accept.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
-        while let Some(row) = core.base.blocks.take_unselected() {
-            core.gc.drop_invalid_reclaimed(row, &core.base.blocks);
-            core.base.select_reprogram(row);
-            self.rows.note(row, &core.base, &core.gc);
+        while let Some(row) = core.ftl.base.blocks.take_unselected() {
+            core.ftl.gc.drop_invalid_reclaimed(row, &core.ftl.base.blocks);
+            core.ftl.base.select_reprogram(row);
+            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
         }
     }
 
@@ -45,7 +47,7 @@ impl Writer {
     fn build_page_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         // With block-level mapping a waiting page starts work in its plane group, even if the plane group
         // accepts no program now.
-        let by_row = self.queue.lists().has_static_allocation() && core.block_map.is_none();
+        let by_row = self.queue.lists().has_static_allocation() && core.ftl.block_map.is_none();
         // If everything is stalled, a unit is padded, however small.
         let waits = self.queue.lists().nonempty_from(0).is_some();
         let pads = !by_row || waits && self.check_all_streams(core, calendar);
@@ -60,7 +62,7 @@ impl Writer {
                 None => self.build_anywhere(list, core, calendar),
             };
         }
-        if by_row && (core.base.policies.balances() || self.has_units()) {
+        if by_row && (core.ftl.base.policies.balances() || self.has_units()) {
             formed |= self.balance(core, calendar);
         }
         formed
@@ -83,16 +85,16 @@ impl Writer {
                 formed |= self.has_units() && self.redirect_to_first_pool(list, core, calendar);
                 break;
             }
-            let unit = self.rows.unit_of(list, &core.base);
+            let unit = self.rows.unit_of(list, &core.ftl.base);
             if (self.queue.lists()[list].pages.len() as u32) < unit {
                 if !self.queue.must_pad(list, &self.rows, core) {
                     break;
                 }
                 self.queue.top_up(list, unit, core);
             }
-            let row = core.base.place(self.rows.preferred_groups(list));
-            if self.rows.has_larger_unit(row, list, unit, &core.base) {
-                self.rows.note(row, &core.base, &core.gc);
+            let row = core.ftl.base.place(self.rows.preferred_groups(list));
+            if self.rows.has_larger_unit(row, list, unit, &core.ftl.base) {
+                self.rows.note(row, &core.ftl.base, &core.ftl.gc);
                 continue;
             }
             self.build_unit(row, list, core, calendar);
@@ -111,12 +113,12 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if core.block_map.is_some() {
+        if core.ftl.block_map.is_some() {
             return self.work_on(row, core, calendar);
         }
         let waiting = self.queue.lists()[list].pages.len() as u32;
         let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
-        let unit = core.base.blocks.unit(row, core.base.blocks.streams().host(stream as u8));
+        let unit = core.ftl.base.blocks.unit(row, core.ftl.base.blocks.streams().host(stream as u8));
         let complete = waiting + beside >= unit;
         let goes = (complete || (waiting > 0 && self.queue.must_pad(list, &self.rows, core)))
             && self.rows.of(stream).contains(row);
@@ -136,13 +138,13 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
-        let stream = core.base.blocks.streams().host(stream as u8);
-        let unit = core.base.blocks.unit(row, stream);
+        let stream = core.ftl.base.blocks.streams().host(stream as u8);
+        let unit = core.ftl.base.blocks.unit(row, stream);
         let beside = match beside {
             0 => 0,
             may => {
                 let waiting = self.queue.lists()[list].pages.len() as u32;
-                reclaimed_pages(row, waiting, unit, may, &core.base)
+                reclaimed_pages(row, waiting, unit, may, &core.ftl.base)
             }
         };
         let over =
@@ -150,7 +152,7 @@ impl Writer {
         if !self.rows.group(row).is_empty() {
             if beside > 0 {
                 let group = self.rows.program_unit_mut(row);
-                core.gc.take_reclaimed(row, beside, |stamp| group.carry(stamp));
+                core.ftl.gc.take_reclaimed(row, beside, |stamp| group.carry(stamp));
             }
             self.send(row, stream, core, calendar);
         }
@@ -165,15 +167,15 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let places = core.base.blocks.unit(row, stream);
+        let places = core.ftl.base.blocks.unit(row, stream);
         let PageCounts { host, carried, .. } = self.rows.group(row).count_pages();
-        core.base.totals.host_programs += host;
-        core.base.totals.unit_programs += carried;
-        core.base.totals.padding += u64::from(places) - host - carried;
-        let mode = core.base.blocks.next_mode(row, stream);
-        core.base.totals.count_in_mode(mode, host);
+        core.ftl.base.totals.host_programs += host;
+        core.ftl.base.totals.unit_programs += carried;
+        core.ftl.base.totals.padding += u64::from(places) - host - carried;
+        let mode = core.ftl.base.blocks.next_mode(row, stream);
+        core.ftl.base.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
-        core.map_cache.note_host_program(row);
+        core.ftl.map_cache.note_host_program(row);
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
@@ -187,7 +189,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let pool = self.rows.pool_of(self.queue.lists().stream(list));
-        let leaves = pool != FALLBACK_POOL && self.rows.is_idle(&core.gc);
+        let leaves = pool != FALLBACK_POOL && self.rows.is_idle(&core.ftl.gc);
         if leaves {
             self.queue.redirect_full_pool(list, core, calendar);
         }
@@ -203,32 +205,32 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if let Some(contents) = &mut core.base.contents
+        if let Some(contents) = &mut core.ftl.base.contents
             && ticket == Ticket::HostUnit(row)
         {
             self.rows.note_sent(row, &core.cache, contents);
         }
-        let (pages, cost) = (core.base.blocks.unit(row, stream), core.base.blocks.cost(row, stream));
-        let mode = core.base.blocks.next_mode(row, stream);
-        let first = match &core.block_map {
+        let (pages, cost) = (core.ftl.base.blocks.unit(row, stream), core.ftl.base.blocks.cost(row, stream));
+        let mode = core.ftl.base.blocks.next_mode(row, stream);
+        let first = match &core.ftl.block_map {
             Some(map) => map.write_target(row),
-            None => core.base.take(row, stream, pages),
+            None => core.ftl.base.take(row, stream, pages),
         };
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().set_unit_location(extent, first, core);
         }
-        core.gc.spend(row, cost);
-        self.rows.note(row, &core.base, &core.gc);
-        core.base.set_mode(row, core.base.config.pools.page_of(first));
+        core.ftl.gc.spend(row, cost);
+        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+        core.ftl.base.set_mode(row, core.ftl.base.config.pools.page_of(first));
         let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
         if times > 0 {
-            self.rows.keep_partner_pages(row, first, &core.base);
+            self.rows.keep_partner_pages(row, first, &core.ftl.base);
         }
         let group = &self.rows.group(row).stamps;
         let (by, program) = ((ticket, Class::Write), (first, group.len() as u32));
-        let (die, stamps) = core.base.flash.reprogram(calendar.now(), by, program, times);
+        let (die, stamps) = core.ftl.base.flash.reprogram(calendar.now(), by, program, times);
         stamps.copy_from_slice(group);
-        core.base.start_die(die, calendar);
+        core.start_die(die, calendar);
         self.collect(row, core, calendar);
     }
 
@@ -245,15 +247,15 @@ impl Writer {
         if self.has_units() {
             return formed;
         }
-        let mut waits = self.balance.count(self.queue.lists(), &core.base);
-        let mut rows = core.base.config.pools.all_groups();
+        let mut waits = self.balance.count(self.queue.lists(), &core.ftl.base);
+        let mut rows = core.ftl.base.config.pools.all_groups();
         while waits && let Some(row) = rows.next() {
             if let Some(list) =
-                self.balance.list_to_steal(row, self.queue.lists(), &self.rows, &mut core.base)
+                self.balance.list_to_steal(row, self.queue.lists(), &self.rows, &mut core.ftl.base)
             {
                 self.build_remote(row, list, core, calendar);
                 formed = true;
-                waits = self.balance.count(self.queue.lists(), &core.base);
+                waits = self.balance.count(self.queue.lists(), &core.ftl.base);
             }
         }
         formed
@@ -268,7 +270,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.build_unit(row, list, core, calendar);
-        core.base.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
+        core.ftl.base.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
     }
 
     /// Programs whole units as long as plane groups accept them. Another pool may steal units that no plane
@@ -288,9 +290,9 @@ impl Writer {
     /// Queues the program of the next sub-request of a stream, with the carried pages of its unit. The caller
     /// has ensured that a plane group accepts it.
     fn build_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.base.place(self.rows.preferred_groups(stream));
-        let id = core.base.blocks.streams().host(stream as u8);
-        let places = core.base.blocks.unit(row, id);
+        let row = core.ftl.base.place(self.rows.preferred_groups(stream));
+        let id = core.ftl.base.blocks.streams().host(stream as u8);
+        let places = core.ftl.base.blocks.unit(row, id);
         let sub = self.queue.fill_whole_unit(stream, places, self.rows.program_unit_mut(row), core);
         if self.rows.group(row).count_pages().data == 0 {
             // All its pages were discarded since it was queued.
@@ -304,11 +306,11 @@ impl Writer {
     /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.map_cache.translation().is_some() {
+        if core.ftl.map_cache.translation().is_some() {
             self.write_translation(core, calendar);
         }
-        while core.tables.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
-        if core.gc.departures().has_waiting() {
+        while core.ftl.tables.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
+        if core.ftl.gc.departures().has_waiting() {
             self.write_relocated(core, calendar);
         }
     }
@@ -317,7 +319,7 @@ impl Writer {
     /// them.
     #[inline(never)]
     fn write_relocated(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for stream in 0..core.base.policies.host_streams() {
+        for stream in 0..core.ftl.base.policies.host_streams() {
             while self.write_relocated_unit(stream, core, calendar) {}
         }
     }
@@ -333,24 +335,24 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let list = usize::from(stream);
-        let (waiting, hurries) = core.gc.migrating_to(stream, &core.base.blocks);
-        let unit = self.rows.unit_of(list, &core.base);
+        let (waiting, hurries) = core.ftl.gc.migrating_to(stream, &core.ftl.base.blocks);
+        let unit = self.rows.unit_of(list, &core.ftl.base);
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.ensure_accepting_group(list, core, calendar) {
-            let row = core.base.place(self.rows.preferred_groups(list));
+            let row = core.ftl.base.place(self.rows.preferred_groups(list));
             // The mode may have changed since the plane group was last updated.
-            if core.base.blocks.unit(row, core.base.blocks.streams().host(stream)) != unit {
-                self.rows.note(row, &core.base, &core.gc);
+            if core.ftl.base.blocks.unit(row, core.ftl.base.blocks.streams().host(stream)) != unit {
+                self.rows.note(row, &core.ftl.base, &core.ftl.gc);
                 return true;
             }
             let group = self.rows.program_unit_mut(row);
-            core.gc.take_migrating(stream, unit, |stamp| group.carry(stamp));
-            core.base.blocks.count_in_flight(core.base.config.pools.number_of_group(row), unit, true);
-            self.send(row, core.base.blocks.streams().host(stream), core, calendar);
+            core.ftl.gc.take_migrating(stream, unit, |stamp| group.carry(stamp));
+            core.ftl.base.blocks.count_in_flight(core.ftl.base.config.pools.number_of_group(row), unit, true);
+            self.send(row, core.ftl.base.blocks.streams().host(stream), core, calendar);
             return true;
         }
         if waiting > 0 && (hurries || !has_room) {
-            for row in core.gc.keep(stream) {
+            for row in core.ftl.gc.keep(stream) {
                 self.collect(row, core, calendar);
             }
         }
@@ -362,7 +364,7 @@ impl Writer {
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
         while let Some((row, page)) =
-            core.tables.next_discard_page(&core.base).filter(|next| last != Some(*next))
+            core.ftl.tables.next_discard_page(&core.ftl.base).filter(|next| last != Some(*next))
         {
             last = Some((row, page));
             self.work_on(row, core, calendar);
@@ -385,7 +387,12 @@ impl Writer {
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
             let class = if core.cache.waiting().has_stalled() { Class::Read } else { Class::Background };
-            core.map_cache.read_queued_tables(class, &core.map, &mut core.base, calendar);
+            core.ftl.map_cache.read_queued_tables(
+                class,
+                &core.ftl.map,
+                &mut core.ftl.base,
+                &mut calendar.within(Event::Flash),
+            );
             if !self.write_unit(Tables::Translation, core, calendar) {
                 return;
             }
@@ -395,18 +402,19 @@ impl Writer {
     /// Queues a program unit of table pages, if there is one and a plane group accepts it.
     #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if core.block_map.is_some() {
+        if core.ftl.block_map.is_some() {
             self.write_in_place(core, calendar);
             return false;
         }
         let stream = self.rows.of_all().len() - 1;
-        if !core.tables.has_unit(of, &core.map_cache) || !self.ensure_accepting_group(stream, core, calendar)
+        if !core.ftl.tables.has_unit(of, &core.ftl.map_cache)
+            || !self.ensure_accepting_group(stream, core, calendar)
         {
             return false;
         }
         let Self { rows, queue, .. } = &*self;
         let host_waits = |row, base: &Base| rows.has_waiting_pages(row, queue.lists(), base);
-        let Core { base, tables, map_cache, .. } = &mut *core;
+        let Ftl { base, tables, map_cache, .. } = &mut core.ftl;
         let Some(row) = tables.row_for_unit(of, rows.for_tables(), map_cache, base, host_waits) else {
             return false;
         };
@@ -423,15 +431,15 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let stream = self.rows.of_all().len() - 1;
-        let places = core.base.config.pools.per_program(row);
+        let places = core.ftl.base.config.pools.per_program(row);
         let group = self.rows.program_unit_mut(row);
-        let Core { base, map, map_cache, tables, .. } = &mut *core;
+        let Ftl { base, map, map_cache, tables, .. } = &mut core.ftl;
         tables.fill_unit(of, (row, places), &mut group.stamps, map, map_cache);
         let pages = group.stamps.len() as u64;
         base.totals.translation_programs += pages;
         base.totals.padding += u64::from(places) - pages;
         self.rows.begin(row, 0, places);
-        let stream = core.base.blocks.streams().host(stream as u8);
+        let stream = core.ftl.base.blocks.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
 }

@@ -2,10 +2,11 @@
 //! which programs it accepts.
 
 use wordline_flash::Task;
+use wordline_ftl::Ftl;
+use wordline_ftl::design::Maintenance;
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, CommandCompletion, DieId, Operation, PageId, PlaneGroupId};
 
-use crate::design::Maintenance;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::writer::Writer;
@@ -18,12 +19,12 @@ impl Writer {
     /// Updates which programs a plane group accepts, after a change of its state.
     #[inline]
     pub(crate) fn update_group(&mut self, row: PlaneGroupId, core: &Core) {
-        self.rows.note(row, &core.base, &core.gc);
+        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
     }
 
     /// Updates which streams every plane group accepts.
     pub(crate) fn update_all_groups(&mut self, core: &Core) {
-        self.rows.note_all(&core.base, &core.gc);
+        self.rows.note_all(&core.ftl.base, &core.ftl.gc);
     }
 
     /// Queues the next GC step of a plane group. If GC yields to the host, only a step that cannot wait is
@@ -35,7 +36,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_unless(core.gc.yields_to_host(), row, core, calendar);
+        self.collect_unless(core.ftl.gc.yields_to_host(), row, core, calendar);
     }
 
     /// Queues the next GC step of a plane group. If `waits` is true, only a step that cannot wait for the
@@ -48,7 +49,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.collect_in_row(waits, row, core, calendar) {
-            self.rows.note(row, &core.base, &core.gc);
+            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
         }
         self.collect_members(row, core, calendar);
     }
@@ -62,7 +63,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_in_row(core.gc.yields_to_host(), row, core, calendar);
+        self.collect_in_row(core.ftl.gc.yields_to_host(), row, core, calendar);
         self.collect_members(row, core, calendar);
     }
 
@@ -70,11 +71,11 @@ impl Writer {
     /// of it.
     #[inline]
     fn collect_members(&mut self, row: PlaneGroupId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.base.blocks.take_super_block_choice(row) {
-            let rows = core.base.config.pools.of_group(row).geometry.all_groups();
+        if core.ftl.base.blocks.take_super_block_choice(row) {
+            let rows = core.ftl.base.config.pools.of_group(row).geometry.all_groups();
             for other in rows.filter(|other| *other != row) {
-                if self.collect_in_row(core.gc.yields_to_host(), other, core, calendar) {
-                    self.rows.note(other, &core.base, &core.gc);
+                if self.collect_in_row(core.ftl.gc.yields_to_host(), other, core, calendar) {
+                    self.rows.note(other, &core.ftl.base, &core.ftl.gc);
                 }
             }
         }
@@ -89,11 +90,17 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if core.block_map.is_some() {
+        if core.ftl.block_map.is_some() {
             self.work_on(row, core, calendar);
             return false;
         }
-        core.gc.queue_gc_step(waits, row, &mut core.base, &mut core.map, calendar)
+        core.ftl.gc.queue_gc_step(
+            waits,
+            row,
+            &mut core.ftl.base,
+            &mut core.ftl.map,
+            &mut calendar.within(Event::Flash),
+        )
     }
 
     /// Handles the end of a GC command and queues the next step.
@@ -107,24 +114,24 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let location = task.location;
-        core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
-        match (task.operation, &mut core.block_map) {
-            (Operation::Erase, _) => core.gc.gc_erased(done, &mut core.base, &mut core.map_cache),
-            (Operation::Read, Some(map)) => map.copy_read(row, task, &mut core.base),
+        core.ftl.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
+        match (task.operation, &mut core.ftl.block_map) {
+            (Operation::Erase, _) => core.ftl.gc.gc_erased(done, &mut core.ftl.base, &mut core.ftl.map_cache),
+            (Operation::Read, Some(map)) => map.copy_read(row, task, &mut core.ftl.base),
             (Operation::Read, None) => {
-                core.gc.gc_read(row, task, &mut core.base);
+                core.ftl.gc.gc_read(row, task, &mut core.ftl.base);
                 self.queue.migrate_leaving_pages(core, calendar);
             }
-            (_, Some(block_map)) => block_map.copied(row, location, &mut core.map, &mut core.base),
+            (_, Some(block_map)) => block_map.copied(row, location, &mut core.ftl.map, &mut core.ftl.base),
             (_, None) => {
-                let Core { base, map, map_cache, gc, .. } = &mut *core;
+                let Ftl { base, map, map_cache, gc, .. } = &mut core.ftl;
                 gc.gc_programmed(row, location, base, (map, map_cache));
             }
         }
-        if let Some(map) = &mut core.block_map {
+        if let Some(map) = &mut core.ftl.block_map {
             map.command_done(row);
             self.work_on(row, core, calendar);
-        } else if core.gc.command_done(row) {
+        } else if core.ftl.gc.command_done(row) {
             self.collect_further(row, core, calendar);
         }
     }
@@ -142,15 +149,15 @@ impl Writer {
         if self.rows.is_busy(row) {
             return false;
         }
-        let Some(block_map) = &mut core.block_map else { return false };
-        core.gc.do_block_upkeep(row, calendar.now(), &mut core.base, block_map);
-        let table = core.tables.next_discard_page(&core.base).filter(|(home, _)| *home == row);
+        let Some(block_map) = &mut core.ftl.block_map else { return false };
+        core.ftl.gc.do_block_upkeep(row, calendar.now(), &mut core.ftl.base, block_map);
+        let table = core.ftl.tables.next_discard_page(&core.ftl.base).filter(|(home, _)| *home == row);
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
             Some((_, page)) => Some(page),
             None => waiting.map(|(_, id)| core.cache.buffer().get(id).logical),
         };
-        let writes = block_map.work_on(row, page, &mut core.base, calendar);
+        let writes = block_map.work_on(row, page, &mut core.ftl.base, &mut calendar.within(Event::Flash));
         if writes && table.is_some() {
             self.build_discard_record(row, core, calendar);
             return false;
@@ -169,8 +176,8 @@ impl Writer {
         if self.has_units() {
             let mut left = self.queue.take_source_groups();
             for row in left.drain(..) {
-                let die = core.base.config.pools.of_group(row).geometry.die_of_group(row);
-                let waits = core.gc.yields_to_host() && core.base.flash.serves_host(die);
+                let die = core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
+                let waits = core.ftl.gc.yields_to_host() && core.ftl.base.flash.serves_host(die);
                 self.collect_unless(waits, row, core, calendar);
             }
             self.queue.return_source_groups(left);
@@ -181,8 +188,8 @@ impl Writer {
     /// die.
     #[inline(never)]
     pub(crate) fn resume_groups(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
-            let waits = core.base.flash.serves_host(die);
+        for row in core.ftl.base.config.pools.of_die(die).geometry.groups_of(die) {
+            let waits = core.ftl.base.flash.serves_host(die);
             self.collect_unless(waits, row, core, calendar);
         }
     }
@@ -192,8 +199,8 @@ impl Writer {
     pub(crate) fn maintain(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut rows = Vec::new();
         for _ in 0..MOST_REQUESTS {
-            let Some(request) = core.base.maintenance() else { break };
-            let Core { base, map, gc, .. } = &mut *core;
+            let Some(request) = core.ftl.base.maintenance() else { break };
+            let Ftl { base, map, gc, .. } = &mut core.ftl;
             let table = base.blocks.table();
             match request {
                 Maintenance::Block(block) => {
@@ -213,8 +220,8 @@ impl Writer {
         rows.sort_unstable();
         rows.dedup();
         for row in rows {
-            let die = core.base.config.pools.of_group(row).geometry.die_of_group(row);
-            let waits = core.gc.yields_to_host() && core.base.flash.serves_host(die);
+            let die = core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
+            let waits = core.ftl.gc.yields_to_host() && core.ftl.base.flash.serves_host(die);
             self.collect_unless(waits, row, core, calendar);
         }
     }
@@ -222,7 +229,7 @@ impl Writer {
     /// Handles the end of a page read.
     #[inline]
     pub(crate) fn finish_read(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.release_reader(core.base.config.pools.block_of_page(page), core, calendar);
+        self.release_reader(core.ftl.base.config.pools.block_of_page(page), core, calendar);
     }
 
     /// Removes a reader of a block. If the block is a victim that waited for its last reader, GC continues.
@@ -233,7 +240,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.blocks.read_done(block) {
+        if core.ftl.base.blocks.read_done(block) {
             self.collect_in_victim(block, core, calendar);
         }
     }
@@ -241,7 +248,7 @@ impl Writer {
     /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.base.blocks.table().group_of(block);
+        let row = core.ftl.base.blocks.table().group_of(block);
         self.collect(row, core, calendar);
     }
 
@@ -260,7 +267,7 @@ impl Writer {
         if self.rows.programming() > 0 || (accepts && !self.queue.lists().has_static_allocation()) {
             return accepts;
         }
-        if self.rows.take_some_full() || core.gc.is_idle() {
+        if self.rows.take_some_full() || core.ftl.gc.is_idle() {
             self.collect_everywhere(core, calendar);
         }
         !self.rows.of(stream).is_empty()
@@ -269,9 +276,9 @@ impl Writer {
     /// Queues GC steps in every plane group, even without an event there.
     #[inline(never)]
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in core.base.config.pools.all_groups() {
+        for row in core.ftl.base.config.pools.all_groups() {
             self.collect(row, core, calendar);
-            self.rows.note(row, &core.base, &core.gc);
+            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
         }
     }
 }

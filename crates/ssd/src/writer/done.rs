@@ -2,15 +2,16 @@
 
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Task, Ticket};
+use wordline_ftl::Ftl;
+use wordline_ftl::base::Base;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::translation::{Continuation, Waiter};
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, DieId, Location, PlaneGroupId};
 
-use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::LogicalPage;
-use crate::map::translation::{Continuation, Waiter};
 use crate::writer::{ProgramUnit, Writer, failing, losses};
 
 impl Writer {
@@ -29,22 +30,36 @@ impl Writer {
         let moved = if self.has_units() { group.relocated_count() } else { 0 };
         if extent.is_some() || moved > 0 {
             self.queue.note_source_groups(row, &group, core);
-            core.base.blocks.count_in_flight(core.base.config.pools.number_of_group(row), moved, false);
+            core.ftl.base.blocks.count_in_flight(
+                core.ftl.base.config.pools.number_of_group(row),
+                moved,
+                false,
+            );
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
                 Some((stamp, Some(id))) => self.queue.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
-                    core.map_cache.install_migrated(stamp, location, &mut core.map, &mut core.base);
+                    core.ftl.map_cache.install_migrated(
+                        stamp,
+                        location,
+                        &mut core.ftl.map,
+                        &mut core.ftl.base,
+                    );
                 }
                 Some((stamp, None)) => {
-                    core.map_cache.install_carried(stamp, location, &mut core.map, &mut core.base);
+                    core.ftl.map_cache.install_carried(
+                        stamp,
+                        location,
+                        &mut core.ftl.map,
+                        &mut core.ftl.base,
+                    );
                 }
                 None => {}
             }
         }
-        if let Some(map) = &mut core.block_map {
+        if let Some(map) = &mut core.ftl.block_map {
             map.page_written(row);
         }
         let mut over = self.queue.list_of_pages();
@@ -53,10 +68,10 @@ impl Writer {
             over.extend(pages.filter(|(_, id)| id.is_some()).map(|(stamp, _)| LogicalPage(stamp.logical)));
         }
         self.rows.end(row, group);
-        core.base.blocks.program_done(first);
-        core.base.blocks.request_selection(row);
-        self.rows.note(row, &core.base, &core.gc);
-        core.tables.note_checkpoint(&mut core.map_cache, &core.base);
+        core.ftl.base.blocks.program_done(first);
+        core.ftl.base.blocks.request_selection(row);
+        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+        core.ftl.tables.note_checkpoint(&mut core.ftl.map_cache, &core.ftl.base);
         if let Some(extent) = extent {
             self.queue.unit_programmed(extent, core, calendar);
         }
@@ -67,15 +82,15 @@ impl Writer {
     pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            let Core { base, map, map_cache, tables, .. } = &mut *core;
+            let Ftl { base, map, map_cache, tables, .. } = &mut core.ftl;
             tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, &mut base.blocks);
         }
-        if let Some(map) = &mut core.block_map {
+        if let Some(map) = &mut core.ftl.block_map {
             map.page_written(row);
         }
         self.rows.end(row, group);
-        core.base.blocks.program_done(first);
-        self.rows.note(row, &core.base, &core.gc);
+        core.ftl.base.blocks.program_done(first);
+        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
     }
 
     /// Handles a failed host program. Its pages, which the buffer still has, are programmed elsewhere at
@@ -88,9 +103,9 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.base.blocks.program_done(first);
-        core.base.blocks.exclude_word_line(first);
-        core.base.blocks.request_selection(row);
+        core.ftl.base.blocks.program_done(first);
+        core.ftl.base.blocks.exclude_word_line(first);
+        core.ftl.base.blocks.request_selection(row);
         group.kept.iter().for_each(|(at, stamp)| losses::lose_beside(*at, *stamp, core));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
@@ -116,9 +131,9 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.base.blocks.program_done(first);
+        core.ftl.base.blocks.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
-            core.tables.table_program_failed(*stamp, &mut core.map_cache);
+            core.ftl.tables.table_program_failed(*stamp, &mut core.ftl.map_cache);
         }
         self.rows.end(row, group);
         failing::program_failed(failed, first, core);
@@ -134,7 +149,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.base.notify_programmed(task, done, true);
+        core.ftl.base.notify_programmed(task, done, true);
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
                 self.host_program_failed(failed, row, task.location, core);
@@ -165,9 +180,9 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         losses::lose_unread(task, unread, core);
-        let block = core.base.config.pools.block_of_page(task.page);
+        let block = core.ftl.base.config.pools.block_of_page(task.page);
         failing::block_failed(FailedOperation::Read, block, core);
-        let row = core.base.blocks.table().group_of(block);
+        let row = core.ftl.base.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
@@ -175,10 +190,10 @@ impl Writer {
         if task.is_gc() || matches!(task.ticket, Ticket::Guess(_)) {
             return false;
         }
-        let Base { blocks, flash, .. } = &mut core.base;
-        let elsewhere = core.map.read_elsewhere(task, blocks, flash, calendar.now());
+        let Base { blocks, flash, .. } = &mut core.ftl.base;
+        let elsewhere = core.ftl.map.read_elsewhere(task, blocks, flash, calendar.now());
         if let Some(die) = elsewhere {
-            core.base.start_die(die, calendar);
+            core.start_die(die, calendar);
             self.finish_read(task.page, core, calendar);
         }
         elsewhere.is_some()
@@ -187,28 +202,28 @@ impl Writer {
     /// Checks whether a failed command means that its die has failed.
     #[cold]
     pub(crate) fn check_failed_die(&mut self, die: DieId, core: &mut Core) {
-        let chips = core.base.flash.chips();
-        if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
+        let chips = core.ftl.base.flash.chips();
+        if core.ftl.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
             self.lose_die(die, core);
-            core.check_end_of_life();
+            core.ftl.check_end_of_life();
         }
     }
 
     /// Handles the failure of a die. All its data are lost.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
-        core.base.totals.failed_dies += 1;
+        core.ftl.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
-        for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
-            core.gc.lose(row);
-            let good = core.base.blocks.fail_group(row, |location| locations.push(location));
-            let totals = &mut core.base.totals;
+        for row in core.ftl.base.config.pools.of_die(die).geometry.groups_of(die) {
+            core.ftl.gc.lose(row);
+            let good = core.ftl.base.blocks.fail_group(row, |location| locations.push(location));
+            let totals = &mut core.ftl.base.totals;
             totals.grown_bad_blocks += u64::from(good);
-            totals.faults.count(core.base.config.pools.number_of_group(row)).grown_bad_blocks +=
+            totals.faults.count(core.ftl.base.config.pools.number_of_group(row)).grown_bad_blocks +=
                 u64::from(good);
-            if let Some(map) = &mut core.block_map {
-                map.lose(row, &core.base.blocks);
+            if let Some(map) = &mut core.ftl.block_map {
+                map.lose(row, &core.ftl.base.blocks);
             }
-            self.rows.note(row, &core.base, &core.gc);
+            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
         }
         // Program units that wait for the lost plane groups go elsewhere.
         self.rows.note_lost_group();
@@ -224,7 +239,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.base.totals.rmw_reads += 1;
+        core.ftl.base.totals.rmw_reads += 1;
         self.queue.finish_rmw_read(entry, core);
         self.finish_read(task.page, core, calendar);
     }
@@ -251,7 +266,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         match waiter.then {
-            Continuation::Prepare(entry) => self.queue.resume_preparing(entry, core, calendar),
+            Continuation::Prepare(entry) => self.queue.resume_preparing(EntryId(entry), core, calendar),
             Continuation::Carry(sub) => {
                 self.queue.resume_carrying(sub, waiter.page, waiter.since, core, calendar);
             }
@@ -262,14 +277,14 @@ impl Writer {
 
 /// Requeues pages that migrate to another pool after a failed program.
 fn requeue_relocated(row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
-    core.base.blocks.count_in_flight(
-        core.base.config.pools.number_of_group(row),
+    core.ftl.base.blocks.count_in_flight(
+        core.ftl.base.config.pools.number_of_group(row),
         group.relocated_count(),
         false,
     );
     for stamp in group.relocated_tags() {
-        if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
-            core.gc.requeue(core.base.config.pools.group_of(at), at);
+        if let Some(at) = core.ftl.map.get(LogicalPage(stamp.logical)) {
+            core.ftl.gc.requeue(core.ftl.base.config.pools.group_of(at), at);
         }
     }
 }
@@ -279,10 +294,10 @@ fn prefetch_installs(group: &ProgramUnit, core: &Core) {
     let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
     for page in pages() {
-        core.map.prefetch(page);
+        core.ftl.map.prefetch(page);
         core.cache.buffer().prefetch(page);
     }
-    for old in pages().filter_map(|page| core.map.get(page)) {
-        core.base.blocks.prefetch(old);
+    for old in pages().filter_map(|page| core.ftl.map.get(page)) {
+        core.ftl.base.blocks.prefetch(old);
     }
 }

@@ -3,14 +3,14 @@
 
 use wordline_flash::Task;
 use wordline_flash::policy::failure::{FailedOperation, Failure, FailureAction, MOST_FAILURES};
+use wordline_ftl::blocks::State;
 use wordline_nand::{BlockSetId, Location, Operation, PageId, PlaneGroupId};
 
-use crate::blocks::State;
 use crate::engines::Core;
 
 /// Queries the failure policy about a block in which an operation failed, and acts on the decision.
 pub(super) fn block_failed(failed: FailedOperation, block: BlockSetId, core: &mut Core) {
-    let base = &mut core.base;
+    let base = &mut core.ftl.base;
     if base.blocks.table().state(block) == State::Bad {
         return;
     }
@@ -27,18 +27,18 @@ pub(super) fn block_failed(failed: FailedOperation, block: BlockSetId, core: &mu
         base.totals.grown_bad_blocks += 1;
         base.faults_at(block).grown_bad_blocks += 1;
         let row = base.blocks.table().group_of(block);
-        match &mut core.block_map {
+        match &mut core.ftl.block_map {
             Some(map) => map.pending_retirement(row, block),
-            None => core.gc.mark_for_retirement(row, block),
+            None => core.ftl.gc.mark_for_retirement(row, block),
         }
-        core.check_end_of_life();
+        core.ftl.check_end_of_life();
     }
 }
 
 /// Handles a program of a unit at `first` that failed or was rejected, for any engine. The data are still
 /// available elsewhere.
 pub(super) fn program_failed(failed: FailedOperation, first: Location, core: &mut Core) {
-    let base = &mut core.base;
+    let base = &mut core.ftl.base;
     let block = base.config.pools.block_of(first);
     if base.blocks.table().state(block) == State::Bad {
         return;
@@ -49,7 +49,7 @@ pub(super) fn program_failed(failed: FailedOperation, first: Location, core: &mu
         base.totals.program_failures += 1;
         base.faults_at(block).program_failures += 1;
     }
-    if let Some(map) = &mut core.block_map {
+    if let Some(map) = &mut core.ftl.block_map {
         map.program_failed(base.blocks.table().group_of(block), block);
     }
     block_failed(failed, block, core);
@@ -61,22 +61,22 @@ pub(super) fn gc_step_failed(failed: FailedOperation, row: PlaneGroupId, task: &
     if task.operation == Operation::Erase {
         erase_failed(task.page, core);
     } else {
-        if core.block_map.is_none() {
-            core.gc.relocation_failed(row, task, &core.base);
+        if core.ftl.block_map.is_none() {
+            core.ftl.gc.relocation_failed(row, task, &core.ftl.base);
         }
-        core.base.blocks.program_done(task.location);
+        core.ftl.base.blocks.program_done(task.location);
         program_failed(failed, task.location, core);
     }
-    match &mut core.block_map {
+    match &mut core.ftl.block_map {
         Some(map) => map.command_done(row),
         None => {
-            core.gc.command_done(row);
+            core.ftl.gc.command_done(row);
         }
     }
 }
 
 fn erase_failed(page: PageId, core: &mut Core) {
-    let base = &mut core.base;
+    let base = &mut core.ftl.base;
     base.totals.erases += 1;
     let block = base.config.pools.block_of_page(page);
     if base.blocks.table().state(block) == State::Bad {
@@ -85,14 +85,14 @@ fn erase_failed(page: PageId, core: &mut Core) {
     base.totals.erase_failures += 1;
     base.faults_at(block).erase_failures += 1;
     block_failed(FailedOperation::Erase, block, core);
-    let blocks = &mut core.base.blocks;
+    let blocks = &mut core.ftl.base.blocks;
     let row = blocks.table().group_of(block);
     if blocks.table().is_pending_retirement(block) {
-        core.gc.drop_victim(block);
+        core.ftl.gc.drop_victim(block);
         blocks.retire(block);
-    } else if let Some(map) = &mut core.block_map {
+    } else if let Some(map) = &mut core.ftl.block_map {
         map.erase_again(row, block);
     } else {
-        core.gc.erase_again(row, block);
+        core.ftl.gc.erase_again(row, block);
     }
 }

@@ -16,20 +16,19 @@ use std::ops::Range;
 
 use wordline_device::Command;
 use wordline_flash::{Task, Ticket};
+use wordline_ftl::Config;
+use wordline_ftl::base::Base;
+use wordline_ftl::blocks::{BlockManager, ModeShare, Streams};
 use wordline_kernel::{Schedule, state};
 use wordline_nand::Operation;
 use wordline_nand::{CellMode, PlaneGroupId};
 
-use crate::base::Base;
-use crate::blocks::{BlockManager, ModeShare, Streams};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
-use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
 use balance::Balance;
 use plane_groups::PlaneGroups;
-pub(crate) use program_unit::PageCounts;
 use program_unit::ProgramUnit;
 use queue::WriteQueue;
 use queue::units::{Counts, SubRequests};

@@ -3,18 +3,18 @@
 
 mod selection;
 
+use wordline_ftl::Config;
+use wordline_ftl::base::Base;
+use wordline_ftl::blocks::{ModeShare, StreamId};
+use wordline_ftl::contents::Contents;
+use wordline_ftl::gc::Gc;
+use wordline_ftl::policy::placement::PlaneGroupSet;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
 use wordline_nand::{CellMode, Location, PlaneGroupId};
 
-use crate::base::Base;
-use crate::blocks::{ModeShare, StreamId};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
-use crate::config::Config;
-use crate::contents::Contents;
-use crate::gc::Gc;
-use crate::policy::placement::PlaneGroupSet;
 use crate::writer::ProgramUnit;
 pub(super) use selection::reclaimed_pages;
 

@@ -2,6 +2,7 @@
 //! that are programmed with them, relocated pages and table pages have only data tags.
 
 use serde::{Deserialize, Serialize};
+use wordline_ftl::recovery::PageCounts;
 use wordline_nand::{DataTag, Location};
 
 use crate::cache::buffer::{EntryId, NONE};
@@ -18,16 +19,6 @@ pub(crate) struct ProgramUnit {
     pub(super) extent: Option<u32>,
     /// Other valid pages of the word lines that this unit reprograms.
     pub(super) kept: Vec<(Location, DataTag)>,
-}
-
-/// Counts of pages in a program unit.
-pub(crate) struct PageCounts {
-    /// Host pages.
-    pub(crate) host: u64,
-    /// Pages that are programmed only because other pages of their unit are.
-    pub(crate) carried: u64,
-    /// All data pages.
-    pub(crate) data: u64,
 }
 
 impl ProgramUnit {

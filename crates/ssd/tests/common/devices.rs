@@ -4,27 +4,26 @@ use proptest::prelude::*;
 use wordline_flash::ProgramsAtCut;
 use wordline_flash::policy::tuner::TunerKind;
 use wordline_flash::scheduling::{GcPriority, SchedulingFile};
+use wordline_ftl::blocks::wear::Allocation;
+use wordline_ftl::config::{GcFile, MappingFile, Scope, SlcCacheFile, WearFile};
+use wordline_ftl::map::block_map::config::BlockMapFile;
+use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
+use wordline_ftl::policy::background::BackgroundKind;
+use wordline_ftl::policy::balancer::{BalancerKind, Reach};
+use wordline_ftl::policy::frontier::FrontierKind;
+use wordline_ftl::policy::placement::PlacementKind;
+use wordline_ftl::policy::relocator::RelocatorKind;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::policy::victim::VictimKind;
+use wordline_ftl::policy::wear::WearKind;
+use wordline_ftl::pools::{ChannelsFile, PoolFile};
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::blocks::wear::Allocation;
-use wordline_ssd::config::{
-    BufferFile, BufferMode, BufferSpace, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
-};
-use wordline_ssd::map::block_map::config::BlockMapFile;
-use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
-use wordline_ssd::policy::background::BackgroundKind;
-use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::config::{BufferFile, BufferMode, BufferSpace, Protection};
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
-use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::policy::relocator::RelocatorKind;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::pools::{ChannelsFile, PoolFile};
 
 use super::{sets_aside, small};
 
@@ -226,7 +225,7 @@ fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, chec
 /// Sets the GC watermarks, above the blocks reserved for GC. Raises the over-provisioning if the smallest one
 /// drawn is too small for the translation and discard pages.
 fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
-    file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + above;
+    file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.back_end().streams().gc) + 1 + above;
     file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + more;
     if file.clone().check().is_err() {
         file.ftl.over_provisioning += 0.01;
@@ -323,7 +322,7 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
 /// Sets the GC watermarks of both pools; table pages may have their own stream. A second pool with fewer
 /// blocks than the first gets its own watermarks.
 fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
-    let start = file.ftl.gc.start_below_free_blocks.max(1 + u32::from(file.streams().gc) + 1);
+    let start = file.ftl.gc.start_below_free_blocks.max(1 + u32::from(file.back_end().streams().gc) + 1);
     let gc = &mut file.ftl.gc;
     gc.start_below_free_blocks = start;
     gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(start);

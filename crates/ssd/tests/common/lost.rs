@@ -2,9 +2,9 @@
 //! changed its data at the same time, or if the device rejects all commands.
 
 use wordline_device::{Command, Completion, Operation};
-use wordline_ssd::Sectors;
+use wordline_ftl::Sectors;
+use wordline_ftl::map::LogicalPage;
 use wordline_ssd::device::Device;
-use wordline_ssd::map::LogicalPage;
 
 /// Outstanding command. `first` is its first sector, counted within the device.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl UnderWay {
 
 /// Whether a sector, counted within the device, is lost.
 pub fn is_lost(device: &Device, sector: u64) -> bool {
-    let per_page = device.config().unit.0 / 512;
+    let per_page = device.config().ftl.unit.0 / 512;
     let at = (sector % per_page) as u32;
     device.map().lost_sectors(LogicalPage((sector / per_page) as u32)).covers(Sectors::range(at, at + 1))
 }

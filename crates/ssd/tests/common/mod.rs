@@ -11,14 +11,16 @@ pub mod steps;
 
 use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Command, Completion, Operation, PowerCut};
+use wordline_ftl::Design;
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::design::Combination;
+use wordline_ftl::policy::router::RouterKind;
+use wordline_ftl::pools::PoolFile;
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::cell::AgedCellsFile;
 use wordline_nand::part::ArrayTiming;
-use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
-use wordline_ssd::design::Combination;
-use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Design, Device, Event, Parts};
+use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile};
+use wordline_ssd::{Device, Event, Parts};
 
 include!("small.rs");
 
@@ -83,7 +85,7 @@ impl Rig {
     /// Rig with a design, or the reason why the device rejects it.
     pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
         let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
-        let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
+        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
         let config = parts.check(&config).map_err(|wrong| wrong.to_string())?;
         Ok(Self::of(Device::with(config, parts, Seed(seed)), Calendar::new()))
     }
@@ -173,8 +175,8 @@ impl Rig {
 
     /// Writes pages in an order that covers all of them, and flushes.
     pub fn overwrite(&mut self, writes: u64) {
-        let page = self.device.config().unit.0 / 512;
-        let pages = u64::from(self.device.config().logical_pages);
+        let page = self.device.config().ftl.unit.0 / 512;
+        let pages = u64::from(self.device.config().ftl.logical_pages);
         for n in 0..writes {
             self.run_down_to(7);
             self.submit(Operation::Write, false, n * 7919 % pages * page, page);

@@ -1,18 +1,18 @@
 //! Design that randomly suspends blocks before they are full, resumes them, and selects them as victims. It
 //! checks everything that it is shown.
 
+use wordline_ftl::Design;
+use wordline_ftl::blocks::State;
+use wordline_ftl::design::{
+    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
+};
+use wordline_ftl::policy::frontier::OpenBlock;
+use wordline_ftl::policy::relocator::RelocatedPage;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::policy::victim::Candidates;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Metric, state};
 use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
-use wordline_ssd::Design;
-use wordline_ssd::blocks::State;
-use wordline_ssd::design::{
-    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
-};
-use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::relocator::RelocatedPage;
-use wordline_ssd::policy::router::HostPage;
-use wordline_ssd::policy::victim::Candidates;
 
 /// Settings of the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

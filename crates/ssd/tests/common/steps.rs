@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Duration, Instant, Seed};
-use wordline_ssd::map::LogicalPage;
 
 use super::Rig;
 
@@ -52,7 +52,7 @@ impl Start {
             }
         }
         rig.audit();
-        let pages = 0..rig.device.config().logical_pages;
+        let pages = 0..rig.device.config().ftl.logical_pages;
         let version = |page| rig.device.version(LogicalPage(page)).expect("every page is written");
         pages.map(|page| (page, version(page))).collect()
     }
@@ -61,7 +61,7 @@ impl Start {
 /// Ages a device with random writes, reads and flushes, once its capacity. Half of them go to the first
 /// quarter of the device.
 fn age(rig: &mut Rig, depth: Option<u32>) {
-    let sectors: u64 = rig.device.config().capacity().0 / 512;
+    let sectors: u64 = rig.device.config().ftl.capacity().0 / 512;
     let mut random = Seed(7).stream("test.age", 0);
     let (mut left, mut time) = (sectors, Instant::ZERO);
     let mut next = |_| {

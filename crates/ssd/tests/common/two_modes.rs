@@ -5,7 +5,7 @@
 pub fn small_with_slc() -> DeviceFile {
     use wordline_nand::part::SlcTiming;
 
-    use crate::config::SlcCacheFile;
+    use wordline_ftl::config::SlcCacheFile;
     let us = Duration::from_us;
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
@@ -22,8 +22,8 @@ pub fn small_with_slc() -> DeviceFile {
 /// plus as many as there are spare ones. Power losses do not destroy pages that share a word line with
 /// interrupted programs.
 pub fn small_with_two_bits() -> DeviceFile {
-    use crate::config::TwoBitFile;
-    use crate::map::checkpoint::LowerPages;
+    use wordline_ftl::config::TwoBitFile;
+    use wordline_ftl::map::checkpoint::LowerPages;
     let us = Duration::from_us;
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 
 use super::restored;

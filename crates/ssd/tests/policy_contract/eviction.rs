@@ -1,7 +1,7 @@
 //! An eviction policy must evict the pages that its definition names.
 
 use proptest::prelude::*;
-use wordline_ssd::map::LogicalPage;
+use wordline_ftl::map::LogicalPage;
 use wordline_ssd::policy::eviction::{EntryId, EntryList, EvictionKind};
 
 use super::restored;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wordline_flash::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
+use wordline_ftl::Config;
 use wordline_nand::{CellMode, LayerId, Layers, PageId};
-use wordline_ssd::Config;
 
 use super::restored;
 
@@ -13,7 +13,7 @@ use crate::common::small;
 
 /// Page of a block, as a tuner sees it.
 fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
-    let Config { pools, .. } = small().check().expect("the device is sound");
+    let Config { pools, .. } = small().check().expect("the device is sound").ftl;
     let page = PageId(page);
     SensedPage {
         page,
@@ -44,7 +44,7 @@ proptest! {
         script in prop::collection::vec((0u8..10, 0u32..64, 0u8..=20), 0..60),
     ) {
         let config = small().check().expect("the device is sound");
-        let layers = || Layers::of(&config.pools);
+        let layers = || Layers::of(&config.ftl.pools);
         for kind in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
             let mut tuner = kind.build(layers);
             // Model of the last set that succeeded in each layer.

@@ -14,14 +14,14 @@ mod loaded;
 pub(super) mod waiters;
 
 use serde::{Deserialize, Serialize};
-use waiters::{NOBODY, Waiters};
 use wordline_device::epochs::Epochs;
 use wordline_flash::RequestId;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::{HostWrite, Sectors};
 use wordline_kernel::{LookupTable, prefetch, state};
 
-use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
-use crate::{HostWrite, Sectors};
+use waiters::{NOBODY, Waiters};
 
 pub use list::{EntryId, EntryList, NONE};
 

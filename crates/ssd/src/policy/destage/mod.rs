@@ -5,10 +5,9 @@ mod when_full;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Instant, Stream};
-
-use crate::map::LogicalPage;
 
 pub use unless_hot::UnlessHot;
 pub use when_full::WhenFull;

@@ -1,9 +1,9 @@
 //! Unless hot: a page is destaged at once, unless it was written before in the current time window.
 
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Bytes, Duration, Instant, state};
 
 use super::Destage;
-use crate::map::LogicalPage;
 
 /// Destages a page at once at its first write in a time window. Pages written again in the window stay in the
 /// buffer.

@@ -1,9 +1,9 @@
 //! When full: no page is destaged before the buffer reaches its watermark.
 
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Bytes, Instant, state};
 
 use super::Destage;
-use crate::map::LogicalPage;
 
 /// Leaves all destaging to the watermarks of the buffer and to flushes.
 pub struct WhenFull;

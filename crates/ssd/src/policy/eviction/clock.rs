@@ -1,10 +1,10 @@
 //! Clock, also called second chance.
 
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::map::LogicalPage;
 
 /// Moves a hand round the pages. A page that was used since the hand last passed it stays for another round.
 /// The first page that was not used is evicted. New pages are inserted behind the hand.

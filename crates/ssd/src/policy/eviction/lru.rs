@@ -1,10 +1,10 @@
 //! Least recently used.
 
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::map::LogicalPage;
 
 /// Evicts the page that was not read or written for the longest time.
 #[derive(Default)]

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::cache::buffer::{EntryId, EntryList};
-use crate::map::LogicalPage;
 pub use clock::Clock;
 pub use fifo::Fifo;
 pub use lru::Lru;
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::snapshot::State;
 
 /// Selects the next page to evict from a write buffer or a cache. The policy is notified of every change and

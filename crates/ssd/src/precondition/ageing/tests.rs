@@ -1,11 +1,12 @@
 use wordline_device::{BlockDevice, Command, Operation};
+use wordline_ftl::blocks::State;
+use wordline_ftl::config::FtlFile;
+use wordline_ftl::policy::victim::VictimKind;
 use wordline_kernel::{Bytes, Instant, Seed, Stream};
+use wordline_nand::PlaneGroupId;
 
 use super::*;
-use crate::blocks::State;
-use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
-use crate::policy::victim::VictimKind;
-use wordline_nand::PlaneGroupId;
+use crate::config::{BufferFile, DeviceFile, FrontFile};
 
 include!("../../../tests/common/small.rs");
 
@@ -32,13 +33,13 @@ fn aged(depth: Option<u32>) -> Device {
 
 /// Overwrites whole pages at random for `drives` drive writes.
 fn overwrite(device: &mut Device, drives: u64, depth: Option<u32>, random: &mut Stream) {
-    let pages = u64::from(device.config().logical_pages);
+    let pages = u64::from(device.config().ftl.logical_pages);
     overwrite_pages(device, drives * pages, depth, random);
 }
 
 /// Overwrites `count` whole pages at random.
 fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: &mut Stream) {
-    let pages = u64::from(device.config().logical_pages);
+    let pages = u64::from(device.config().ftl.logical_pages);
     let mut given = 0;
     device.age(
         &mut |_| {
@@ -63,17 +64,18 @@ fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
 fn valid(device: &Device) -> Vec<u32> {
     let closed = device
         .config()
+        .ftl
         .pools
         .all_blocks()
-        .filter(|block| device.core.base.blocks.table().state(*block) == State::Closed);
-    let mut valid: Vec<u32> = closed.map(|block| device.core.base.blocks.table().valid(block)).collect();
+        .filter(|block| device.core.ftl.base.blocks.table().state(*block) == State::Closed);
+    let mut valid: Vec<u32> = closed.map(|block| device.core.ftl.base.blocks.table().valid(block)).collect();
     valid.sort_unstable();
     valid
 }
 
 /// Free blocks in all plane groups.
 fn free(device: &Device) -> usize {
-    device.config().pools.all_groups().map(|row| device.core.base.blocks.space().free(row)).sum()
+    device.config().ftl.pools.all_groups().map(|row| device.core.ftl.base.blocks.space().free(row)).sum()
 }
 
 /// Greatest difference between the cumulative distributions (Kolmogorov-Smirnov statistic).
@@ -100,7 +102,7 @@ fn by_the_times_of_the_workload_as_many_blocks_are_free_as_after_a_rest() {
     let mut rested = device();
     rested.fill_steady_to(Seed(1), 1.0);
     let (found, wanted) = (free(&aged(None)), free(&rested));
-    let rows = rested.config().pools.rows() as usize;
+    let rows = rested.config().ftl.pools.rows() as usize;
     // Free blocks of a plane group may be anywhere between its GC watermarks.
     assert!(found.abs_diff(wanted) <= 2 * rows, "{found} and {wanted} free blocks");
 }
@@ -110,7 +112,7 @@ fn in_a_closed_loop_as_many_blocks_are_free_as_under_full_load() {
     let mut loaded = device();
     loaded.fill_steady(Seed(1));
     let (found, wanted) = (free(&aged(Some(16))), free(&loaded));
-    let rows = loaded.config().pools.rows() as usize;
+    let rows = loaded.config().ftl.pools.rows() as usize;
     assert!(found.abs_diff(wanted) <= rows, "{found} and {wanted} free blocks");
 }
 
@@ -133,7 +135,7 @@ fn what_is_laid_writes_as_much_from_the_first_page_on_as_what_was_overwritten_fo
         let later = amplification(&mut long, 3, random);
         assert!((first / later - 1.0).abs() < 0.01, "{victim:?}: {first}, later {later}");
         let is_known = !matches!(victim, VictimKind::CostBenefit {} | VictimKind::DChoices { .. });
-        let pages = u64::from(long.config().logical_pages);
+        let pages = u64::from(long.config().ftl.logical_pages);
         assert!(!is_known || reached.overwritten < pages / 4, "{victim:?}: {reached:?}");
     }
 }
@@ -158,7 +160,7 @@ fn twenty_thousand_pages_are_amplified_like_three_drive_writes_with_pauses_and_w
                 Some(_) => device.fill_steady(Seed(1)),
             };
             let short = amplification_of(&mut device, 20_000, depth, random);
-            let pages = u64::from(device.config().logical_pages);
+            let pages = u64::from(device.config().ftl.logical_pages);
             let long = amplification_of(&mut device, 3 * pages, depth, random);
             assert!((short / long - 1.0).abs() < 0.05, "{victim:?}, {depth:?}: {short}, later {long}");
         }
@@ -170,9 +172,9 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() 
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
-    let [start, _] = rested.core.base.blocks.space().marks(PlaneGroupId(0));
+    let [start, _] = rested.core.ftl.base.blocks.space().marks(PlaneGroupId(0));
     assert!(
-        (0..4).all(|row| rested.core.base.blocks.space().free(PlaneGroupId(row)) >= start),
+        (0..4).all(|row| rested.core.ftl.base.blocks.space().free(PlaneGroupId(row)) >= start),
         "{} free blocks",
         free(&rested)
     );
@@ -196,7 +198,7 @@ fn a_device_that_was_aged_continues_gc_in_every_row() {
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
         let valid: Vec<u32> =
-            (0..4).map(|row| device.core.base.blocks.space().valid_in(PlaneGroupId(row))).collect();
+            (0..4).map(|row| device.core.ftl.base.blocks.space().valid_in(PlaneGroupId(row))).collect();
         let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
         assert!(most - least < 1_000, "{valid:?}");
     }

@@ -1,9 +1,9 @@
 //! Selection of the plane group, or of the stream, of the next program unit.
 
+use wordline_ftl::base::Base;
 use wordline_nand::{PlaneGroupId, Pool};
 
 use super::PlaneGroups;
-use crate::base::Base;
 use crate::engines::Core;
 use crate::writer::queue::{Lists, WriteQueue};
 
@@ -20,7 +20,7 @@ impl PlaneGroups {
         has_pools: bool,
         core: &Core,
     ) -> Option<PlaneGroupId> {
-        let pools = &core.base.config.pools;
+        let pools = &core.ftl.base.config.pools;
         let (rows, lists) = (pools.rows(), queue.lists());
         let home = lists.home(list)?;
         let (unit, waiting) = (pools.per_program(home), lists[list].pages.len() as u32);
@@ -28,8 +28,8 @@ impl PlaneGroups {
             return None;
         }
         let accepting = self.of(lists.stream(list));
-        let is_stuck = || has_pools && !accepting.contains(home) && self.is_idle(&core.gc);
-        if !core.base.blocks.space().is_full(home, unit) && !is_stuck() {
+        let is_stuck = || has_pools && !accepting.contains(home) && self.is_idle(&core.ftl.gc);
+        if !core.ftl.base.blocks.space().is_full(home, unit) && !is_stuck() {
             return None;
         }
         if waiting < unit && !queue.must_pad(list, self, core) {
@@ -53,7 +53,7 @@ impl PlaneGroups {
         core: &mut Core,
     ) -> (usize, u32) {
         let stream = lists.stream(list);
-        if core.gc.has_reclaimed_pages() {
+        if core.ftl.gc.has_reclaimed_pages() {
             self.stream_with_reclaimed(row, stream, lists[list].pages.len() as u32, core)
         } else {
             (stream, 0)
@@ -70,11 +70,11 @@ impl PlaneGroups {
     ) -> (usize, u32) {
         let is_of_pool = |other: &usize| self.pool_of(*other) == self.pool_of(stream);
         let first = (0..stream).find(is_of_pool).unwrap_or(stream);
-        let beside = core.gc.vacated(row, &core.base.blocks).min(2 * of_host);
-        let [id, first_id] = [stream, first].map(|stream| core.base.blocks.streams().host(stream as u8));
+        let beside = core.ftl.gc.vacated(row, &core.ftl.base.blocks).min(2 * of_host);
+        let [id, first_id] = [stream, first].map(|stream| core.ftl.base.blocks.streams().host(stream as u8));
         let goes = || {
-            of_host + beside >= core.base.blocks.unit(row, first_id)
-                && core.base.blocks.shares_reclaim_unit(row, id)
+            of_host + beside >= core.ftl.base.blocks.unit(row, first_id)
+                && core.ftl.base.blocks.shares_reclaim_unit(row, id)
                 && self.of(first).contains(row)
         };
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }

@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use wordline_device::Command;
 use wordline_flash::Ticket;
+use wordline_ftl::Ftl;
+use wordline_ftl::base::Base;
+use wordline_ftl::design::{CoalescedUnit, DesignContext, ExtensionPoint};
+use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Schedule;
 
-use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::config::BufferMode;
-use crate::design::{CoalescedUnit, DesignContext, ExtensionPoint};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::LogicalPage;
 use crate::writer::queue::WriteQueue;
 
 impl WriteQueue {
@@ -21,15 +22,15 @@ impl WriteQueue {
     /// flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
-        let piece = core.base.page_size.piece(command, page);
+        let piece = core.ftl.base.page_size.piece(command, page);
         if let Some(id) = core.cache.buffer().find(piece.page) {
-            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
+            return core.cache.merge_page(command, &piece, id, &mut core.ftl.base, &mut core.ftl.map);
         }
         if !core.cache.buffer().has_room() || self.subs.is_some() && self.must_wait_for_unit(piece.page, core)
         {
             return None;
         }
-        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
+        Some(core.cache.add_page(command, &piece, &mut core.ftl.base, &mut core.ftl.map))
     }
 
     /// Destages pages while the buffer is too full or a flush waits. Pages of a flush leave by age, others as
@@ -45,7 +46,7 @@ impl WriteQueue {
             }
             let id = core.cache.next_to_destage();
             self.destage(id, core, calendar);
-            core.cache.prefetch_destage(&core.base, &core.map);
+            core.cache.prefetch_destage(&core.ftl.base, &core.ftl.map);
         }
     }
 
@@ -53,9 +54,9 @@ impl WriteQueue {
     pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
-        } else if core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
+        } else if core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce) {
             self.destage_chosen(core.cache.buffer().get(id).logical, core, calendar);
-        } else if core.base.config.file.buffer.coalesce {
+        } else if core.config.file.buffer.coalesce {
             self.destage_run(core.cache.buffer().get(id).logical, core, calendar);
         } else {
             core.cache.unlink(id);
@@ -97,7 +98,7 @@ impl WriteQueue {
     pub(super) fn unit_of_page(&self, page: LogicalPage, core: &Core) -> Range<u32> {
         let size = match &self.subs {
             Some(subs) => subs.per_unit,
-            None => core.base.config.pools.first().locations.per_program,
+            None => core.ftl.base.config.pools.first().locations.per_program,
         };
         let first = page.0 - page.0 % size;
         first..first + size
@@ -105,13 +106,13 @@ impl WriteQueue {
 
     /// Whether a design decides that the dirty pages of the unit of a page are destaged now.
     fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
-        if !core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
+        if !core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce) {
             return false;
         }
         let pages = self.unit_of_page(page, core);
-        let Core { base, cache, .. } = core;
+        let Core { ftl: Ftl { base, .. }, cache, .. } = core;
         let is_waiting = |page| cache.buffer().dirty_entry(page).is_some();
-        let unit = CoalescedUnit { is_waiting: &is_waiting, pages };
+        let unit = CoalescedUnit::new(pages, &is_waiting);
         let Base { policies, flash, blocks, .. } = base;
         policies.designs.note_level(cache.level());
         policies.destages_now(&unit, DesignContext { flash, blocks })
@@ -142,15 +143,15 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if !core.base.flash.has_background() {
+        if !core.ftl.base.flash.has_background() {
             return;
         }
         let (entries, pages) = self.units().members_of(sub);
-        let tables = pages.filter_map(|page| core.map_cache.ticket_of_table(LogicalPage(page)));
+        let tables = pages.filter_map(|page| core.ftl.map_cache.ticket_of_table(LogicalPage(page)));
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitRmw(sub));
         tickets.extend(entries.into_iter().map(|entry| Ticket::Rmw(entry.0)));
-        core.base.promote(&tickets, calendar);
+        core.ftl.base.promote(&tickets, &mut calendar.within(Event::Flash));
     }
 
     /// Forces the flush of all these pages.
@@ -166,7 +167,7 @@ impl WriteQueue {
     /// Whether the buffer is off and a page of the same unit is on its way to flash.
     #[inline(never)]
     fn must_wait_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
-        core.base.config.file.buffer.mode == BufferMode::Off
+        core.config.file.buffer.mode == BufferMode::Off
             && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
     }
 
@@ -186,7 +187,7 @@ impl WriteQueue {
 
 /// Whether a design decides that a dirty page is destaged together with another page of its unit.
 pub(super) fn destages_with(page: u32, other: u32, core: &mut Core) -> bool {
-    core.base.policies.designs.note_level(core.cache.level());
-    let Base { policies, flash, blocks, .. } = &mut core.base;
+    core.ftl.base.policies.designs.note_level(core.cache.level());
+    let Base { policies, flash, blocks, .. } = &mut core.ftl.base;
     policies.destages_with(page, other, DesignContext { flash, blocks })
 }

@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use std::ops::{Index, Range};
 
 use serde::{Deserialize, Serialize};
+use wordline_ftl::policy::placement::PlaneGroupSet;
 use wordline_kernel::ensure;
 use wordline_kernel::{Id, state};
 use wordline_nand::PlaneGroupId;
 
 use crate::cache::buffer::EntryId;
-use crate::policy::placement::PlaneGroupSet;
 
 /// Complete pages that wait for a program unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -9,22 +9,22 @@ pub mod units;
 use std::fmt::{self, Write};
 
 use wordline_flash::Ticket;
+use wordline_ftl::base::{Base, LocationRead, WantedSectors};
+use wordline_ftl::blocks::BlockManager;
+use wordline_ftl::contents::InjectedFault;
+use wordline_ftl::design::DesignContext;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::translation::Continuation;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Schedule, state};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
-use crate::base::{Base, LocationRead, WantedSectors};
-use crate::blocks::BlockManager;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::cache::{BegunProgram, Cache, Ready};
-use crate::contents::InjectedFault;
-use crate::design::DesignContext;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::LogicalPage;
-use crate::map::translation::Continuation;
-use crate::policy::router::HostPage;
-use crate::pools::FALLBACK_POOL;
 use crate::writer::{PlaneGroups, ProgramUnit};
 pub(crate) use lists::Lists;
 use units::SubRequests;
@@ -102,14 +102,14 @@ impl WriteQueue {
         let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
         if core.cache.mark_programmed(id, version) {
-            let old = core.map.install(page, location, &mut core.base.blocks);
-            core.map_cache.note_update(page, old, location, &core.base.blocks);
-            core.map.in_flash(page, version);
+            let old = core.ftl.map.install(page, location, &mut core.ftl.base.blocks);
+            core.ftl.map_cache.note_update(page, old, location, &core.ftl.base.blocks);
+            core.ftl.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {
             self.requeue_rewritten(id, core, calendar);
         } else if core.cache.read_cache().is_on() {
-            core.cache.keep_programmed(page, version, &core.base, &core.map);
+            core.cache.keep_programmed(page, version, &core.ftl.base, &core.ftl.map);
         }
     }
 
@@ -153,8 +153,14 @@ impl WriteQueue {
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.buffer().get(id).logical;
         let class = core.cache.class_of_reads_for(id);
-        let then = (Continuation::Prepare(id), class);
-        if core.map_cache.locate_or_wait(logical, then, &core.map, &mut core.base, calendar) {
+        let then = (Continuation::Prepare(id.0), class);
+        if core.ftl.map_cache.locate_or_wait(
+            logical,
+            then,
+            &core.ftl.map,
+            &mut core.ftl.base,
+            &mut calendar.within(Event::Flash),
+        ) {
             self.complete(id, core, calendar);
         } else {
             core.cache.begin_completing(id);
@@ -170,15 +176,17 @@ impl WriteQueue {
 
     /// Makes an entry ready. If the page is partly written, its rest is read first (RMW).
     fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(InjectedFault::RestNotRead) {
+        if core.cache.is_complete(id, &core.ftl.base, &core.ftl.map)
+            || core.ftl.base.has(InjectedFault::RestNotRead)
+        {
             self.make_ready(id, core);
             return;
         }
-        let full = core.base.page_size.full();
+        let full = core.ftl.base.page_size.full();
         core.cache.begin_completing(id);
         let entry = core.cache.buffer().get(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
-        let location = core.map.get(logical).expect("an incomplete page is in flash");
+        let location = core.ftl.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
         let fill = LocationRead {
             ticket: Ticket::Rmw(id.0),
@@ -189,9 +197,9 @@ impl WriteQueue {
             version,
             waited: Duration::ZERO,
         };
-        let (die, reads) = core.base.queue_read(fill, calendar);
+        let (die, reads) = core.ftl.base.queue_read(fill, calendar.now());
         core.cache.await_reads(id, reads);
-        core.base.start_die(die, calendar);
+        core.start_die(die, calendar);
     }
 
     /// Handles the end of an RMW read. The last one of a page completes the page.
@@ -205,9 +213,9 @@ impl WriteQueue {
 
     /// Moves a complete page to a list, where it waits for its program unit.
     pub fn make_ready(&mut self, id: EntryId, core: &mut Core) {
-        if let Some(contents) = &mut core.base.contents {
+        if let Some(contents) = &mut core.ftl.base.contents {
             let logical = core.cache.buffer().get(id).logical;
-            if core.map.get(logical).is_none() {
+            if core.ftl.map.get(logical).is_none() {
                 contents.fill_rest_with_zeroes(logical);
             }
         }
@@ -215,8 +223,8 @@ impl WriteQueue {
             return self.unit_page_ready(id, core);
         }
         let entry = core.cache.buffer().get(id);
-        let routes = core.base.policies.designs.routes();
-        let from = if routes { core.map.get(entry.logical) } else { None };
+        let routes = core.ftl.base.policies.designs.routes();
+        let from = if routes { core.ftl.map.get(entry.logical) } else { None };
         let outgoing = HostPage {
             tag: entry.tag,
             sectors: entry.sectors.count(),
@@ -225,12 +233,12 @@ impl WriteQueue {
             ..HostPage::of(entry.logical.0)
         };
         if routes {
-            core.base.policies.designs.note_level(core.cache.level());
+            core.ftl.base.policies.designs.note_level(core.cache.level());
         }
-        let Base { policies, flash, blocks, .. } = &mut core.base;
+        let Base { policies, flash, blocks, .. } = &mut core.ftl.base;
         let stream = policies.route(&outgoing, DesignContext { flash, blocks });
         core.cache.set_stream(id, stream);
-        let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
+        let Ready { page, stream, urgent } = core.cache.completed(id, &core.ftl.base);
         let list = self.list_of(page, stream, core);
         self.ready.push(list, id, urgent);
     }
@@ -241,7 +249,7 @@ impl WriteQueue {
         let home = match self.ready.has_static_allocation() {
             true => {
                 let pool = self.subs.as_ref().map_or(FALLBACK_POOL, |subs| subs.pool_of(stream));
-                core.base.policies.placement.home(logical.0, pool)
+                core.ftl.base.policies.placement.home(logical.0, pool)
             }
             false => None,
         };
@@ -267,7 +275,7 @@ impl WriteQueue {
                 self.promote_unit(entry.logical, core, calendar);
             }
             EntryState::AwaitingRmw => {
-                core.cache.promote_rmw_reads(id, &mut core.base, &core.map_cache, calendar);
+                core.cache.promote_rmw_reads(id, &mut core.ftl.base, &core.ftl.map_cache, calendar);
             }
             _ => {}
         }
@@ -282,7 +290,7 @@ impl WriteQueue {
                 return;
             }
             let id = core.cache.next_to_destage();
-            if !core.cache.is_complete(id, &core.base, &core.map) {
+            if !core.cache.is_complete(id, &core.ftl.base, &core.ftl.map) {
                 return;
             }
             core.cache.unlink(id);

@@ -3,17 +3,17 @@
 
 use std::collections::VecDeque;
 
+use wordline_ftl::base::Base;
+use wordline_ftl::blocks::State;
+use wordline_ftl::design::{DesignContext, WaitingPages};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::Schedule;
 use wordline_nand::DataTag;
 
-use crate::base::Base;
-use crate::blocks::State;
 use crate::cache::buffer::NONE;
-use crate::design::{DesignContext, WaitingPages};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::LogicalPage;
-use crate::pools::FALLBACK_POOL;
 use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
 
@@ -21,9 +21,9 @@ impl WriteQueue {
     /// Migrates pages that were read from victims to the first pool, with their units.
     #[inline]
     pub fn migrate_leaving_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if let Some(mut leaving) = core.gc.take_migrated() {
+        if let Some(mut leaving) = core.ftl.gc.take_migrated() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
-            core.gc.return_migrated(leaving);
+            core.ftl.gc.return_migrated(leaving);
         }
     }
 
@@ -51,13 +51,17 @@ impl WriteQueue {
 
     /// Counts a migrated unit, and its pages that are not in the first pool yet.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
-        let pages = self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages);
+        let pages = self.unit_of_page(page, core).filter(|page| *page < core.ftl.base.config.logical_pages);
         let counts = &mut self.units().counts;
         counts.migrated += 1;
         for page in pages {
-            let from =
-                core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.group_of(location));
-            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_group(row) != FALLBACK_POOL);
+            let from = core
+                .ftl
+                .map
+                .get(LogicalPage(page))
+                .map(|location| core.ftl.base.config.pools.group_of(location));
+            let leaves =
+                from.is_some_and(|row| core.ftl.base.config.pools.number_of_group(row) != FALLBACK_POOL);
             counts.migrated_pages += u64::from(leaves);
         }
     }
@@ -70,12 +74,12 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        for page in self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages) {
-            let Some(location) = core.map.get(LogicalPage(page)) else { continue };
-            let block = core.base.config.pools.block_of(location);
-            let row = core.base.config.pools.group_of_block(block);
-            if core.base.blocks.table().state(block) == State::Victim && core.gc.is_migrating(row) {
-                return self.migrate(core.base.flash.stamp(location), core, calendar);
+        for page in self.unit_of_page(page, core).filter(|page| *page < core.ftl.base.config.logical_pages) {
+            let Some(location) = core.ftl.map.get(LogicalPage(page)) else { continue };
+            let block = core.ftl.base.config.pools.block_of(location);
+            let row = core.ftl.base.config.pools.group_of_block(block);
+            if core.ftl.base.blocks.table().state(block) == State::Victim && core.ftl.gc.is_migrating(row) {
+                return self.migrate(core.ftl.base.flash.stamp(location), core, calendar);
             }
         }
     }
@@ -86,18 +90,18 @@ impl WriteQueue {
     pub fn steal(&mut self, rows: &PlaneGroups, core: &mut Core) -> bool {
         // Whole units have no assigned plane group. With static allocation, only migrating pages wait as
         // whole units.
-        let takes_any = core.base.policies.balances() && !self.ready.has_static_allocation();
+        let takes_any = core.ftl.base.policies.balances() && !self.ready.has_static_allocation();
         if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
-        let pools = 0..core.base.config.pools.count();
+        let pools = 0..core.ftl.base.config.pools.count();
         pools.filter(|pool| *pool != FALLBACK_POOL).any(|pool| self.steal_to(pool, rows, core))
     }
 
     /// Lets a pool steal a sub-request; see [`steal`](Self::steal).
     fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
-        let Base { policies, states, flash, blocks, .. } = &mut core.base;
+        let Base { policies, states, flash, blocks, .. } = &mut core.ftl.base;
         let states = states.update(flash, blocks);
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
@@ -121,8 +125,8 @@ impl WriteQueue {
         let subs = self.subs.as_ref().expect(HAS_SUB_REQUESTS);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
-            let die = |row| core.base.config.pools.of_group(row).geometry.die_of_group(row);
-            !waits && rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
+            let die = |row| core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
+            !waits && rows.of(*stream).iter().any(|row| core.ftl.base.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len())
             .filter(|stream| subs.pool_of(*stream as u8) == pool)
@@ -139,7 +143,7 @@ impl WriteQueue {
         for place in 0..one.entries.len() {
             let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.units().set_target_pool(sub, place, pool, &mut core.base.blocks);
+                self.units().set_target_pool(sub, place, pool, &mut core.ftl.base.blocks);
                 core.cache.set_stream(id, stream);
                 self.unit_page_ready(id, core);
             }

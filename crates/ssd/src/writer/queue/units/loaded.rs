@@ -1,13 +1,13 @@
 //! Checks of loaded sub-requests.
 
+use wordline_ftl::blocks::BlockManager;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::ensure;
 use wordline_kernel::ensure::ensure;
 
 use super::{NO_SUB, SubRequest, SubRequests};
-use crate::blocks::BlockManager;
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
-use crate::pools::FALLBACK_POOL;
 
 impl SubRequests {
     /// Checks a loaded state: each unit has at most one sub-request, its entries are in the cache, and the

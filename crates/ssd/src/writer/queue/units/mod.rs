@@ -23,17 +23,17 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_flash::Class;
+use wordline_ftl::Config;
+use wordline_ftl::blocks::BlockManager;
+use wordline_ftl::design::WaitingPages;
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::state;
 use wordline_nand::{DataTag, PlaneGroupId};
 
-use crate::blocks::BlockManager;
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, NONE};
-use crate::config::Config;
-use crate::design::WaitingPages;
 use crate::engines::Core;
-use crate::map::LogicalPage;
-use crate::pools::FALLBACK_POOL;
 
 /// Mark of a unit without a sub-request.
 const NO_SUB: u32 = u32::MAX;
@@ -272,10 +272,10 @@ impl SubRequests {
     /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == FALLBACK_POOL
-            || core.tables.held_by_host(pool, &core.map_cache, &core.base)
-                + core.base.blocks.by_pool()[pool].on_their_way()
+            || core.ftl.tables.held_by_host(pool, &core.ftl.map_cache, &core.ftl.base)
+                + core.ftl.base.blocks.by_pool()[pool].on_their_way()
                 + pages
-                <= core.base.life.room[pool]
+                <= core.ftl.base.life.room[pool]
     }
 
     /// Class of the reads for a sub-request. They are host reads if a host command waits for one of its

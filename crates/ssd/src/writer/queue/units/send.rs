@@ -1,21 +1,21 @@
 //! Life of a sub-request, from destaging to its end.
 
 use wordline_flash::Ticket;
+use wordline_ftl::base::{Base, LocationRead, WantedSectors};
+use wordline_ftl::contents::InjectedFault;
+use wordline_ftl::design::{DesignContext, ExtensionPoint};
+use wordline_ftl::map::LogicalPage;
+use wordline_ftl::map::translation::Continuation;
+use wordline_ftl::policy::router::HostPage;
+use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use super::NO_SUB;
-use crate::base::{Base, LocationRead, WantedSectors};
 use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
-use crate::contents::InjectedFault;
-use crate::design::{DesignContext, ExtensionPoint};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::map::LogicalPage;
-use crate::map::translation::Continuation;
-use crate::policy::router::HostPage;
-use crate::pools::FALLBACK_POOL;
 use crate::writer::ProgramUnit;
 use crate::writer::queue::destage::destages_with;
 use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
@@ -94,7 +94,7 @@ impl WriteQueue {
     /// Adds the dirty pages that are destaged together with `leaving` to `members`, and removes discarded
     /// pages.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let asks = core.base.policies.designs.decides(ExtensionPoint::Coalesce);
+        let asks = core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce);
         for page in self.unit_of_page(leaving, core) {
             if let Some(id) = core.cache.buffer().dirty_entry(page)
                 && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
@@ -137,7 +137,7 @@ impl WriteQueue {
             let place = core.cache.buffer().get(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
-            self.units().set_target_pool(sub, place as usize, pool, &mut core.base.blocks);
+            self.units().set_target_pool(sub, place as usize, pool, &mut core.ftl.base.blocks);
         }
         self.units().get(sub).waits = members.len() as u32;
         if whole {
@@ -152,13 +152,13 @@ impl WriteQueue {
     /// Stream of a sub-request with `pages` pages. If the pool of the router's stream is full, the first
     /// pool's stream.
     fn stream_for(&mut self, outgoing: &HostPage<'_>, pages: u64, core: &mut Core) -> u8 {
-        if core.base.policies.designs.routes() {
-            core.base.policies.designs.note_level(core.cache.level());
+        if core.ftl.base.policies.designs.routes() {
+            core.ftl.base.policies.designs.note_level(core.cache.level());
         }
-        let pools = &core.base.config.pools;
-        let from = core.map.get(LogicalPage(outgoing.logical));
+        let pools = &core.ftl.base.config.pools;
+        let from = core.ftl.map.get(LogicalPage(outgoing.logical));
         let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
-        let Base { policies, flash, blocks, states, .. } = &mut core.base;
+        let Base { policies, flash, blocks, states, .. } = &mut core.ftl.base;
         let outgoing = HostPage { pools: states.update(flash, blocks), from, home, ..*outgoing };
         let chosen = policies.route(&outgoing, DesignContext { flash, blocks });
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
@@ -175,7 +175,7 @@ impl WriteQueue {
 
     /// Reads the other pages of a unit that are in flash. They are programmed with the sub-request.
     pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.base.has(InjectedFault::UnitNotCarried) {
+        if core.ftl.base.has(InjectedFault::UnitNotCarried) {
             return;
         }
         let per_unit = self.units().per_unit;
@@ -184,12 +184,18 @@ impl WriteQueue {
             let page = LogicalPage(first + place);
             let one = self.units().get(sub);
             let known = one.carried[place as usize].is_data() || one.entries[place as usize] != NONE;
-            if known || page.0 >= core.base.config.logical_pages {
+            if known || page.0 >= core.ftl.base.config.logical_pages {
                 continue;
             }
             let class = self.units().class_of_reads(sub, &core.cache);
             let then = (Continuation::Carry(sub), class);
-            if core.map_cache.locate_or_wait(page, then, &core.map, &mut core.base, calendar) {
+            if core.ftl.map_cache.locate_or_wait(
+                page,
+                then,
+                &core.ftl.map,
+                &mut core.ftl.base,
+                &mut calendar.within(Event::Flash),
+            ) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
@@ -207,12 +213,12 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Some(location) = core.map.get(page) else { return };
-        if !self.units().get(sub).whole && is_in_first_pool(location, &core.base) {
+        let Some(location) = core.ftl.map.get(page) else { return };
+        if !self.units().get(sub).whole && is_in_first_pool(location, &core.ftl.base) {
             return;
         }
-        if core.base.policies.designs.decides(ExtensionPoint::Coalesce)
-            && !is_carried_along(page, location, &mut core.base)
+        if core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce)
+            && !is_carried_along(page, location, &mut core.ftl.base)
         {
             return;
         }
@@ -220,15 +226,15 @@ impl WriteQueue {
             ticket: Ticket::UnitRmw(sub),
             class: self.units().class_of_reads(sub, &core.cache),
             location,
-            sectors: WantedSectors::Set(core.base.page_size.full()),
+            sectors: WantedSectors::Set(core.ftl.base.page_size.full()),
             logical: page,
-            version: core.base.flash.stamp(location).version,
+            version: core.ftl.base.flash.stamp(location).version,
             waited,
         };
-        let (die, reads) = core.base.queue_read(read, calendar);
+        let (die, reads) = core.ftl.base.queue_read(read, calendar.now());
         self.filling += reads;
         self.units().get(sub).waits += reads;
-        core.base.start_die(die, calendar);
+        core.start_die(die, calendar);
     }
 
     /// Continues with a carried page whose location is known now.
@@ -247,7 +253,7 @@ impl WriteQueue {
 
     /// Handles the end of the read of a carried page, or its failure.
     pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
-        core.base.totals.rmw_reads += 1;
+        core.ftl.base.totals.rmw_reads += 1;
         self.filling -= 1;
         let place = self.units().place(page);
         let one = self.units().get(sub);
@@ -258,7 +264,7 @@ impl WriteQueue {
     /// Handles a page of a sub-request that is complete in the buffer.
     #[inline(never)]
     pub fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
-        let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
+        let Ready { page, stream, urgent } = core.cache.completed(id, &core.ftl.base);
         let subs = self.units();
         let sub = subs.of(page).expect("a page on its way is part of a sub-request");
         if subs.get(sub).whole {
@@ -295,7 +301,7 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
-        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.blocks);
+        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.base.blocks);
         let one = subs.get(sub);
         if one.whole {
             // The other pages were redirected from a full pool while this page was being programmed there.
@@ -359,7 +365,7 @@ impl WriteQueue {
 
     /// Handles the end of the program of a whole unit.
     pub fn unit_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        core.map.note_unit_written(self.units().first_page(sub));
+        core.ftl.map.note_unit_written(self.units().first_page(sub));
         self.finish_sub_request(sub, core, calendar);
     }
 
@@ -379,7 +385,7 @@ impl WriteQueue {
             let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
-            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.blocks);
+            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.base.blocks);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.redirected += u64::from(one.stream != first);

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use wordline_ftl::map::LogicalPage;
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use super::{SubRequest, SubRequests};
 use crate::cache::buffer::NONE;
 use crate::engines::Core;
-use crate::map::LogicalPage;
 use crate::writer::ProgramUnit;
 
 impl SubRequests {
@@ -19,8 +19,9 @@ impl SubRequests {
         group.extent = Some(sub);
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
         if !*whole {
-            let mut moved =
-                carried.iter().filter(|stamp| stamp.is_data() && core.map.holds(**stamp, &core.base.flash));
+            let mut moved = carried
+                .iter()
+                .filter(|stamp| stamp.is_data() && core.ftl.map.holds(**stamp, &core.ftl.base.flash));
             moved.by_ref().take(places as usize).for_each(|stamp| group.carry(*stamp));
             *migrates |= moved.next().is_some();
             return;
@@ -28,7 +29,7 @@ impl SubRequests {
         for (place, stamp) in entries.iter_mut().zip(carried) {
             let id = *place;
             if id == NONE {
-                let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base.flash);
+                let is_there = stamp.is_data() && core.ftl.map.holds(*stamp, &core.ftl.base.flash);
                 group.carry(if is_there { *stamp } else { DataTag::PADDING });
                 continue;
             }
@@ -48,11 +49,11 @@ impl SubRequests {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted = id.map_or_else(
-                || core.map.holds(stamp, &core.base.flash),
+                || core.ftl.map.holds(stamp, &core.ftl.base.flash),
                 |id| !core.cache.buffer().get(id).void,
             );
-            if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
-                left.push(core.base.config.pools.group_of(old));
+            if is_wanted && let Some(old) = core.ftl.map.get(LogicalPage(stamp.logical)) {
+                left.push(core.ftl.base.config.pools.group_of(old));
             }
         }
         left.sort_unstable();
@@ -67,14 +68,14 @@ impl SubRequests {
             core.cache.force(id);
             core.cache.return_to_ready(id);
         }
-        core.map.note_unit_written(self.first_page(sub));
+        core.ftl.map.note_unit_written(self.first_page(sub));
         let stream = usize::from(self.get(sub).stream);
         self.ready[stream].push_front(sub);
     }
 
     /// Records that the unit of a sub-request is being programmed to the program unit at `first`.
     pub fn set_unit_location(&self, sub: u32, first: Location, core: &mut Core) {
-        core.map.note_unit_write(self.first_page(sub), first);
+        core.ftl.map.note_unit_write(self.first_page(sub), first);
     }
 
     /// Streams that may have sub-requests ready as whole units.
@@ -91,15 +92,15 @@ impl SubRequests {
     /// offsets, and that the page counts of the pools are right.
     pub fn audit(&self, core: &Core) {
         let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
-        let mut valid = vec![0u64; core.base.config.pools.count()];
-        for page in (0..core.base.config.logical_pages).map(LogicalPage) {
-            let Some(location) = core.map.get(page) else { continue };
-            let row = core.base.config.pools.group_of(location);
-            valid[core.base.config.pools.number_of_group(row)] += 1;
-            if !core.base.blocks.pool_of(row).is_coarsely_mapped() {
+        let mut valid = vec![0u64; core.ftl.base.config.pools.count()];
+        for page in (0..core.ftl.base.config.logical_pages).map(LogicalPage) {
+            let Some(location) = core.ftl.map.get(page) else { continue };
+            let row = core.ftl.base.config.pools.group_of(location);
+            valid[core.ftl.base.config.pools.number_of_group(row)] += 1;
+            if !core.ftl.base.blocks.pool_of(row).is_coarsely_mapped() {
                 continue;
             }
-            let (_, place) = core.base.config.pools.of_group(row).locations.split(location);
+            let (_, place) = core.ftl.base.config.pools.of_group(row).locations.split(location);
             assert_eq!(place % self.per_unit, page.0 % self.per_unit, "page {} is at its place", page.0);
             let (home, found) =
                 (&mut homes[(page.0 / self.per_unit) as usize], location.0 - place % self.per_unit);
@@ -108,9 +109,9 @@ impl SubRequests {
         }
         for (n, valid) in valid.into_iter().enumerate() {
             assert!(
-                valid <= core.base.blocks.by_pool()[n].valid(),
+                valid <= core.ftl.base.blocks.by_pool()[n].valid(),
                 "pool {n} holds {valid} pages of the host and counts {}",
-                core.base.blocks.by_pool()[n].valid()
+                core.ftl.base.blocks.by_pool()[n].valid()
             );
         }
     }

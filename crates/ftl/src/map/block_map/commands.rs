@@ -1,0 +1,195 @@
+//! Block-level mapping as die commands: the next step of a plane group, copies of pages between blocks, and
+//! the handling of completed or failed commands.
+
+use wordline_flash::Event;
+use wordline_flash::{Class, Purpose, Task, Ticket};
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::{BlockSetId, Chips, DieId, Location, PageId, PlaneGroupId};
+
+use super::{BlockMap, Step};
+use crate::base::Base;
+use crate::blocks::BlockManager;
+use crate::map::{LogicalPage, Map, Relocation};
+
+/// Ticket and class of the commands of a plane group's step.
+fn ticket(row: PlaneGroupId) -> (Ticket, Class) {
+    (Ticket::Gc(row, Purpose::Collecting), Class::Gc)
+}
+
+impl BlockMap {
+    /// Destination of the page that is being written.
+    pub fn write_target(&self, row: PlaneGroupId) -> Location {
+        self.rows[row].write.expect("the row's step is a write")
+    }
+
+    /// Pages of a plane group that were read and must be copied.
+    pub(crate) fn copies(&self, row: PlaneGroupId) -> &[Relocation] {
+        &self.rows[row].held
+    }
+
+    /// Queues the reads of a location that is copied, one for each of its page numbers.
+    fn queue_copy_reads(
+        &mut self,
+        row: PlaneGroupId,
+        from: Location,
+        base: &mut Base,
+        now: Instant,
+    ) -> DieId {
+        let (geometry, locations) = (base.config.geometry(), *base.config.locations());
+        let (first, pages) = (locations.page_of(from), locations.pages());
+        let die = geometry.die_of(locations.block_of(from));
+        let planes = pages.min(geometry.planes_per_row);
+        let commands = pages / planes;
+        for n in 0..commands {
+            let page = PageId(first.0 + n * planes);
+            let read = base.flash.read(die, now, ticket(row), page);
+            (read.location, read.planes) = (from, planes);
+            read.bytes = locations.size.0 as u32 / commands;
+            // The data of a location are available after its last page.
+            read.locations = u32::from(n + 1 == commands);
+        }
+        self.rows[row].begin(commands);
+        die
+    }
+
+    /// Queues the program of the page that a plane group copies, or of padding.
+    fn queue_copy(&mut self, row: PlaneGroupId, to: Location, base: &mut Base, now: Instant) -> DieId {
+        let held = self.copies(row);
+        let (copied, per_program) = (held.len() as u64, base.config.locations().per_program);
+        let (die, stamps) = base.flash.program(now, ticket(row), to, per_program);
+        held.iter().for_each(|moved| stamps[0] = moved.stamp);
+        base.totals.gc_programs += copied;
+        base.totals.padding += 1 - copied;
+        self.rows[row].begin(1);
+        die
+    }
+
+    /// Begins a copyback of a location within its planes.
+    fn begin_copyback(&mut self, row: PlaneGroupId, from: Location, base: &mut Base) {
+        self.rows[row].held.push(Relocation { stamp: base.flash.stamp(from), from });
+        base.totals.gc_programs += 1;
+        base.totals.gc_copied += 1;
+        self.rows[row].begin(1);
+    }
+
+    /// Stores a page that was read for copying, unless it was lost, overwritten or discarded meanwhile.
+    pub fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
+        base.totals.gc_reads += u64::from(read.planes);
+        let Task { location, locations, .. } = *read;
+        if locations > 0 && base.blocks.table().is_valid(location) {
+            let moved = Relocation { stamp: base.flash.stamp(location), from: location };
+            self.rows[row].held.push(moved);
+        }
+    }
+
+    /// Maps a copied page to its new location.
+    pub fn copied(&mut self, row: PlaneGroupId, to: Location, map: &mut Map, base: &mut Base) {
+        let moved = self.rows[row].held.pop();
+        if let Some(moved) = moved.filter(|moved| base.blocks.table().is_valid(moved.from)) {
+            let place = |location| base.config.locations().split(location).1;
+            debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
+            map.relocate(moved, to, &mut base.blocks);
+        }
+        base.blocks.program_done(to);
+    }
+
+    /// Destination of the page that is copied next.
+    fn copy_target(&self, row: PlaneGroupId, blocks: &mut BlockManager, chips: &Chips) -> Location {
+        let into = self.rows[row].copying.expect("the row's step is a copy").into;
+        blocks.program_at(into, chips.programmed(into))
+    }
+
+    /// Next step of block-level mapping in a plane group. `waiting` is the page that waits to be written, if
+    /// any. If the plane group is stuck, the device becomes read-only.
+    pub fn next_step(
+        &mut self,
+        row: PlaneGroupId,
+        waiting: Option<LogicalPage>,
+        base: &mut Base,
+    ) -> Option<Step> {
+        let step = self.next(row, waiting, &mut base.blocks, base.flash.chips());
+        let step = match step {
+            Some(Step::Read { from }) if base.config.file.ftl.gc.uses_copyback() => {
+                let to = self.copy_target(row, &mut base.blocks, base.flash.chips());
+                Some(Step::Copyback { from, to })
+            }
+            step => step,
+        };
+        base.life.read_only |= step.is_none() && self.rows[row].is_stuck();
+        step
+    }
+
+    /// Queues the next command of block-level mapping in a plane group. `waiting` is the page that waits to
+    /// be written, if any. Returns true if the next step is to write that page; nothing is queued then.
+    pub fn work_on(
+        &mut self,
+        row: PlaneGroupId,
+        waiting: Option<LogicalPage>,
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        while let Some(step) = self.next_step(row, waiting, base) {
+            let die = match step {
+                Step::Write { .. } => return true,
+                Step::Retire { block } => {
+                    base.blocks.retire(block);
+                    continue;
+                }
+                Step::Read { from } => self.queue_copy_reads(row, from, base, calendar.now()),
+                Step::Program { to } => self.queue_copy(row, to, base, calendar.now()),
+                Step::Copyback { from, to } => {
+                    self.begin_copyback(row, from, base);
+                    base.flash.relocate_inside(calendar.now(), ticket(row), from, to)
+                }
+                Step::Erase { block } => {
+                    self.rows[row].begin(1);
+                    base.flash.erase(calendar.now(), ticket(row), block)
+                }
+            };
+            base.start_die(die, calendar);
+            return false;
+        }
+        false
+    }
+
+    /// Records that a page of the host or of a table was programmed in a plane group.
+    #[inline]
+    pub fn page_written(&mut self, row: PlaneGroupId) {
+        self.rows[row].note_progress();
+    }
+
+    /// Records that a command of a plane group's step is done.
+    pub fn command_done(&mut self, row: PlaneGroupId) {
+        self.rows[row].command_done();
+    }
+
+    /// Handles a failed program in a block: the valid pages of its logical block are merged into another
+    /// block. Pages have fixed offsets, so the merge programs as many pages as a block has. Each of these
+    /// programs may fail again. The plane group gives up after
+    /// [`MOST_FAILURES`](wordline_flash::policy::failure::MOST_FAILURES) failures without a written host page
+    /// in between.
+    pub fn program_failed(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.rows[row].program_failed();
+        let logical = self.logical.owner(block).expect("a block that is programmed is of a logical block");
+        self.logical.note_failed(logical, block);
+        self.rows[row].queue_merge(logical);
+    }
+
+    /// Queues a block for another erase, after an erase of it failed.
+    pub fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.rows[row].to_erase.push_back(block);
+    }
+
+    /// Queues a merge for a block that is pending retirement.
+    pub fn pending_retirement(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        if let Some(logical) = self.logical.owner(block) {
+            self.rows[row].queue_merge(logical);
+        }
+    }
+
+    /// Clears a plane group that is out of service, with all its blocks.
+    pub fn lose(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
+        self.logical.lose(row, blocks);
+        self.rows[row].lose();
+    }
+}
