@@ -1,6 +1,9 @@
 //! Configuration of chips and FTL: raw structs as in the file, and the check that turns them into a [`Config`].
 
+mod block_map;
 mod chips;
+mod map;
+mod pools;
 mod ranges;
 mod sizes;
 mod spare;
@@ -24,9 +27,8 @@ pub use crate::blocks::slc_cache::SlcCacheFile;
 pub use crate::blocks::wear::WearFile;
 use crate::blocks::{ModeShare, ModeStreams, Streams};
 pub use crate::gc::config::{FreeSpace, GcFile, Scope};
-use crate::map::block_map::config::BlockMapFile;
-use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 pub use crate::map::config::MappingFile;
+use crate::map::recovery_config::{DiscardsAtCut, LowerPages, RecoveryFile};
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::demands::Demands;
@@ -34,7 +36,8 @@ use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
-use crate::pools::{self, PoolFile};
+use crate::pools::{self as pool_files, PoolFile};
+pub(crate) use map::{discard_entry, discard_table_pages};
 
 /// Configuration of the back end of a device: its chips and their FTL. The keys of complaints are those of the
 /// device's file.
@@ -190,15 +193,13 @@ impl BackEndFile {
         let locations = self.check_unit(&geometry, wrong)?;
         let unit = locations.size;
         let pools = Pools::one(Pool { part, geometry, locations });
-        BlockMapFile::check_pools(&self, wrong);
+        block_map::check_pools(&self, wrong);
         let pools = pools::add(&self.pools, pools, unit, wrong)?;
         pools::check(&self, &pools, unit, wrong);
         let Pool { part, geometry, locations } = pools.first();
         self.ftl.gc.check_chips(geometry, wrong);
         self.ftl.mapping.check(locations, wrong);
-        if let Some(block) = &self.ftl.mapping.block {
-            block.check(&self, locations, wrong);
-        }
+        block_map::check(&self, locations, wrong);
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
@@ -216,7 +217,7 @@ impl BackEndFile {
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
-        self.ftl.recovery.check(self, wrong);
+        map::check_recovery(self, wrong);
         let ftl = &self.ftl;
         let spare = ftl.over_provisioning;
         wrong.require(
@@ -347,7 +348,7 @@ impl BackEndFile {
         let working_beside =
             |free: u32| at_work.max(free.saturating_add(2)).saturating_add(streams.suspended);
         let working = working_beside(self.ftl.gc.max_free_blocks(None, None))
-            .saturating_add(self.blocks_for_modes(pools::FALLBACK_POOL));
+            .saturating_add(self.blocks_for_modes(pool_files::FALLBACK_POOL));
         let bad_of = |geometry: &Geometry| {
             let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
             let by_rule = geometry.all_groups().map(|row| max_factory_bad(faults, geometry, row));
@@ -365,20 +366,20 @@ impl BackEndFile {
         ranges::check(&self.ftl.placement, of, pools, (unit, logical), most, wrong);
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let mut tables = of_map + self.ftl.recovery.discard_pages(self, pools, unit, logical);
+        let mut tables = of_map + map::discard_pages(self, pools, unit, logical);
         if self.ftl.mapping.block.is_some() && tables > 0 {
             // Table pages have logical blocks of their own, after the host's last one, which may be partial.
             let per_block = pools.first().locations.per_block();
             tables = (tables.div_ceil(per_block) + 1) * per_block;
         }
-        let shares = pools::Shares::of(pools, logical, tables);
+        let shares = pool_files::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
             let kept = self.ftl.gc.max_free_blocks(own.start_below_free_blocks, own.stop_at_free_blocks);
             let working = working_beside(kept).saturating_add(self.blocks_for_modes(n + 1));
             shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
         let (all_here, tables) =
-            (shares.in_pool(pools::FALLBACK_POOL), shares.tables_in(pools::FALLBACK_POOL));
+            (shares.in_pool(pool_files::FALLBACK_POOL), shares.tables_in(pool_files::FALLBACK_POOL));
         // Number of logical pages that fill the space together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let least = 1.0 - seen / all;
@@ -483,8 +484,8 @@ impl Config {
     }
 
     /// Numbers of logical pages for which each pool must have space.
-    pub fn shares(&self) -> pools::Shares {
-        pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
+    pub fn shares(&self) -> pool_files::Shares {
+        pool_files::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
     /// DRAM for the map. For a map in flash: the cache, and the locations of translation pages. With

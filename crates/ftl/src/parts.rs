@@ -61,7 +61,7 @@ impl Parts {
             placement: ftl.placement.build(&config.pools, &config.file.packages()),
             frontier: ftl.frontier.build(),
             balancer: ftl.balancer.build(),
-            mapper: mapper::build(config),
+            mapper: mapper::build(config.map_cache()),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
             failure: ftl.failure.build(),

@@ -7,7 +7,7 @@ use wordline_ftl::blocks::wear::Allocation;
 use wordline_ftl::config::{Scope, WearFile};
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::block_map::config::BlockMapFile;
-use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::map::recovery_config::DiscardsAtCut;
 use wordline_ftl::policy::background::BackgroundKind;
 use wordline_ftl::policy::balancer::{BalancerKind, Reach};
 use wordline_ftl::policy::placement::PlacementKind;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wordline_device::tail::Tail;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_ftl::map::LogicalPage;
-use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::map::recovery_config::DiscardsAtCut;
 use wordline_kernel::Duration;
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::Protection;

@@ -5,7 +5,7 @@ use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Operation};
 use wordline_flash::scheduling::GcPriority;
 use wordline_ftl::config::Scope;
-use wordline_ftl::map::checkpoint::DiscardsAtCut;
+use wordline_ftl::map::recovery_config::DiscardsAtCut;
 use wordline_ftl::policy::balancer::{BalancerKind, Reach};
 use wordline_ftl::policy::placement::PlacementKind;
 use wordline_ftl::policy::relocator::RelocatorKind;

@@ -8,7 +8,7 @@ use wordline_flash::{ProgramsAtCut, RequestId};
 use wordline_ftl::contents::Contents;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::block_map::config::BlockMapFile;
-use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ftl::map::recovery_config::{DiscardsAtCut, LowerPages};
 use wordline_ftl::policy::background::BackgroundKind;
 use wordline_ftl::policy::placement::PlacementKind;
 use wordline_ftl::policy::wear::WearKind;

@@ -16,8 +16,8 @@ mod hybrid;
 mod sizes;
 
 use wordline_ftl::design::{ExtensionPoint, Needs, View, WaitingPages, WriteStream};
+use wordline_ftl::policy::pool_state::PoolState;
 use wordline_ftl::policy::router::HostPage;
-use wordline_ftl::pools::PoolState;
 use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Complaints, state};
 use wordline_nand::BlockSetId;

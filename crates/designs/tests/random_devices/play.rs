@@ -9,7 +9,7 @@ use wordline_flash::{ProgramsAtCut, RequestId};
 use wordline_ftl::Sectors;
 use wordline_ftl::contents::{Contents, InjectedFault};
 use wordline_ftl::map::LogicalPage;
-use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ftl::map::recovery_config::{DiscardsAtCut, LowerPages};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::{Config, Device, Event};

@@ -21,7 +21,7 @@ use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::contents::{Contents, InjectedFault};
 use crate::parts::Policies;
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 use crate::totals::Totals;
 
 pub use life::DeviceHealth;

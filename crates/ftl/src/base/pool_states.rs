@@ -3,7 +3,7 @@
 use wordline_flash::Flash;
 
 use crate::blocks::BlockManager;
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 /// States of the pools, computed before a policy is queried.
 #[derive(Default)]

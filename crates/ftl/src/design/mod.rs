@@ -389,7 +389,7 @@ pub trait Design: State + Send {
     /// guess locations. Called once, when the device is created. `ftl.mapping.cache` must be set; it is the
     /// memory for the mapper.
     fn mapper(&self, config: &Config) -> Box<dyn Mapper> {
-        mapper::build(config)
+        mapper::build(config.map_cache())
     }
 
     /// Handles an event that the design [observes](Needs::observes).

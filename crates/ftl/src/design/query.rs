@@ -439,7 +439,7 @@ impl Policies {
         victim: BlockSetId,
         pool: usize,
         context: DesignContext<'_>,
-        states: &[crate::pools::PoolState],
+        states: &[crate::policy::pool_state::PoolState],
     ) -> bool {
         match self.designs.owner(ExtensionPoint::Relocate, pool) {
             Some(design) => {
@@ -482,7 +482,7 @@ impl Policies {
         waiting: impl FnOnce() -> Vec<WaitingPages>,
         to: usize,
         context: DesignContext<'_>,
-        states: &[crate::pools::PoolState],
+        states: &[crate::policy::pool_state::PoolState],
     ) -> Option<usize> {
         let Some(design) = self.designs.owner(ExtensionPoint::Balance, 0) else {
             return self.balancer.as_mut()?.steals(0, to, states).then_some(0);

@@ -7,7 +7,8 @@ use wordline_nand::{BlockSetId, CellMode, DieId, Location, PlaneGroupId, Pools};
 use crate::blocks::{BlockManager, State, WordLineInfo};
 use crate::map::LogicalPage;
 use crate::policy::event::BufferOccupancy;
-use crate::pools::{FALLBACK_POOL, PoolState};
+use crate::policy::pool_state::PoolState;
+use crate::pools::FALLBACK_POOL;
 
 /// State of a multi-plane block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::{Locations, Pools};
+use wordline_nand::Locations;
 
 use super::block_map::config::BlockMapFile;
-use super::checkpoint::{DiscardsAtCut, RecoveryFile};
-use super::discards;
-use crate::config::{BackEndFile, Config};
 use crate::policy::mapper::CacheSize;
 
 /// L2P mapping.
@@ -116,92 +113,5 @@ impl MappingFile {
             per_table: (unit.0 / entry.0) as u32,
             tables: self.translation_pages(unit, logical_pages),
         })
-    }
-}
-
-impl RecoveryFile {
-    /// Adds complaints about checkpoints of a device.
-    pub(crate) fn check(&self, file: &BackEndFile, wrong: &mut Complaints) {
-        let Self { checkpoint: Some(every), discards, .. } = *self else { return };
-        let key = "ftl.recovery.checkpoint";
-        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
-        for (is_wrong, found, wanted) in [
-            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
-            (
-                file.keeps_memory,
-                "it beside buffer.power_loss_protection",
-                "no protection, which keeps the memory",
-            ),
-        ] {
-            wrong.require(!is_wrong, key, found, wanted);
-        }
-    }
-
-    /// Number of pages of the discard table for this many logical pages; 0 if discards are not kept in flash.
-    /// If checkpoints are made, the directory of translation pages is included.
-    pub(crate) fn discard_pages(
-        &self,
-        file: &BackEndFile,
-        pools: &Pools,
-        unit: Bytes,
-        logical_pages: u32,
-    ) -> u32 {
-        let protected = file.keeps_memory;
-        if self.discards_can_return() || protected {
-            return 0;
-        }
-        let directory = self.directory_pages(&file.ftl.mapping, pools, unit, logical_pages);
-        discards::pages(logical_pages, unit, file) + directory
-    }
-
-    /// Number of pages of the directory that a checkpoint writes. The directory has the locations of all
-    /// translation pages, and of the units of a pool with coarse-grained mapping, whose map is in memory. 0
-    /// if the whole map is in memory: a checkpoint then writes the locations of all logical pages.
-    fn directory_pages(&self, mapping: &MappingFile, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
-        if mapping.cache.is_none() || self.checkpoint.is_none() {
-            return 0;
-        }
-        let per_unit = pools.first().locations.per_program;
-        let units = if mapping.whole_units { logical_pages.div_ceil(per_unit) } else { 0 };
-        let entries = mapping.translation_pages(unit, logical_pages) + units;
-        u64::from(entries).div_ceil((unit.0 / mapping.entry.0.max(1)).max(1)) as u32
-    }
-}
-
-impl Config {
-    /// Whether this is the logical page number of a translation page or of a page of the discard table.
-    #[inline]
-    pub fn is_table(&self, logical: u32) -> bool {
-        logical >= self.logical_pages
-    }
-
-    /// Number of pages of the discard table, and of the directory of translation pages.
-    pub fn discard_pages(&self) -> u32 {
-        let Self { file, pools, unit, logical_pages, .. } = self;
-        file.ftl.recovery.discard_pages(file, pools, *unit, *logical_pages)
-    }
-
-    /// Number of pages with versions in flash: logical pages and table pages. Unused numbers between them
-    /// count.
-    pub fn mapped_pages(&self) -> u32 {
-        match self.discard_pages() {
-            0 => self.logical_pages + self.translation_pages(),
-            discards => self.first_discard_page() + discards,
-        }
-    }
-
-    /// Logical page number of the first page of the discard table. With block-level mapping the table begins
-    /// a logical block, so that a change of the table never merges host data.
-    pub fn first_discard_page(&self) -> u32 {
-        match self.file.ftl.mapping.block {
-            Some(_) => self.logical_pages.next_multiple_of(self.locations().per_block()),
-            None => self.logical_pages + self.translation_pages(),
-        }
-    }
-
-    /// Number of logical blocks, including those for table pages. A logical block has as many pages as a
-    /// multi-plane block has locations.
-    pub fn logical_blocks(&self) -> u32 {
-        self.mapped_pages().div_ceil(self.locations().per_block())
     }
 }

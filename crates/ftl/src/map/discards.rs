@@ -9,17 +9,12 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_flash::RequestId;
-use wordline_kernel::{Bytes, Column, id, state};
+use wordline_kernel::{Column, id, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::mapping::LogicalPage;
 use super::table_page_counts::TablePageCounts;
-use crate::Config;
-use crate::config::BackEndFile;
-
-/// Bytes of an entry. It has a version, as in the data tag of a page. If checkpoints contain the whole map,
-/// it also has the location of the page.
-const ENTRY: [u64; 2] = [4, 8];
+use crate::config::{Config, discard_entry, discard_table_pages};
 
 id!(
     /// A page of the table, counted from 0.
@@ -94,25 +89,15 @@ state!(Discards {
     fixed { first, per_page, directory, kept }
 });
 
-/// Number of pages of the table for this many logical pages, in locations of this size.
-pub fn pages(logical_pages: u32, location: Bytes, file: &BackEndFile) -> u32 {
-    u64::from(logical_pages).div_ceil(location.0 / entry(file)) as u32
-}
-
-fn entry(file: &BackEndFile) -> u64 {
-    let has_places = file.ftl.recovery.checkpoint.is_some() && file.ftl.mapping.cache.is_none();
-    ENTRY[usize::from(has_places)]
-}
-
 impl Discards {
     /// Empty table. If `kept`, memory survives a power cut.
     pub fn new(config: &Config, kept: bool) -> Self {
         let Config { file, unit, logical_pages, .. } = config;
-        let own = pages(*logical_pages, *unit, file);
+        let own = discard_table_pages(*logical_pages, *unit, file);
         let count = own.max(config.discard_pages());
         Self {
             first: config.first_discard_page(),
-            per_page: (unit.0 / entry(file)) as u32,
+            per_page: (unit.0 / discard_entry(file)) as u32,
             directory: DiscardPage(own),
             tables: Column::filled(count as usize, None),
             changed: Vec::new(),
@@ -399,7 +384,7 @@ impl Discards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::checkpoint::DiscardsAtCut;
+    use crate::map::recovery_config::DiscardsAtCut;
 
     #[test]
     fn what_never_came_to_flash_does_not_come_back_with_a_later_cut() {

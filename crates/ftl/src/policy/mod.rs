@@ -8,6 +8,7 @@ pub mod event;
 pub mod frontier;
 pub mod mapper;
 pub mod placement;
+pub mod pool_state;
 pub mod relocator;
 pub mod router;
 pub mod victim;

@@ -7,7 +7,7 @@ use wordline_flash::scheduling::{GcPriority, SchedulingFile};
 use wordline_ftl::blocks::wear::Allocation;
 use wordline_ftl::config::{GcFile, MappingFile, Scope, SlcCacheFile, WearFile};
 use wordline_ftl::map::block_map::config::BlockMapFile;
-use wordline_ftl::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
+use wordline_ftl::map::recovery_config::{DiscardsAtCut, LowerPages, RecoveryFile};
 use wordline_ftl::policy::background::BackgroundKind;
 use wordline_ftl::policy::balancer::{BalancerKind, Reach};
 use wordline_ftl::policy::frontier::FrontierKind;

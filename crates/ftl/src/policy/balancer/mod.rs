@@ -10,7 +10,7 @@ use wordline_kernel::Column;
 use wordline_kernel::snapshot::State;
 use wordline_nand::{Geometry, PlaneGroupId};
 
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 pub use none::None;
 pub use stealing::Stealing;

@@ -5,7 +5,7 @@ use wordline_kernel::state;
 use wordline_nand::PlaneGroupId;
 
 use super::{Balancer, WaitingUnits};
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 /// Compares the shares of valid pages of two pools.
 pub struct ValidShare;

@@ -9,7 +9,6 @@ use wordline_kernel::snapshot::State;
 use wordline_kernel::{id, state};
 use wordline_nand::Location;
 
-use crate::Config;
 use crate::map::LogicalPage;
 
 pub use dftl::Dftl;
@@ -92,9 +91,9 @@ pub trait Mapper: State + Send {
     }
 }
 
-/// Builds the mapper of a configuration.
-pub fn build(config: &Config) -> Box<dyn Mapper> {
-    match config.map_cache() {
+/// Builds the mapper of a map with this cache; `None` if the whole map is in memory.
+pub fn build(cache: Option<CacheSize>) -> Box<dyn Mapper> {
+    match cache {
         None => Box::new(Page),
         Some(cache) => Box::new(Dftl::new(&cache)),
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 pub use generations::Generations;
 pub use single::Single;

@@ -4,7 +4,7 @@
 use wordline_kernel::state;
 
 use super::{RelocatedPage, Relocator};
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 /// Compares the shares of valid pages of two pools.
 pub struct ValidShare;

@@ -14,7 +14,7 @@ use wordline_kernel::snapshot::State;
 use wordline_nand::Location;
 
 use crate::HostWrite;
-use crate::pools::PoolState;
+use crate::policy::pool_state::PoolState;
 
 pub use by_size::BySize;
 pub use host::Host;
