@@ -167,6 +167,6 @@ mod tests {
         file.part.geometry.planes = 99;
         let keys: Vec<String> =
             file.check().expect_err("three are wrong").0.into_iter().map(|c| c.key).collect();
-        assert_eq!(keys, ["part.geometry.planes", "front.queue_depth", "ftl.gc.start_below_free_blocks"]);
+        assert_eq!(keys, ["front.queue_depth", "part.geometry.planes", "ftl.gc.start_below_free_blocks"]);
     }
 }

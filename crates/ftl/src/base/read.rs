@@ -1,8 +1,7 @@
 //! Reads of locations. Any engine that needs sectors of a logical page queues them here.
 
 use wordline_device::SECTOR;
-use wordline_flash::Event;
-use wordline_flash::{Class, FlashTime, Task, Ticket};
+use wordline_flash::{Class, Event, FlashTime, Task, Ticket};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId};
 

@@ -1,7 +1,6 @@
 //! GC steps as die commands, and what happens when they complete.
 
-use wordline_flash::Event;
-use wordline_flash::{Class, Task, Ticket};
+use wordline_flash::{Class, Event, Task, Ticket};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{
     BlockSetId, CellMode, CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId, Pool,

@@ -5,8 +5,7 @@
 
 mod guessed;
 
-use wordline_flash::Event;
-use wordline_flash::{Class, Flash, RequestId, Ticket};
+use wordline_flash::{Class, Event, Flash, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Duration, Instant, Schedule, state};
 use wordline_nand::{DataTag, Location, PlaneGroupId};

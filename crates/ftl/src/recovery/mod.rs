@@ -55,7 +55,7 @@ pub struct Found {
     pub lost: u64,
     /// Discarded pages that returned.
     pub returned: u64,
-    /// Locations of translation pages before the recovery.
+    /// Locations of all pages before the recovery; empty without translation pages.
     places: Vec<Option<Location>>,
     /// Pages whose latest version is in an invalid program unit, and the blocks that prove it.
     stale: Versions,

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_device::Recovered;
-use wordline_flash::Event;
-use wordline_flash::{Class, Ticket};
+use wordline_flash::{Class, Event, Ticket};
 use wordline_kernel::{Column, Instant, Schedule};
 use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
 

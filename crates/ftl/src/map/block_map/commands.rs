@@ -1,8 +1,7 @@
 //! Block-level mapping as die commands: the next step of a plane group, copies of pages between blocks, and
 //! the handling of completed or failed commands.
 
-use wordline_flash::Event;
-use wordline_flash::{Class, Purpose, Task, Ticket};
+use wordline_flash::{Class, Event, Purpose, Task, Ticket};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, Chips, DieId, Location, PageId, PlaneGroupId};
 

@@ -1,7 +1,6 @@
 //! Host reads at guessed locations, and the second reads after wrong guesses.
 
-use wordline_flash::Event;
-use wordline_flash::{Class, RequestId, Ticket};
+use wordline_flash::{Class, Event, RequestId, Ticket};
 use wordline_kernel::{Duration, Schedule};
 
 use super::MapCache;
