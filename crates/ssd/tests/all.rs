@@ -16,6 +16,7 @@ mod faults;
 mod forged;
 mod front_end;
 mod ftl_oracle;
+mod groups;
 mod guesses;
 mod hangs;
 mod levels;

@@ -195,7 +195,7 @@ fn told_until(rig: &Rig, now: Instant) -> Vec<u64> {
 }
 
 /// Overwrites pages at random.
-fn overwrite(rig: &mut Rig, writes: u64) {
+pub fn overwrite(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.device.config().ftl.logical_pages);
     let mut random = Seed(7).stream("test.writes", 0);
     for _ in 0..writes {

@@ -2,6 +2,7 @@
 
 use wordline_device::Operation;
 use wordline_ftl::config::{FreeSpace, SlcCacheFile, TwoBitFile};
+use wordline_ftl::design::OpenedBy;
 use wordline_ftl::design::{
     Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, ProgramSource, View, WriteStream,
 };
@@ -84,7 +85,7 @@ impl Design for Sorts {
             let block = view.block(view.pools().block_of(first));
             self.moved_there += u64::from(block.mode != CellMode::Native);
             assert!(
-                block.mode == CellMode::Native || block.relocated_by == Some(1),
+                block.mode == CellMode::Native || block.opened_by == OpenedBy::Gc(1),
                 "a block in another mode is of that stream"
             );
         }

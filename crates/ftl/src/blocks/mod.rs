@@ -357,7 +357,10 @@ impl BlockManager {
     /// Records that a free block was opened for a stream.
     fn opened(&mut self, block: BlockSetId, stream: StreamId) {
         self.table.open(block, stream);
-        self.events.note(|| DeviceEvent::Opened { block, row: self.table.group_of(block) });
+        self.events.note(|| {
+            let (row, by) = (self.table.group_of(block), self.table.opened_by(block));
+            DeviceEvent::Opened { block, row, by }
+        });
     }
 
     /// Opens a free block of a plane group for host writes or, if `for_moved`, for relocated pages. `None` if

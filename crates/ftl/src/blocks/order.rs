@@ -214,7 +214,7 @@ impl Order {
     pub fn shown(&self, slot: usize, (block, place): OpenPlace, table: &BlockTable) -> OpenBlock<'_> {
         OpenBlock {
             block,
-            is_gc: table.relocated_by(block).is_some(),
+            is_gc: table.opened_by(block).gc().is_some(),
             written: place * self.shape.count() / table.capacity(block),
             shape: self.shape,
             programmed: self.bits(slot),

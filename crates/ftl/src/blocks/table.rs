@@ -9,6 +9,7 @@ use super::block::{Block, State};
 use super::open_sequence::OpenSequence;
 use super::streams::{StreamId, Streams};
 use super::valid::ValidLocations;
+use crate::policy::event::OpenedBy;
 
 /// Blocks of a device with their valid locations.
 pub struct BlockTable {
@@ -87,9 +88,10 @@ impl BlockTable {
         capacity_in(self.mode(block), self.pools.of_block(block))
     }
 
-    /// GC stream that opened a block, by number; `None` if a host stream opened it.
-    pub fn relocated_by(&self, block: BlockSetId) -> Option<u8> {
-        self.blocks[block].written_by.0.checked_sub(self.streams.host)
+    /// Stream for which a block was opened last.
+    pub fn opened_by(&self, block: BlockSetId) -> OpenedBy {
+        let StreamId(stream) = self.blocks[block].written_by;
+        stream.checked_sub(self.streams.host).map_or(OpenedBy::Host(stream), OpenedBy::Gc)
     }
 
     /// Number of block openings so far.

@@ -38,14 +38,14 @@ use crate::policy::victim::{Candidates, Indexes};
 
 pub use crate::blocks::{SuspendedBlocks, WordLineInfo};
 pub use crate::policy::demands::Demands;
-pub use crate::policy::event::{BufferOccupancy, DeviceEvent, EventMask, ProgramSource};
+pub use crate::policy::event::{BufferOccupancy, DeviceEvent, EventMask, OpenedBy, ProgramSource};
 pub use coalesced_unit::CoalescedUnit;
 pub use extension_point::{ExtensionPoint, ExtensionPoints};
 pub use maintenance::Maintenance;
-pub use table::Combination;
-pub use table::{Designs, PausedDecisions};
-pub use view::DesignContext;
-pub use view::{BlockInfo, View};
+
+pub use table::{Combination, Designs, PausedDecisions};
+
+pub use view::{BlockInfo, DesignContext, View};
 
 /// A write stream of the host or of GC. It has a write frontier in each plane group of its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, CellMode, DieId, Location, PlaneGroupId, Pools};
 
 use crate::blocks::{BlockManager, State, WordLineInfo};
 use crate::map::LogicalPage;
-use crate::policy::event::BufferOccupancy;
+use crate::policy::event::{BufferOccupancy, OpenedBy};
 use crate::policy::pool_state::PoolState;
 use crate::pools::FALLBACK_POOL;
 
@@ -23,8 +23,8 @@ pub struct BlockInfo {
     pub opened: u64,
     /// Cell mode.
     pub mode: CellMode,
-    /// GC stream that last wrote the block; `None` if it has host pages.
-    pub relocated_by: Option<u8>,
+    /// Stream for which the block was opened last.
+    pub opened_by: OpenedBy,
 }
 
 /// Parts of the device that a view can show.
@@ -121,7 +121,7 @@ impl View<'_> {
             erases: flash.chips().erases()[block],
             opened: blocks.table().opening_number(block),
             mode: blocks.table().mode(block),
-            relocated_by: blocks.table().relocated_by(block),
+            opened_by: blocks.table().opened_by(block),
         }
     }
 

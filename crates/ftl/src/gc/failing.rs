@@ -13,7 +13,7 @@ impl Gc {
             self.collector.rows[row].copyback_failed(base.config.pools.per_program(row));
         } else {
             let block = base.config.pools.block_of(task.location);
-            let stream = base.blocks.table().relocated_by(block);
+            let stream = base.blocks.table().opened_by(block).gc();
             self.collector.rows[row].program_failed(stream.expect("the collector writes to its own streams"));
         }
     }

@@ -324,7 +324,7 @@ impl Victim {
         let block = blocks.pools().block_of(page);
         Self {
             row: blocks.table().group_of(block),
-            relocated_by: blocks.table().relocated_by(block),
+            relocated_by: blocks.table().opened_by(block).gc(),
             is_native: blocks.table().is_native(block),
         }
     }

@@ -37,6 +37,26 @@ pub enum ProgramSource {
     Tables,
 }
 
+/// Stream for which a block was opened. If a stream could not open a block, it writes to those of another stream
+/// of the host, or of GC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OpenedBy {
+    /// Host stream, by number. Table pages have the last one, and a block-level map writes for the first.
+    Host(u8),
+    /// GC stream, by number.
+    Gc(u8),
+}
+
+impl OpenedBy {
+    /// Number of the GC stream; `None` for a host stream.
+    pub fn gc(self) -> Option<u8> {
+        match self {
+            Self::Host(_) => None,
+            Self::Gc(stream) => Some(stream),
+        }
+    }
+}
+
 /// An event of the device.
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceEvent<'a> {
@@ -109,6 +129,8 @@ pub enum DeviceEvent<'a> {
         block: BlockSetId,
         /// Its plane group.
         row: PlaneGroupId,
+        /// Stream for which it was opened.
+        by: OpenedBy,
     },
     /// Closing of a multi-plane block: all its programs are done, and GC may select it.
     Closed {

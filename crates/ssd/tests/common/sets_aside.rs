@@ -80,7 +80,7 @@ fn one_of<T: Copy>(all: &[T], view: &mut View<'_>) -> Option<T> {
 /// Checks that the view of an open block agrees with the view of the same block in the device.
 fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
     let facts = view.block(shown.block);
-    assert_eq!((facts.state, facts.relocated_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
+    assert_eq!((facts.state, facts.opened_by.gc().is_some()), (state, shown.is_gc), "{:?}", shown.block);
     let programmed: u32 = shown.programmed.iter().map(|word| word.count_ones()).sum();
     assert_eq!(programmed, shown.written, "{:?}", shown.block);
     let may_be_full = facts.mode == CellMode::Mlc;
