@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_fit::drive::Drive;
-use wordline_fit::measurement::{Load, Measurement, Quantity};
+use wordline_fit::load::Load;
+use wordline_fit::measurement::{Measurement, Quantity};
 use wordline_fit::twin::Twin;
 use wordline_fit::{fio, jobs, show, table};
 use wordline_kernel::Bytes;
@@ -102,6 +103,9 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let fit = wordline_fit::fit(&drive, arguments.scale, &source, &conduct)?;
     drop(steps);
     interrupt::take();
+    for one in &fit.left_out {
+        print_message(&format!("note: left out, because it contradicts all other measurements: {one}"));
+    }
     let provenance = provenance();
     let page = report.map_or(Ok(()), |folder| {
         show::write(folder, &fit, with_provenance(&fit), &provenance.command_line(), &provenance)
@@ -180,18 +184,24 @@ fn outputs(folder: &Path, drive: &mut Drive) -> Result<Vec<Measurement>, Error> 
             outputs.missing.join(", ")
         ));
     }
+    if !outputs.unused.is_empty() {
+        print_message(&format!("note: {}: not used: {}", folder.display(), outputs.unused.join("; ")));
+    }
     Ok(outputs.measured)
 }
+
+/// Most rows of a table that a note lists. Chosen.
+const SHOWN: usize = 8;
 
 /// The measurements in a table.
 fn rows(file: &Path, drive: &[&str]) -> Result<Vec<Measurement>, Error> {
     let table = table::read(file, drive)?;
-    if table.unused > 0 {
-        print_message(&format!(
-            "note: {}: {} rows of loads that the fit does not simulate are left out",
-            file.display(),
-            table.unused
-        ));
+    if !table.unused.is_empty() {
+        let rows: Vec<String> =
+            table.unused.iter().map(|row| format!("line {}: {}", row.line, row.reason)).collect();
+        let (shown, more) = rows.split_at(rows.len().min(SHOWN));
+        let more = if more.is_empty() { String::new() } else { format!("; {} more", more.len()) };
+        print_message(&format!("note: {}: not used: {}{more}", file.display(), shown.join("; ")));
     }
     Ok(table.measured)
 }

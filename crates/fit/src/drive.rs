@@ -6,7 +6,8 @@ use serde::Deserialize;
 use wordline_lab::words::found_and_wanted;
 use wordline_lab::{Error, input};
 
-use crate::measurement::{Load, Measurement, Quantity};
+use crate::load::Load;
+use crate::measurement::{Measurement, Quantity};
 
 /// A drive and its measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Drive {
     pub measured: Vec<Measurement>,
 }
 
-/// A description of a drive: a file with a table `[drive]`. Other tables and keys are of no use here.
+/// A description of a drive: a file with a table `[drive]`. Other tables and keys are not used.
 #[derive(Deserialize)]
 struct DescriptionFile {
     drive: Description,
@@ -31,7 +32,15 @@ struct Description {
     model: String,
     capacity_gb: Option<f64>,
     link: Option<String>,
+    bits_per_cell: Option<f64>,
+    zones: Option<f64>,
+    zone_size_mib: Option<f64>,
+    zone_capacity_mib: Option<f64>,
+    open_zones: Option<f64>,
 }
+
+/// Part of the capacity in use from which a drive is full. Chosen: capacities are given in rounded GB.
+const FULL: f64 = 0.98;
 
 impl Drive {
     /// The drive that the file at `path` describes: id, model, capacity and link.
@@ -45,15 +54,29 @@ impl Drive {
             let whole = "a table [drive] with id and model, and capacity_gb and link if they are known";
             Error::Content { path: path.to_owned(), found, wanted: format!("{wanted}, in {whole}") }
         })?;
-        let Description { id, model, capacity_gb, link } = read.drive;
-        let mut drive = Self { name: id, model, measured: Vec::new() };
+        let whole = read.drive;
+        let mut drive = Self { name: whole.id, model: whole.model, measured: Vec::new() };
         let source = path.display().to_string();
-        if let Some(capacity) = capacity_gb {
-            drive.add(Quantity::Capacity, capacity, &source);
+        for (quantity, value) in [
+            (Quantity::Capacity, whole.capacity_gb),
+            (Quantity::BitsPerCell, whole.bits_per_cell),
+            (Quantity::Zones, whole.zones),
+            (Quantity::ZoneSize, whole.zone_size_mib),
+            (Quantity::ZoneCapacity, whole.zone_capacity_mib),
+            (Quantity::OpenZones, whole.open_zones),
+        ] {
+            let Some(value) = value else { continue };
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::Content {
+                    path: path.to_owned(),
+                    found: format!("drive.{quantity} = {value}"),
+                    wanted: "a number above 0".into(),
+                });
+            }
+            drive.add(quantity, value, &source);
         }
-        if let Some((generation, lanes)) = link.as_deref().and_then(pci_express) {
-            drive.add(Quantity::LinkGeneration, generation, &source);
-            drive.add(Quantity::LinkLanes, lanes, &source);
+        for (quantity, value) in whole.link.as_deref().map(link).unwrap_or_default() {
+            drive.add(quantity, value, &source);
         }
         Ok(drive)
     }
@@ -74,13 +97,32 @@ impl Drive {
         self.measured.iter().find(|one| one.quantity == quantity && one.load == load).map(|one| one.value)
     }
 
-    /// The loads under which something was measured, each once.
+    /// The simulated loads under which something was measured, each once.
     pub fn loads(&self) -> Vec<Load> {
         let mut loads: Vec<Load> = self.measured.iter().map(|one| one.load).collect();
         loads.sort_unstable();
         loads.dedup();
-        loads.retain(|load| *load != Load::Drive);
+        loads.retain(|load| load.is_simulated());
         loads
+    }
+
+    /// Writes of a drive that is in use nearly as a whole are those of a full drive. Write amplification is
+    /// relative to that of sequential writes, in which the counters show what the drive writes for itself: a twin
+    /// writes nothing for itself.
+    pub fn normalise(&mut self) {
+        let capacity = self.property(Quantity::Capacity).unwrap_or(f64::INFINITY);
+        let own = self.value(Quantity::WriteAmplification, Load::NativeWrites).unwrap_or(1.0).max(1.0);
+        self.measured
+            .retain(|one| !(one.quantity == Quantity::WriteAmplification && one.load == Load::NativeWrites));
+        for one in &mut self.measured {
+            if matches!(one.load, Load::SteadyPart { used } if f64::from(used) >= FULL * capacity) {
+                one.load = Load::SteadyWrites;
+            }
+            if one.quantity == Quantity::WriteAmplification {
+                one.value = (one.value / own).max(1.0);
+            }
+        }
+        self.add_all(Vec::new());
     }
 
     /// Adds measurements. Repetitions of a quantity under a load become their mean, and their deviation its
@@ -103,7 +145,10 @@ impl Drive {
                 .into_iter()
                 .chain(self.measured.iter().filter(of_same).map(|one| one.value))
                 .collect();
-            if values.len() > 1 {
+            if values.len() > 1 && repeated.quantity == Quantity::Capacity {
+                // Tables give the part in use, which is no more than the capacity.
+                repeated.value = values.iter().copied().fold(0.0, f64::max);
+            } else if values.len() > 1 {
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
                 repeated.value = mean;
@@ -114,12 +159,24 @@ impl Drive {
     }
 }
 
-/// Generation and lanes of a link such as `PCIe 4.0 x4`.
-fn pci_express(link: &str) -> Option<(f64, f64)> {
-    let mut words = link.strip_prefix("PCIe ")?.split_whitespace();
-    let generation: f64 = words.next()?.parse().ok()?;
-    let lanes: f64 = words.next()?.strip_prefix('x')?.parse().ok()?;
-    Some((generation.floor(), lanes))
+/// The properties of a link such as `PCIe 4.0 x4` or `SATA 3`; none for other texts.
+fn link(text: &str) -> Vec<(Quantity, f64)> {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<f64>().ok());
+    if let Some(rest) = text.strip_prefix("SATA ") {
+        let generation = number(rest.split_whitespace().next());
+        return generation
+            .map(|generation| (Quantity::SataGeneration, generation.floor()))
+            .into_iter()
+            .collect();
+    }
+    let mut words = text.strip_prefix("PCIe ").unwrap_or("").split_whitespace();
+    let generation = number(words.next());
+    match (generation, number(words.next().and_then(|word| word.strip_prefix('x')))) {
+        (Some(generation), Some(lanes)) => {
+            vec![(Quantity::LinkGeneration, generation.floor()), (Quantity::LinkLanes, lanes)]
+        }
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -143,8 +200,37 @@ mod tests {
     }
 
     #[test]
+    fn parts_in_use_and_the_writes_of_the_drive_itself_are_set_apart() {
+        let one = |quantity, load, value| Measurement {
+            quantity,
+            load,
+            value,
+            spread: None,
+            source: String::new(),
+        };
+        let mut drive = Drive::default();
+        drive.add_all(vec![
+            one(Quantity::Capacity, Load::Drive, 400.0),
+            one(Quantity::Capacity, Load::Drive, 800.0),
+            one(Quantity::WriteAmplification, Load::NativeWrites, 1.03),
+            one(Quantity::WriteAmplification, Load::SteadyPart { used: 799 }, 2.06),
+            one(Quantity::WriteAmplification, Load::SteadyPart { used: 400 }, 1.02),
+            one(Quantity::Throughput, Load::SteadyPart { used: 800 }, 600.0),
+            one(Quantity::Throughput, Load::SteadyWrites, 600.0),
+        ]);
+        drive.normalise();
+        assert_eq!(drive.property(Quantity::Capacity), Some(800.0));
+        assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyWrites), Some(2.0));
+        assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyPart { used: 400 }), Some(1.0));
+        assert_eq!(drive.loads(), [Load::SteadyWrites, Load::SteadyPart { used: 400 }]);
+        assert_eq!(drive.value(Quantity::Throughput, Load::SteadyWrites), Some(600.0));
+    }
+
+    #[test]
     fn a_link_is_read() {
-        assert_eq!(pci_express("PCIe 4.0 x4 drive"), Some((4.0, 4.0)));
-        assert_eq!(pci_express("SATA 3"), None);
+        let express = [(Quantity::LinkGeneration, 4.0), (Quantity::LinkLanes, 4.0)];
+        assert_eq!(link("PCIe 4.0 x4 drive"), express);
+        assert_eq!(link("SATA 3"), [(Quantity::SataGeneration, 3.0)]);
+        assert_eq!(link("USB"), []);
     }
 }

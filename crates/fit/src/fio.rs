@@ -3,7 +3,9 @@
 //! | file | is |
 //! |---|---|
 //! | `NAME.json` | the output of a job file with `--output-format=json` |
-//! | `S1_bw.N.log`, `S2_bw.N.log` | the logs of throughput, one for each job |
+//! | `S1_bw.N.log`, `S2_bw.N.log`, `T1_bw.N.log`, `G1_bw.N.log` | the logs of throughput, one for each job |
+//! | `W2_clat.1.log` | the latency of each write |
+//! | `C0.NAME.before.bin`, `C0.NAME.after.bin` | the OCP log page C0 before and after a job |
 //! | `id-ns.json`, `id-ctrl.json` | what nvme-cli says of the drive |
 
 use std::path::{Path, PathBuf};
@@ -11,14 +13,18 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wordline_lab::{Error, input};
 
-use crate::measurement::{Load, Measurement, Quantity, RANKS, Statistic};
+use crate::load::Load;
+use crate::logs::{Fall, burst, log, media_bytes};
+use crate::measurement::{Measurement, Quantity, RANKS, Statistic};
 
-/// Share of the first rate below which throughput has fallen. Chosen: above the dips of a buffer, and below
-/// the fall of any drive with less than three times its capacity.
-const FALL: f64 = 0.7;
+/// Part of the capacity that is in use after job T1 has trimmed a quarter.
+pub const USED_AFTER_TRIM: f64 = 0.75;
 
-/// Seconds of a bin of the logs.
-const BIN: f64 = 1.0;
+/// Gain of idle time that is none, in GB. A measurement is above 0.
+const NO_GAIN: f64 = 1e-6;
+
+/// Share of a rate that writes beside reads must reach. Chosen: fio paces by the millisecond.
+const REACHED: f64 = 0.95;
 
 /// The contents of a folder of job outputs.
 #[derive(Debug, Default)]
@@ -29,6 +35,8 @@ pub struct Outputs {
     pub measured: Vec<Measurement>,
     /// Jobs whose outputs are missing.
     pub missing: Vec<&'static str>,
+    /// Results that the fit cannot use, with the reason.
+    pub unused: Vec<String>,
 }
 
 /// Reads the outputs in a folder.
@@ -47,13 +55,17 @@ pub fn read(folder: &Path) -> Result<Outputs, Error> {
         capacity = Some(bytes);
         outputs.add(Quantity::Capacity, Load::Drive, bytes / 1e9, "id-ns.json");
     }
-    for name in ["R0", "R1", "R2", "R3", "W1", "P1"] {
+    for name in ["R0", "R1", "R2", "R3", "W1", "W3", "RW", "P1", "MX"] {
         let Some(file) = Output::open(folder, &format!("{name}.json"))? else {
             outputs.missing.push(name);
             continue;
         };
-        for job in file.jobs()? {
-            outputs.add_job(name, &job)?;
+        let jobs = file.jobs()?;
+        for job in &jobs {
+            match job.unreached(&jobs)? {
+                Some(reason) => outputs.unused.push(format!("{name}.json: {reason}")),
+                None => outputs.add_job(name, job)?,
+            }
         }
     }
     for (name, is_overwrite) in [("S1", false), ("S2", true)] {
@@ -62,6 +74,8 @@ pub fn read(folder: &Path) -> Result<Outputs, Error> {
             None => outputs.missing.push(name),
         }
     }
+    outputs.add_other_logs(folder, capacity)?;
+    outputs.add_counters(folder)?;
     if outputs.measured.is_empty() {
         return Err(Error::Argument {
             what: folder.display().to_string(),
@@ -84,8 +98,9 @@ impl Outputs {
     fn add_job(&mut self, name: &str, job: &Job<'_>) -> Result<(), Error> {
         let source = format!("{name}.json, job {}", job.name());
         let Some(load) = job.load(name)? else { return Ok(()) };
-        if matches!(load, Load::RandomReads { .. } | Load::TrimmedReads { .. }) {
-            self.add(Quantity::Iops, load, job.number("read", &["iops"])?, &source);
+        if matches!(load, Load::RandomReads { .. } | Load::TrimmedReads { .. } | Load::Mixed { .. }) {
+            let writes = job.value["write"]["iops"].as_f64().unwrap_or(0.0);
+            self.add(Quantity::Iops, load, job.number("read", &["iops"])? + writes, &source);
         }
         for (side, of) in [("read", Quantity::Read as fn(Statistic) -> Quantity), ("write", Quantity::Write)]
         {
@@ -93,12 +108,54 @@ impl Outputs {
                 continue;
             }
             let mean = job.number(side, &["clat_ns", "mean"])? / 1000.0;
-            if matches!(load, Load::Beside { .. }) {
+            if matches!(load, Load::Beside { .. } | Load::BesideSequential { .. } | Load::Mixed { .. }) {
                 self.add(of(Statistic::Mean), load, mean, &source);
             }
             for rank in RANKS {
                 let value = job.number(side, &["clat_ns", "percentile", &format!("{rank:.6}")])? / 1000.0;
                 self.add(of(Statistic::Percentile(rank)), load, value, &source);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the logs of the jobs W2, T1 and G1 show.
+    fn add_other_logs(&mut self, folder: &Path, capacity: Option<f64>) -> Result<(), Error> {
+        match burst(folder, "W2")? {
+            Some(bytes) => self.add(Quantity::Buffer, Load::Drive, bytes / 1e6, "W2_clat.1.log"),
+            None => self.missing.push("W2"),
+        }
+        match (log(folder, "T1")?, capacity) {
+            (Some(bins), Some(capacity)) => {
+                let fall = Fall::of(&bins);
+                let load = Load::SteadyPart { used: (capacity * USED_AFTER_TRIM / 1e9 + 0.5) as u32 };
+                let rate = fall.after.unwrap_or(fall.first);
+                self.add(Quantity::Throughput, load, rate / 1e6, "T1_bw.*.log");
+            }
+            _ => self.missing.push("T1"),
+        }
+        match log(folder, "G1")? {
+            Some(bins) => {
+                let fall = Fall::of(&bins);
+                let gain = if fall.after.is_some() { fall.bytes / 1e9 } else { NO_GAIN };
+                self.add(Quantity::IdleGain, Load::Drive, gain, "G1_bw.*.log");
+            }
+            None => self.missing.push("G1"),
+        }
+        Ok(())
+    }
+
+    /// Adds the write amplification that the counters of the drive show.
+    fn add_counters(&mut self, folder: &Path) -> Result<(), Error> {
+        for (name, load) in [("S1", Load::NativeWrites), ("G1", Load::SteadyWrites)] {
+            let Some(media) = media_bytes(folder, name)? else { continue };
+            let Some(file) = Output::open(folder, &format!("{name}.json"))? else { continue };
+            let mut host = 0.0;
+            for job in file.jobs()? {
+                host += job.number("write", &["io_bytes"])?;
+            }
+            if host > 0.0 {
+                self.add(Quantity::WriteAmplification, load, media / host, &format!("C0.{name}.*.bin"));
             }
         }
         Ok(())
@@ -128,82 +185,6 @@ impl Outputs {
             }
         }
     }
-}
-
-/// The first fall of throughput.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Fall {
-    /// Bytes a second before it.
-    first: f64,
-    /// Bytes before it.
-    bytes: f64,
-    /// Bytes a second at the end; `None` if there was no fall.
-    after: Option<f64>,
-}
-
-impl Fall {
-    /// The fall in a series of bytes a second, one value for each second.
-    fn of(bins: &[f64]) -> Self {
-        let head = (bins.len() / 50).clamp(3, 60).min(bins.len());
-        let first = median(&bins[..head]);
-        let is_low = |window: &[f64]| window.iter().sum::<f64>() < FALL * first * window.len() as f64;
-        match bins.windows(3).position(is_low) {
-            None => Self { first: median(bins), bytes: bins.iter().sum::<f64>() * BIN, after: None },
-            Some(at) => {
-                // The window is low from its first bin that is.
-                let at = at + bins[at..at + 3].iter().position(|rate| *rate < FALL * first).unwrap_or(0);
-                let tail = &bins[bins.len() - (bins.len() - at).div_ceil(3)..];
-                Self {
-                    first: median(&bins[..at.max(1)]),
-                    bytes: bins[..at].iter().sum::<f64>() * BIN,
-                    after: Some(tail.iter().sum::<f64>() / tail.len() as f64),
-                }
-            }
-        }
-    }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
-}
-
-/// Bytes a second in each second of all logs of a job; `None` if there are none.
-fn log(folder: &Path, name: &str) -> Result<Option<Vec<f64>>, Error> {
-    let mut samples: Vec<(f64, f64)> = Vec::new();
-    let mut logs = 0;
-    for number in 1.. {
-        let path = folder.join(format!("{name}_bw.{number}.log"));
-        if !path.exists() {
-            break;
-        }
-        logs += 1;
-        let mut last = 0.0;
-        for (line, text) in input::text(&path, "a log of fio")?.lines().enumerate() {
-            let mut cells = text.split(',').map(|cell| cell.trim().parse::<f64>());
-            let (Some(Ok(at)), Some(Ok(rate))) = (cells.next(), cells.next()) else {
-                return Err(Error::Line {
-                    path,
-                    line: line as u64 + 1,
-                    found: text.to_owned(),
-                    wanted: "a time in milliseconds, a rate in KiB a second, and more".into(),
-                });
-            };
-            // A sample is the mean of the time since the last one.
-            samples.push((at / 1000.0, rate * 1024.0 * (at / 1000.0 - last).max(0.0)));
-            last = at / 1000.0;
-        }
-    }
-    let end = samples.iter().map(|(at, _)| *at).fold(0.0, f64::max);
-    let mut bins = vec![0.0; (end / BIN) as usize];
-    for (at, bytes) in samples {
-        // The time of a sample is its end; the last bin may be partial and is left out.
-        if let Some(bin) = bins.get_mut((at / BIN - 0.01).max(0.0) as usize) {
-            *bin += bytes / BIN;
-        }
-    }
-    Ok((logs > 0 && !bins.is_empty()).then_some(bins))
 }
 
 /// A file in JSON.
@@ -284,8 +265,40 @@ impl Job<'_> {
             }
             "W1" => Some(Load::IdleWrites),
             "P1" if self.name() == "probe" => Some(Load::Beside { rate: 10_000 }),
+            "MX" => Some(Load::Mixed { reads: self.whole("rwmixread")?.unwrap_or(50), depth, jobs }),
+            "W3" | "RW" => match self.beside()? {
+                None => None,
+                Some(("reads", 0)) => Some(Load::RandomReads { size: 4096, depth, jobs: 1 }),
+                Some(("reads", rate)) => {
+                    let size = if name == "W3" { crate::jobs::FLUSHED } else { crate::jobs::STREAMED };
+                    Some(Load::BesideSequential { depth, size, rate })
+                }
+                Some(_) => None,
+            },
             _ => None,
         })
+    }
+
+    /// Side and rate in MiB/s of a job with a name such as `reads-200`.
+    fn beside(&self) -> Result<Option<(&str, u32)>, Error> {
+        let Some((side, rate)) = self.name().split_once('-') else { return Ok(None) };
+        if side != "reads" && side != "writes" {
+            return Ok(None);
+        }
+        let rate = rate.parse().map_err(|_| self.wrong("jobname", self.name(), "reads-200 or writes-200"))?;
+        Ok(Some((side, rate)))
+    }
+
+    /// Why the writes beside this job of reads, among `jobs`, are not what they are to be; `None` if they are.
+    fn unreached(&self, jobs: &[Job<'_>]) -> Result<Option<String>, Error> {
+        let Some(("reads", rate)) = self.beside()? else { return Ok(None) };
+        let Some(writes) = jobs.iter().find(|job| job.name() == format!("writes-{rate}")) else {
+            return Ok((rate > 0).then(|| format!("job reads-{rate} without a job writes-{rate}")));
+        };
+        let reached = writes.number("write", &["bw_bytes"])? / 1_048_576.0;
+        let wanted = f64::from(rate);
+        Ok((reached < REACHED * wanted)
+            .then(|| format!("writes of {reached:.0} MiB/s beside job reads-{rate}")))
     }
 
     fn whole(&self, key: &str) -> Result<Option<u32>, Error> {
@@ -385,9 +398,61 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_never_fall_have_one_rate() {
-        let fall = Fall::of(&[100.0; 50]);
-        assert_eq!((fall.first, fall.after), (100.0, None));
+    fn reads_beside_writes_count_if_the_writes_reached_their_rate() {
+        let latency = |us: u32| {
+            let ns = u64::from(us) * 1000;
+            format!(
+                "\"clat_ns\": {{\"mean\": {ns}, \"percentile\": {{\"10.000000\": {ns}, \"50.000000\": {ns}, \
+                 \"90.000000\": {ns}, \"95.000000\": {ns}, \"99.000000\": {ns}, \"99.900000\": {ns}}}}}"
+            )
+        };
+        let reads = |rate: u32, us: u32| {
+            format!(
+                "{{\"jobname\": \"reads-{rate}\", \"job options\": {{\"iodepth\": \"1\"}}, \
+                 \"read\": {{\"iops\": 9, \"total_ios\": 9, {}}}, \"write\": {{\"total_ios\": 0}}}}",
+                latency(us)
+            )
+        };
+        let writes = |rate: u32, reached: u32| {
+            let bytes = u64::from(reached) << 20;
+            format!(
+                "{{\"jobname\": \"writes-{rate}\", \"job options\": {{}}, \"read\": {{\"total_ios\": 0}}, \
+                 \"write\": {{\"total_ios\": 9, \"bw_bytes\": {bytes}}}}}"
+            )
+        };
+        let jobs = [reads(0, 60), reads(50, 80), writes(50, 50), reads(800, 400), writes(800, 500)].join(",");
+        let text = format!("{{\"global options\": {{}}, \"jobs\": [{jobs}]}}");
+        let folder = folder(&[("RW.json", &text)]);
+        let outputs = read(folder.path()).expect("outputs");
+        let alone = Load::RandomReads { size: 4096, depth: 1, jobs: 1 };
+        let beside = Load::BesideSequential { depth: 1, size: 131_072, rate: 50 };
+        assert!((value(&outputs, Quantity::Read(Statistic::Percentile(50.0)), alone) - 60.0).abs() < 1e-9);
+        assert!((value(&outputs, Quantity::Read(Statistic::Mean), beside) - 80.0).abs() < 1e-9);
+        assert!(!outputs.measured.iter().any(|one| one.value > 100.0));
+        assert_eq!(outputs.unused, ["RW.json: writes of 500 MiB/s beside job reads-800"]);
+    }
+
+    #[test]
+    fn idle_gain_and_trimmed_space_are_read_off_logs() {
+        let log = |rates: &[(u32, u32)]| {
+            let seconds = rates.iter().flat_map(|(seconds, rate)| (0..*seconds).map(move |_| rate));
+            let mut text = String::new();
+            for (second, rate) in (1..).zip(seconds) {
+                let _ = writeln!(text, "{}, {rate}, 1, 4096, 0, 0", second * 1000);
+            }
+            text
+        };
+        let id = r#"{"nsze": 1000000000, "flbas": 0, "lbafs": [{"ds": 9}]}"#;
+        let folder = folder(&[
+            ("G1_bw.1.log", &log(&[(10, 1_000_000), (50, 200_000)])),
+            ("T1_bw.1.log", &log(&[(100, 1_000_000), (100, 400_000)])),
+            ("id-ns.json", id),
+        ]);
+        let outputs = read(folder.path()).expect("outputs");
+        let near =
+            |value: f64, wanted: f64| assert!((value / wanted - 1.0).abs() < 0.01, "{value} for {wanted}");
+        near(value(&outputs, Quantity::IdleGain, Load::Drive), 10.24);
+        near(value(&outputs, Quantity::Throughput, Load::SteadyPart { used: 384 }), 409.6);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Closed forms: a first guess at each parameter, and the parameters that a search can find at all.
 
 use libm::{floor, log2, pow};
+use wordline_lab::Error;
 
 use crate::drive::Drive;
-use crate::measurement::{Load, Quantity, Statistic};
+use crate::load::Load;
+use crate::measurement::{Quantity, Statistic};
 use crate::twin::{Link, Parameter, SlcCache, Twin};
+use crate::zones::Zones;
 
 /// Time of a write of 4 KiB beside the firmware: link and buffer. As simulated.
 const WRITE_PATH: f64 = 3.1;
@@ -15,6 +18,11 @@ const READ_PATH: f64 = 1.95;
 /// Modes of the flash bus that are tried, each with its rate in bytes a microsecond, the usual one first: 1200,
 /// 800 and 1600 MT/s of NV-DDR3. Chosen: those of parts from 2018 on.
 pub const BUSES: [(u8, f64); 3] = [(12, 1200.0), (10, 800.0), (15, 1600.0)];
+
+/// The rate of a mode of the bus that is tried, in bytes a microsecond.
+pub fn bus_rate(mode: u8) -> f64 {
+    BUSES.iter().find(|(bus, _)| *bus == mode).map_or(BUSES[0].1, |(_, rate)| *rate)
+}
 
 /// Firmware time if no write was measured. Chosen, as in the preset `bench-tlc`.
 const COMMAND: f64 = 3.0;
@@ -29,8 +37,23 @@ const SLC_PROGRAM: f64 = 350.0;
 /// Largest payload of a packet of the link, in bytes. Chosen: that of most hosts.
 const PAYLOAD: u32 = 256;
 
-/// Bytes of a die: 512 Gb.
+/// Bytes of a die: 512 Gb, and 1 Tb with four bits a cell.
 const DIE: f64 = 68_719_476_736.0;
+const DIE_OF_FOUR_BITS: f64 = 2.0 * DIE;
+
+/// Time of the link and the host for a command of 4 KiB over SATA, in place of `WRITE_PATH` and `READ_PATH`. As
+/// simulated.
+const SATA_PATH: f64 = 9.0;
+
+/// Bytes after an idle time, as a part of the space behind the capacity, from which the drive has worked meanwhile.
+/// Chosen: what is below is a pause of garbage collection, whose debt is paid.
+const LEAST_GAIN: f64 = 0.01;
+
+/// Time of the finish of a zone with few blocks from which it writes the rest, in microseconds. Chosen: no zone of
+/// 10 MiB or more is written in less, and closing blocks takes a few programs.
+const LEAST_PADDING: f64 = 50_000.0;
+
+const MIB: f64 = 1_048_576.0;
 
 /// Numbers of units that are tried where reads by depth identify them. Chosen: steps of a quarter at most, as the
 /// depth at which throughput bends differs by as much.
@@ -39,32 +62,80 @@ pub const UNITS: [u32; 16] = [4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 8
 /// Least depth of reads that identifies the number of units. Chosen: few reads meet below it.
 const DEEP: u64 = 16;
 
+/// Space behind the capacity, as a factor of it. Chosen: garbage collection needs some of it, and drives have less
+/// than twice as much.
+const LEAST_SPACE: f64 = 1.01;
+const MOST_SPACE: f64 = 4.0;
+
+/// Smallest capacity, in GB: below it a plane has hardly a block.
+const SMALLEST: f64 = 1.0;
+
+/// Largest capacity, in GB. Chosen: ten times that of the largest drive of 2026.
+const LARGEST: f64 = 2.5e6;
+
+/// Checks that the properties of a drive make a device.
+///
+/// # Errors
+/// [`Error::Argument`] for the property, with its origin.
+pub fn check(drive: &Drive) -> Result<(), Error> {
+    let capacity = drive.property(Quantity::Capacity).unwrap_or(0.0);
+    let wrong = |quantity: Quantity, wanted: String| {
+        let one = drive.measured.iter().find(|one| one.quantity == quantity && one.load == Load::Drive);
+        let (found, what) = one.map_or((0.0, drive.name.clone()), |one| (one.value, one.source.clone()));
+        Err(Error::Argument { what, found: format!("{quantity} = {found}"), wanted })
+    };
+    if !(SMALLEST..=LARGEST).contains(&capacity) {
+        return wrong(Quantity::Capacity, format!("{SMALLEST} to {LARGEST} GB"));
+    }
+    let is_beyond = |space: f64| !(LEAST_SPACE * capacity..=MOST_SPACE * capacity).contains(&space);
+    if drive.property(Quantity::Space).is_some_and(is_beyond) {
+        let wanted = format!(
+            "{LEAST_SPACE} to {MOST_SPACE} times the capacity of {capacity} GB, which the drive needs for garbage \
+             collection: is it the bytes in use plus those before the first fall?"
+        );
+        return wrong(Quantity::Space, wanted);
+    }
+    let bits = drive.property(Quantity::BitsPerCell).unwrap_or(3.0);
+    if ![1.0, 2.0, 3.0, 4.0].contains(&bits) {
+        return wrong(Quantity::BitsPerCell, "1, 2, 3 or 4".into());
+    }
+    Ok(())
+}
+
 /// The twin by closed forms.
 pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
     let capacity = drive.property(Quantity::Capacity)? * 1e9;
     let space = drive.property(Quantity::Space).map_or_else(|| next_power_of_two(capacity), |gb| gb * 1e9);
-    let link =
-        [Quantity::LinkGeneration, Quantity::LinkLanes].map(|one| drive.property(one).unwrap_or(4.0) as u32);
+    let bits = drive.property(Quantity::BitsPerCell).map_or(3, |bits| (bits as u32).clamp(1, 4));
+    let link = link(drive);
+    let is_sata = matches!(link, Link::Sata { .. });
+    let [write_path, read_path] = if is_sata { [SATA_PATH; 2] } else { [WRITE_PATH, READ_PATH] };
     let mut twin = Twin {
         name: format!("twin-{}", drive.name),
         model: drive.model.clone(),
         capacity,
         space,
-        units: dies(space),
+        units: dies(space, if bits == 4 { DIE_OF_FOUR_BITS } else { DIE }),
         read: READ,
         program: PROGRAM,
         suspend: SUSPEND,
         command: COMMAND,
-        link: Link { generation: link[0].clamp(1, 5), lanes: link[1].clamp(1, 16), payload: PAYLOAD },
+        link,
         bus: BUSES[0].0,
+        bits,
+        split: 1,
+        suspends: true,
+        buffer: drive.property(Quantity::Buffer).map(|megabytes| megabytes * 1e6),
         cache: None,
+        idle_gain: None,
+        zones: zones(drive),
         scale,
     };
     if let Some(write) = write_latency(drive) {
-        twin.command = (write - WRITE_PATH).max(0.5);
+        twin.command = (write - write_path).max(0.5);
     }
     if let Some(read) = read_times(drive) {
-        let path = twin.command + READ_PATH + 4096.0 / BUSES[0].1;
+        let path = twin.command + read_path + 4096.0 / BUSES[0].1;
         twin.read = read.map(|time| (time - path).max(5.0));
         twin.read.sort_by(f64::total_cmp);
     }
@@ -78,7 +149,68 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         let program = rate.map_or(SLC_PROGRAM, |rate| twin.slc_program_of_rate(rate * 1e6));
         twin.cache = Some(SlcCache { size: size * 1e9, program });
     }
+    let least = twin.cache.map_or(space - capacity, |cache| cache.size) * LEAST_GAIN;
+    twin.idle_gain = drive.property(Quantity::IdleGain).map(|gain| gain * 1e9).filter(|gain| *gain > least);
+    while !twin.holds_zones() {
+        twin = twin.with_units(2 * twin.units);
+    }
+    while !twin.fits_zones() && twin.planes() > 1 {
+        twin = twin.with_split(2 * twin.split);
+    }
     Some(twin)
+}
+
+/// The link as the drive is described.
+fn link(drive: &Drive) -> Link {
+    if let Some(generation) = drive.property(Quantity::SataGeneration) {
+        return Link::Sata { generation: (generation as u32).clamp(1, 3) };
+    }
+    let [generation, lanes] =
+        [Quantity::LinkGeneration, Quantity::LinkLanes].map(|one| drive.property(one).unwrap_or(4.0) as u32);
+    Link::Express { generation: generation.clamp(1, 5), lanes: lanes.clamp(1, 16), payload: PAYLOAD }
+}
+
+/// The zones of a drive, whose times are those of two resets: of the one with the fewest blocks written, and of the
+/// one with the most. `None` if the drive is not described as zoned, and no time of a zone command was measured.
+fn zones(drive: &Drive) -> Option<Zones> {
+    let times = |of: fn(Load) -> Option<u32>| {
+        let mut times: Vec<(f64, f64)> = drive
+            .measured
+            .iter()
+            .filter(|one| one.quantity == Quantity::Mean)
+            .filter_map(|one| Some((f64::from(of(one.load)?) * 4096.0, one.value)))
+            .collect();
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        times
+    };
+    let resets = times(|load| match load {
+        Load::ZoneReset { blocks } => Some(blocks),
+        _ => None,
+    });
+    let finishes = times(|load| match load {
+        Load::ZoneFinish { blocks } => Some(blocks),
+        _ => None,
+    });
+    let described = drive.property(Quantity::ZoneCapacity).map(|mib| mib * MIB);
+    let size = drive.property(Quantity::ZoneSize).map(|mib| mib * MIB);
+    let written = resets.iter().chain(&finishes).map(|(bytes, _)| *bytes).fold(0.0, f64::max);
+    let capacity = described.or(size).or((written > 0.0).then_some(written))?;
+    // Lines through the two resets that are farthest apart.
+    let reset = resets.first().zip(resets.last()).map(|((least, first), (most, last))| {
+        let slope = if most > least { (last - first) / (most - least) } else { 0.0 };
+        [first - slope * least, first + slope * (capacity - least)].map(|time| time.max(1.0))
+    });
+    let padded = finishes.first().map(|(_, time)| *time > LEAST_PADDING);
+    Some(Zones {
+        count: drive
+            .property(Quantity::Zones)
+            .or_else(|| drive.property(Quantity::Capacity).map(|gb| gb * 1e9 / capacity))?,
+        size: size.unwrap_or_else(|| pow(2.0, libm::ceil(log2(capacity)))),
+        capacity,
+        open: drive.property(Quantity::OpenZones).map(|open| open as u32),
+        reset,
+        finish_pads: padded.unwrap_or(true),
+    })
 }
 
 /// Throughput of the fastest sequential writes in a closed loop, in MB/s.
@@ -90,9 +222,9 @@ fn fastest_writes(drive: &Drive) -> Option<f64> {
     rates.max_by(f64::total_cmp)
 }
 
-/// Dies of 512 Gb that hold this much flash: a multiple of eight, from sixteen on.
-fn dies(space: f64) -> u32 {
-    let dies = (space / DIE + 0.5) as u32;
+/// Dies of `die` bytes that hold this much flash: a multiple of eight, from sixteen on.
+fn dies(space: f64, die: f64) -> u32 {
+    let dies = (space / die + 0.5) as u32;
     if dies < 16 { dies.max(1) } else { (dies + 3) / 8 * 8 }
 }
 
@@ -114,7 +246,8 @@ pub fn write_latency(drive: &Drive) -> Option<f64> {
 /// outstanding requests: its 10th, 50th and 90th percentile. Beside writes the 90th is one of delays.
 fn read_times(drive: &Drive) -> Option<[f64; 3]> {
     let at = |load: Load, rank: f64| drive.value(Quantity::Read(Statistic::Percentile(rank)), load);
-    let load = drive.loads().into_iter().find(|load| at(*load, 50.0).is_some())?;
+    let is_of_flash = |load: &Load| !matches!(load, Load::TrimmedReads { .. });
+    let load = drive.loads().into_iter().find(|load| is_of_flash(load) && at(*load, 50.0).is_some())?;
     let middle = at(load, 50.0)?;
     let fast = at(load, 10.0).unwrap_or(0.9 * middle);
     let slow = match load {
@@ -126,8 +259,38 @@ fn read_times(drive: &Drive) -> Option<[f64; 3]> {
 
 /// Whether the loads use the flash bus, so that its rate shows.
 pub fn identifies_bus(drive: &Drive) -> bool {
-    let shows = |load: &Load| matches!(load, Load::RandomReads { .. } | Load::Beside { .. });
+    let shows = |load: &Load| is_read(*load);
     drive.loads().iter().any(shows)
+}
+
+/// Whether flash is read under a load.
+const fn is_read(load: Load) -> bool {
+    matches!(
+        load,
+        Load::RandomReads { .. } | Load::Beside { .. } | Load::Mixed { .. } | Load::BesideSequential { .. }
+    )
+}
+
+/// Whether reads meet programs under a load.
+const fn is_beside_writes(load: Load) -> bool {
+    matches!(load, Load::Beside { .. } | Load::Mixed { .. } | Load::BesideSequential { .. })
+}
+
+/// Whether reads beside writes were measured.
+pub fn identifies_suspend(drive: &Drive) -> bool {
+    drive.measured.iter().any(|one| is_beside_writes(one.load) && matches!(one.quantity, Quantity::Read(_)))
+}
+
+/// Whether the split of the program rate into the bytes and the time of a program shows: in the tail of reads
+/// beside writes, and in the cost of garbage collection, whose reads take the longer beside a program, the shorter
+/// it is.
+pub fn identifies_split(drive: &Drive) -> bool {
+    let tails = drive.measured.iter().any(|one| {
+        is_beside_writes(one.load)
+            && matches!(one.quantity, Quantity::Read(Statistic::Percentile(rank)) if rank > 90.0)
+    });
+    let has = |load| drive.value(Quantity::Throughput, load).is_some();
+    tails && has(Load::FreshWrites) && has(Load::SteadyWrites)
 }
 
 /// Whether reads by depth identify the number of units.
@@ -139,7 +302,6 @@ pub fn identifies_units(drive: &Drive) -> bool {
 pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     let has =
         |is: &dyn Fn(Load, Quantity) -> bool| drive.measured.iter().any(|one| is(one.load, one.quantity));
-    let is_read = |load: Load| matches!(load, Load::RandomReads { .. } | Load::Beside { .. });
     let mut free = Vec::new();
     let medians =
         has(&|load, quantity| is_read(load) && quantity == Quantity::Read(Statistic::Percentile(50.0)));
@@ -151,7 +313,15 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
         free.push(Parameter::Read);
     }
     let programs = |load: Load| {
-        matches!(load, Load::Writes { .. } | Load::FreshWrites | Load::SteadyWrites | Load::NativeWrites)
+        matches!(
+            load,
+            Load::Writes { .. }
+                | Load::FreshWrites
+                | Load::SteadyWrites
+                | Load::SteadyPart { .. }
+                | Load::NativeWrites
+                | Load::Mixed { .. }
+        )
     };
     if has(&|load, quantity| programs(load) && matches!(quantity, Quantity::Throughput | Quantity::Iops)) {
         free.push(Parameter::Program);
@@ -159,7 +329,7 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     if twin.cache.is_some() && has(&|load, _| load == Load::CacheWrites) {
         free.push(Parameter::SlcProgram);
     }
-    if has(&|load, quantity| matches!(load, Load::Beside { .. }) && matches!(quantity, Quantity::Read(_))) {
+    if twin.suspends && identifies_suspend(drive) {
         free.push(Parameter::Suspend);
     }
     free

@@ -2,9 +2,9 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | the measurements: tables of several forms, outputs of fio, the description of the drive | [`measurement`], [`table`], [`fio`], [`drive`] |
+//! | the measurements: tables of several forms, outputs of fio, the description of the drive | [`load`], [`measurement`], [`table`], [`fio`], `logs`, [`drive`] |
 //! | closed forms: a first guess, and the parameters that the measurements can identify | `identify` |
-//! | the twin, as parameters and as a device | [`twin`] |
+//! | the twin, as parameters and as a device | [`twin`], [`zones`], `document` |
 //! | the loads of the measurements, simulated on a twin | `simulate` |
 //! | the search for the parameters, with their intervals | `search`, `least_squares` |
 //! | the outcome, as data, text and a page | [`outcome`], [`show`] |
@@ -12,11 +12,14 @@
 //!
 //! Parameters that the measurements do not identify stay *chosen*, and the device says so at each key.
 
+mod document;
 pub mod drive;
 pub mod fio;
 mod identify;
 pub mod jobs;
 mod least_squares;
+pub mod load;
+mod logs;
 pub mod measurement;
 pub mod outcome;
 mod search;
@@ -26,6 +29,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod twin;
+pub mod zones;
 
 use wordline_lab::Error;
 use wordline_lab::sweep::SweepOptions;
@@ -41,11 +45,13 @@ use crate::search::Search;
 /// [`Error::Argument`] if the capacity was not measured. The errors of a run. [`Error::Stopped`] if the user
 /// stopped it.
 pub fn fit(drive: &Drive, scale: u32, source: &str, conduct: &SweepOptions<'_>) -> Result<Fit, Error> {
+    let drive = &normalised(drive);
     let guess = identify::first_guess(drive, scale).ok_or_else(|| Error::Argument {
         what: drive.name.clone(),
         found: "no capacity".into(),
         wanted: "a description of the drive with capacity_gb, or a measurement of it".into(),
     })?;
+    identify::check(drive)?;
     let folder = tempfile::tempdir().map_err(|reason| Error::File {
         path: std::env::temp_dir(),
         action: "write a folder in",
@@ -53,4 +59,10 @@ pub fn fit(drive: &Drive, scale: u32, source: &str, conduct: &SweepOptions<'_>) 
     })?;
     let found = Search::new(drive, conduct, folder.path()).run(&guess)?;
     Ok(Fit::of(drive, &found, source))
+}
+
+fn normalised(drive: &Drive) -> Drive {
+    let mut drive = drive.clone();
+    drive.normalise();
+    drive
 }

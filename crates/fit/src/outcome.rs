@@ -4,10 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, identifies_bus, identifies_units, write_latency};
-use crate::measurement::{Load, Measurement, Quantity};
+use crate::identify::{
+    bus_rate, identifies_bus, identifies_split, identifies_suspend, identifies_units, write_latency,
+};
+use crate::load::Load;
+use crate::measurement::{Measurement, Quantity};
 use crate::search::{Found, deviation};
-use crate::twin::{Origin, Parameter, Twin};
+use crate::twin::{Link, Origin, Parameter, Twin};
 
 /// Greatest half-width of an interval, relative to the value, of a parameter that counts as identified. Chosen.
 const WIDEST: f64 = 0.5;
@@ -28,6 +31,8 @@ pub struct Fit {
     pub not_identified: Vec<NotIdentified>,
     /// The drive and the twin, for each measurement under a load.
     pub rows: Vec<Row>,
+    /// Measurements that were left out, because they contradict all others.
+    pub left_out: Vec<String>,
     /// Numbers of units that were tried last, each with its sum of squared deviations.
     pub units: Vec<Tried>,
     /// Rates of the flash bus that were tried, in MT/s, each with its sum of squared deviations.
@@ -76,8 +81,9 @@ pub struct Row {
     pub twin: f64,
     /// The difference, in percent of the drive.
     pub difference: f64,
-    /// The difference in standard deviations, by which the fit weighs it.
-    pub deviations: f64,
+    /// The difference in standard deviations, by which the fit weighs it; null if it does not.
+    #[schemars(with = "f64")]
+    pub deviations: Option<f64>,
     /// The origin of the measurement.
     pub source: String,
 }
@@ -96,7 +102,10 @@ impl Fit {
     pub(crate) fn of(drive: &Drive, found: &Found, source: &str) -> Self {
         let twin = &found.twin;
         let (identified, not_identified) = parameters(drive, found);
-        let row = |(one, value): (&Measurement, &Option<f64>)| {
+        let row = |place: usize| {
+            let one = &drive.measured[place];
+            let is_counted = one.is_weighed() && !found.left_out.contains(&place);
+            let value = &found.values[place];
             let twin = (*value)?;
             Some(Row {
                 load: one.load.to_string(),
@@ -104,13 +113,13 @@ impl Fit {
                 measured: one.value,
                 twin,
                 difference: (twin / one.value - 1.0) * 100.0,
-                deviations: libm::log(twin / one.value) / deviation(one),
+                deviations: is_counted.then(|| libm::log(twin / one.value) / deviation(one)),
                 source: one.source.clone(),
             })
         };
         let mut rows: Vec<(Load, Row)> = Vec::new();
-        for (one, value) in drive.measured.iter().zip(&found.values) {
-            rows.extend(row((one, value)).map(|row| (one.load, row)));
+        for (place, one) in drive.measured.iter().enumerate() {
+            rows.extend(row(place).map(|row| (one.load, row)));
         }
         rows.sort_by_key(|(load, _)| *load);
         let note = |origin: Origin| note(origin, drive, found);
@@ -120,6 +129,7 @@ impl Fit {
             identified,
             not_identified,
             rows: rows.into_iter().map(|(_, row)| row).collect(),
+            left_out: found.left_out.iter().map(|place| left_out(drive, found, *place)).collect(),
             units: found
                 .units
                 .iter()
@@ -136,9 +146,17 @@ impl Fit {
     }
 }
 
+/// A measurement that was left out, with its origin and what the twin gives.
+fn left_out(drive: &Drive, found: &Found, place: usize) -> String {
+    let one = &drive.measured[place];
+    let twin =
+        found.values[place].map_or_else(String::new, |value| format!(", where the twin has {value:.4}"));
+    format!("{}: {} of {} under {}{twin}", one.source, one.quantity, one.value, one.load)
+}
+
 /// The rate of a mode of the bus that is tried, in MT/s.
 fn rate(mode: u8) -> u32 {
-    BUSES.iter().find(|(bus, _)| *bus == mode).map_or(0, |(_, rate)| *rate as u32)
+    bus_rate(mode) as u32
 }
 
 /// The parameters that were identified, and those that were not.
@@ -195,22 +213,46 @@ impl Sorted {
             "latencies of single writes (job W1)",
         );
         self.read_off(
+            "write buffer",
+            (twin.buffer.map_or(0.0, |buffer| buffer / 1e6), "MB"),
+            drive
+                .property(Quantity::Buffer)
+                .map(|_| "bytes to the jump of the latency of writes after idle time"),
+            "writes after idle time until their latency jumps (job W2); 16 MiB is chosen",
+        );
+        self.read_off(
+            "planes of a die that program together",
+            (f64::from(twin.planes()), ""),
+            identifies_split(drive).then_some("tails of reads beside writes, and the cost of GC; one, two or four"),
+            "of dies, planes and tPROG only the product shows; dies of 512 Gb of four planes are chosen. The split: reads \
+             beside writes (jobs P1, W3 and RW) with fresh and steady writes (job S2)",
+        );
+        self.read_off(
             "SLC cache",
             (twin.cache.map_or(0.0, |cache| cache.size / 1e9), "GB"),
             twin.cache.map(|_| "bytes to the first fall of sequential writes"),
             "sequential writes of the whole erased drive (job S1); the twin has none",
         );
+        self.read_off(
+            "work while idle",
+            (twin.idle_gain.map_or(0.0, |gain| gain / 1e9), "GB"),
+            drive.property(Quantity::IdleGain).map(|_| "bytes at full speed after a minute of idle time"),
+            "writes after a minute of idle time in steady state (job G1); the twin does nothing while idle",
+        );
+        if let Some(zones) = twin.zones {
+            let [empty, full] = zones.reset.unwrap_or_default();
+            let from = zones.reset.map(|_| "resets of zones by what was written to them");
+            let wanted = "resets of an empty and of a full zone; the twin's take the time of an erase";
+            self.read_off("reset of an empty zone", (empty, "us"), from, wanted);
+            self.read_off("reset of a full zone", (full, "us"), from, wanted);
+        }
     }
 }
 
 /// Parameters that no measurement identifies.
-const NEVER_IDENTIFIED: [(&str, &str); 4] = [
-    ("size of the write buffer", "no load that the fit simulates shows it; 16 MiB is chosen"),
+const NEVER_IDENTIFIED: [(&str, &str); 3] = [
     ("erase time", "erases are suspended, so latencies hardly show it; the erase time of the part is chosen"),
-    (
-        "split of the program rate into dies, planes and tPROG",
-        "only the product shows; dies of 512 Gb are chosen",
-    ),
+    ("channels", "only the product of their number and rate shows; eight are chosen"),
     ("victim policy of GC", "uniform writes do not show it; greedy is chosen"),
 ];
 
@@ -301,22 +343,53 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Command => {
             write_latency(drive).map(|_| "measured: the lowest median latency of writes".into())
         }
-        Origin::Link => drive.property(Quantity::LinkGeneration).map(|described| {
-            let link = found.twin.link;
-            match (described as u32 == link.generation, link.payload) {
-                (true, 256) => "as the drive is described",
-                (true, _) => "fitted: packets of half the usual payload",
-                (false, _) => {
-                    "fitted: reads end at the rate of a slot that is a generation slower than the drive"
-                }
-            }
-            .into()
-        }),
+        Origin::Link => link_note(drive, found.twin.link),
         Origin::Space => {
             drive.property(Quantity::Space).map(|space| format!("measured: {space:.0} GB to the first fall"))
         }
         Origin::SlcCache => {
             found.twin.cache.map(|cache| format!("measured: {:.0} GB to the first fall", cache.size / 1e9))
         }
+        Origin::Bits => drive.property(Quantity::BitsPerCell).map(|_| "as the drive is described".into()),
+        Origin::Split => identifies_split(drive)
+            .then(|| "fitted: reads beside writes and the cost of GC; one, two or four".into()),
+        Origin::Suspends => identifies_suspend(drive)
+            .then(|| "fitted: reads beside writes, with and without suspension".into()),
+        Origin::Buffer => found
+            .twin
+            .buffer
+            .map(|bytes| format!("measured: {:.0} MB to the jump of write latency", bytes / 1e6)),
+        Origin::Idle => {
+            let gain =
+                found.twin.idle_gain.map(|gain| format!("measured: {:.1} GB after idle time", gain / 1e9));
+            gain.map(|gain| gain + "; the idle time before work is chosen")
+        }
+        Origin::Zones => drive
+            .property(Quantity::ZoneCapacity)
+            .or(drive.property(Quantity::ZoneSize))
+            .map(|_| "as the drive is described".into()),
+        Origin::ZoneReset => Some("measured: times of resets by what was written".into()),
+        Origin::ZoneFinish => {
+            let is_finish = |one: &Measurement| matches!(one.load, Load::ZoneFinish { .. });
+            drive.measured.iter().any(is_finish).then(|| "measured: times of finishes".into())
+        }
     }
+}
+
+/// The comment at the link.
+fn link_note(drive: &Drive, link: Link) -> Option<String> {
+    let note = match link {
+        Link::Sata { .. } => "as the drive is described",
+        Link::Express { generation, payload, .. } => {
+            let described = drive.property(Quantity::LinkGeneration)?;
+            match (described as u32 == generation, payload) {
+                (true, 256) => "as the drive is described",
+                (true, _) => "fitted: packets of half the usual payload",
+                (false, _) => {
+                    "fitted: reads end at the rate of a slot that is a generation slower than the drive"
+                }
+            }
+        }
+    };
+    Some(note.into())
 }

@@ -9,9 +9,12 @@ use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
-use crate::identify::{BUSES, UNITS, free, identifies_bus, identifies_units};
+use crate::identify::{
+    BUSES, UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units,
+};
 use crate::least_squares::{Minimum, minimum, squares};
-use crate::measurement::{Load, Measurement};
+use crate::load::Load;
+use crate::measurement::Measurement;
 use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Link, Parameter, Twin};
 
@@ -32,9 +35,25 @@ pub struct Found {
     pub buses: Vec<(u8, f64)>,
     /// The values of the twin for each measurement of the drive; `None` if no load of it is simulated.
     pub values: Vec<Option<f64>>,
+    /// The measurements that were left out, because they contradict all others.
+    pub left_out: Vec<usize>,
     /// Number of simulated loads.
     pub runs: usize,
 }
+
+/// Deviations from which a measurement may contradict the others, and their least factor over the root of the mean
+/// square of the others. Chosen: a twin with a wrong mechanism is off in several measurements alike.
+const CONTRADICTS: f64 = 8.0;
+const BEYOND_OTHERS: f64 = 4.0;
+
+/// Most measurements that are left out, and measurements among which one may be. Chosen: with fewer it cannot be told
+/// which one is wrong.
+const MOST_LEFT_OUT: usize = 2;
+const LEAST_OTHERS: usize = 7;
+
+/// Suspend time, as a part of the program time, from which it is tried that nothing is suspended. Chosen: a read that
+/// waits so long for a suspension gains little by it.
+const LATE: f64 = 0.25;
 
 /// A load with the twin as it sees it.
 type SimulatedLoad = (Twin, Load);
@@ -45,11 +64,21 @@ type Choice = Box<dyn Fn(&Twin) -> Twin>;
 /// The links that are tried: that of the drive, and those that the host's slot may make of it, a generation
 /// slower or with packets of half the payload.
 fn links(link: Link) -> Vec<Link> {
-    let slower = Link { generation: (link.generation - 1).max(1), ..link };
-    let short = |link: Link| Link { payload: 128, ..link };
-    let mut links = vec![link, short(link), slower, short(slower)];
+    let Link::Express { generation, lanes, payload } = link else { return vec![link] };
+    let slower = (generation - 1).max(1);
+    let mut links: Vec<Link> = [(generation, payload), (generation, 128), (slower, payload), (slower, 128)]
+        .map(|(generation, payload)| Link::Express { generation, lanes, payload })
+        .into();
     links.dedup();
     links
+}
+
+/// The twin with the least sum of squares, and what was tried.
+struct Best {
+    twin: Twin,
+    found: Minimum,
+    units: Vec<(u32, f64)>,
+    buses: Vec<(u8, f64)>,
 }
 
 /// The search with its inputs.
@@ -60,12 +89,14 @@ pub struct Search<'a> {
     runs: usize,
     /// The values of each simulated load for the measurements under it, with the twin as the load sees it.
     known: Vec<(SimulatedLoad, Vec<Option<f64>>)>,
+    /// Measurements that do not count, by their place.
+    left_out: Vec<usize>,
 }
 
 impl<'a> Search<'a> {
     /// A search for a twin of `drive`. `folder` is for job files.
     pub fn new(drive: &'a Drive, conduct: &'a SweepOptions<'a>, folder: &'a Path) -> Self {
-        Self { drive, conduct, folder, runs: 0, known: Vec::new() }
+        Self { drive, conduct, folder, runs: 0, known: Vec::new(), left_out: Vec::new() }
     }
 
     /// The twin whose loads give the least deviations, from a first guess.
@@ -75,28 +106,61 @@ impl<'a> Search<'a> {
     pub fn run(mut self, guess: &Twin) -> Result<Found, Error> {
         write_jobs(guess, &self.drive.loads(), self.folder)?;
         let scale = guess.scale;
-        let guess = self.first(&Twin { scale: scale.max(SEARCHED), ..guess.clone() })?;
-        let mut best = self.refined(guess)?;
-        let mut units = vec![(best.0.units, squares(&best.1.residuals))];
-        let mut buses = vec![(best.0.bus, squares(&best.1.residuals))];
-        for choice in self.choices(&best.0) {
-            let other = self.refined(choice(&best.0))?;
-            let sum = squares(&other.1.residuals);
-            if other.0.units != best.0.units {
-                units.push((other.0.units, sum));
-            }
-            if other.0.bus != best.0.bus {
-                buses.push((other.0.bus, sum));
-            }
-            if sum < squares(&best.1.residuals) {
-                best = other;
-            }
+        let guess = Twin { scale: scale.max(SEARCHED), ..guess.clone() };
+        let mut best = self.best(&guess)?;
+        while self.left_out.len() < MOST_LEFT_OUT {
+            let Some(place) = self.contradicting(&best.found.residuals) else { break };
+            self.left_out.push(place);
+            best = self.best(&guess)?;
         }
-        let (twin, found) = best;
+        let Best { twin, found, units, buses } = best;
         let twin = Twin { scale, ..twin };
         let values = self.values(&[&twin])?.remove(0);
         let parameters = free(self.drive, &twin).into_iter().zip(found.deviations).collect();
-        Ok(Found { twin, parameters, units, buses, values, runs: self.runs })
+        Ok(Found { twin, parameters, units, buses, values, left_out: self.left_out, runs: self.runs })
+    }
+
+    /// The best twin of all choices.
+    fn best(&mut self, guess: &Twin) -> Result<Best, Error> {
+        let guess = self.first(guess)?;
+        let (twin, found) = self.refined(guess)?;
+        let sum = squares(&found.residuals);
+        let mut best = Best { units: vec![(twin.units, sum)], buses: vec![(twin.bus, sum)], twin, found };
+        for choice in self.choices(&best.twin) {
+            let (twin, found) = self.refined(choice(&best.twin))?;
+            let sum = squares(&found.residuals);
+            if twin.units != best.twin.units {
+                best.units.push((twin.units, sum));
+            }
+            if twin.bus != best.twin.bus {
+                best.buses.push((twin.bus, sum));
+            }
+            if sum < squares(&best.found.residuals) {
+                (best.twin, best.found) = (twin, found);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The place of the measurement whose deviation is far beyond those of all others; `None` if there is none, or
+    /// if it cannot be told from few.
+    fn contradicting(&self, residuals: &[f64]) -> Option<usize> {
+        let counted: Vec<usize> =
+            (0..self.drive.measured.len()).filter(|place| self.counts(*place)).collect();
+        if counted.len() != residuals.len() || residuals.len() <= LEAST_OTHERS {
+            return None;
+        }
+        let worst =
+            (0..residuals.len()).max_by(|a, b| residuals[*a].abs().total_cmp(&residuals[*b].abs()))?;
+        let others =
+            (squares(residuals) - residuals[worst] * residuals[worst]) / (residuals.len() - 1) as f64;
+        let limit = CONTRADICTS.max(BEYOND_OTHERS * others.max(0.0).sqrt());
+        (residuals[worst].abs() > limit).then_some(counted[worst])
+    }
+
+    /// Whether the measurement at a place counts in the sum of squares.
+    fn counts(&self, place: usize) -> bool {
+        self.drive.measured[place].is_weighed() && !self.left_out.contains(&place)
     }
 
     /// The guess, with the number of units whose deviations are least.
@@ -132,6 +196,14 @@ impl<'a> Search<'a> {
             for link in links(best.link).into_iter().filter(|link| *link != best.link) {
                 choices.push(Box::new(move |twin| Twin { link, ..twin.clone() }));
             }
+        }
+        if identifies_split(self.drive) && best.planes() == 4 && best.zones.is_none() {
+            for split in [2, 4] {
+                choices.push(Box::new(move |twin| twin.with_split(split)));
+            }
+        }
+        if identifies_suspend(self.drive) && best.suspend > LATE * best.program {
+            choices.push(Box::new(|twin| Twin { suspends: false, ..twin.clone() }));
         }
         choices
     }
@@ -180,7 +252,9 @@ impl<'a> Search<'a> {
             self.known.iter().find(|(known, _)| *known == point).map(|(_, values)| values)
         };
         let of_twin = |twin: &Twin| {
-            let of = |(n, one): (usize, &Measurement)| known(twin, one.load).and_then(|values| values[n]);
+            let of = |(n, one): (usize, &Measurement)| {
+                known(twin, one.load).and_then(|values| values[n]).or_else(|| twin.zone_time(one.load))
+            };
             self.drive.measured.iter().enumerate().map(of).collect()
         };
         Ok(twins.iter().map(|twin| of_twin(twin)).collect())
@@ -188,14 +262,16 @@ impl<'a> Search<'a> {
 
     /// The deviations of each twin from the measurements, in standard deviations.
     fn residuals(&mut self, twins: &[&Twin]) -> Result<Vec<Vec<f64>>, Error> {
-        let measured = &self.drive.measured;
         let values = self.values(twins)?;
-        let residual =
-            |(one, value): (&Measurement, Option<f64>)| Some(log(value? / one.value) / deviation(one));
-        Ok(values
-            .into_iter()
-            .map(|values| measured.iter().zip(values).filter_map(residual).collect())
-            .collect())
+        let measured = &self.drive.measured;
+        let residual = |(place, value): (usize, Option<f64>)| {
+            let one = &measured[place];
+            let value = value.filter(|_| self.counts(place))?;
+            Some(bounded(log(value / one.value) / deviation(one)))
+        };
+        let of_twin =
+            |values: Vec<Option<f64>>| values.into_iter().enumerate().filter_map(residual).collect();
+        Ok(values.into_iter().map(of_twin).collect())
     }
 }
 
@@ -221,9 +297,20 @@ fn seen_by(load: Load, twin: &Twin) -> Twin {
                 parameter.set(&mut seen, usual(parameter));
             }
         }
-        Load::Drive | Load::SteadyWrites | Load::Beside { .. } => {}
+        _ => {}
     }
+    // What is written at its end, and what the drive does while it is idle, no load here shows.
+    seen.zones = None;
     seen
+}
+
+/// A deviation whose square grows in proportion to it beyond those that contradict others (Huber's function), so that
+/// one wrong value does not carry the twin away.
+fn bounded(deviation: f64) -> f64 {
+    match deviation.abs() {
+        size if size <= CONTRADICTS => deviation,
+        size => (CONTRADICTS * (2.0 * size - CONTRADICTS)).sqrt().copysign(deviation),
+    }
 }
 
 /// Standard deviation of the logarithm of a measurement: its spread, but no less than what a twin can be right to.

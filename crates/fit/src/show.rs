@@ -148,7 +148,8 @@ fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> 
         };
         Section::new(part.id, part.title, sheet.html())
     };
-    let worst = fit.rows.iter().max_by(|a, b| a.deviations.abs().total_cmp(&b.deviations.abs()));
+    let far = |row: &Row| row.deviations.unwrap_or(0.0).abs();
+    let worst = fit.rows.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
     let verdict = worst.map(|row| {
         format!(
             "The twin is farthest from the drive in {} under {}: {} for {} ({:+.1} %).",

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use wordline_lab::summary::{Latency, Summary};
 use wordline_lab::{Error, Observer, Precondition, RunOptions, WarmUp, Workload, run};
 
-use crate::measurement::{Load, Quantity, Statistic};
+use crate::load::Load;
+use crate::measurement::{Quantity, Statistic};
 use crate::twin::Twin;
 
 /// Requests of the probe beside writes. Chosen: its 99th percentile then has 40 reads above it.
@@ -28,6 +29,15 @@ const SEQUENTIAL: u64 = 1024;
 const WARM_UP_BYTES: u64 = 64 << 20;
 const WRITTEN_BYTES: u64 = 256 << 20;
 
+/// Bytes of sequential writes beside reads. Chosen: they go round all dies several times.
+const BESIDE_BYTES: u64 = 128 << 20;
+
+/// Reads a second of one outstanding read beside writes: those of 100 us, twice as long as tR.
+const READS_EACH_SECOND: f64 = 10_000.0;
+
+/// Most requests of a load of reads beside sequential writes. Chosen: a second of wall time.
+const MOST_REQUESTS: u64 = 200_000;
+
 /// How a load is simulated.
 struct Simulated {
     /// The job file, in the form of fio.
@@ -46,7 +56,7 @@ impl Simulated {
     fn of(load: Load, twin: &Twin) -> Option<Self> {
         let writes = |kind: &str, size: &str| format!("{GLOBAL}[load]\nrw={kind}\nbs={size}\n");
         Some(match load {
-            Load::Drive => return None,
+            Load::Drive | Load::ZoneReset { .. } | Load::ZoneFinish { .. } => return None,
             Load::RandomReads { size, depth, jobs } => Self {
                 jobs: format!("{GLOBAL}[load]\nrw=randread\nbs={size}\niodepth={depth}\nnumjobs={jobs}\n"),
                 precondition: Precondition::Filled(1.0),
@@ -98,6 +108,34 @@ impl Simulated {
                 requests: PROBED * (u64::from(rate) + 5_000) / 10_000,
                 warm_up: WarmUp::None,
             },
+            Load::SteadyPart { used } => {
+                let part = (f64::from(used) * 1e9 / twin.capacity).min(1.0);
+                Self {
+                    jobs: writes("randwrite", "4k")
+                        + SATURATING
+                        + &format!("size={:.0}%\n", (part * 100.0).max(1.0)),
+                    precondition: Precondition::SteadyTo(part),
+                    requests: WRITES,
+                    warm_up: WarmUp::Requests(WARM_UP),
+                }
+            }
+            Load::Mixed { reads, depth, jobs } => Self {
+                jobs: format!(
+                    "{GLOBAL}[load]\nrw=randrw\nrwmixread={reads}\nbs=4k\niodepth={depth}\nnumjobs={jobs}\n"
+                ),
+                precondition: Precondition::Steady,
+                requests: WRITES,
+                warm_up: WarmUp::Requests(WARM_UP),
+            },
+            Load::BesideSequential { depth, size, rate } => Self {
+                jobs: format!(
+                    "{GLOBAL}[reads]\nrw=randread\nbs=4k\niodepth={depth}\n\
+                     [writes]\nrw=write\nbs={size}\niodepth=1\nrate={rate}m\n"
+                ),
+                precondition: Precondition::Filled(1.0),
+                requests: beside_requests(depth, size, rate),
+                warm_up: WarmUp::Requests(READS),
+            },
             Load::CacheWrites | Load::NativeWrites => Self {
                 jobs: writes("write", "1m") + "iodepth=8\n",
                 precondition: Precondition::Empty,
@@ -106,6 +144,14 @@ impl Simulated {
             },
         })
     }
+}
+
+/// Reads in a closed loop, with the writes beside them, while `BESIDE_BYTES` are written, or for a second.
+fn beside_requests(depth: u32, size: u64, rate: u32) -> u64 {
+    let rate = u64::from(rate) << 20;
+    let seconds = (BESIDE_BYTES as f64 / rate as f64).min(1.0);
+    let each_second = f64::from(depth) * READS_EACH_SECOND + rate as f64 / size as f64;
+    ((seconds * each_second) as u64).clamp(2 * READS, MOST_REQUESTS)
 }
 
 /// The job file of a load in a folder.
@@ -155,12 +201,13 @@ pub fn simulate(
 /// The value of a quantity in the result of a load; `None` if the load does not show it.
 pub fn value(summary: &Summary, load: Load, quantity: Quantity) -> Option<f64> {
     let job = summary.jobs.first()?;
-    let of_probe = matches!(load, Load::Beside { .. });
+    let of_probe = matches!(load, Load::Beside { .. } | Load::BesideSequential { .. });
     let (read, write) = match of_probe {
         true => (&job.read_latency_us, &job.write_latency_us),
         false => (&summary.host.read_latency_us, &summary.host.write_latency_us),
     };
     match quantity {
+        Quantity::Iops if matches!(load, Load::BesideSequential { .. }) => None,
         Quantity::Iops => Some(summary.host.iops),
         Quantity::Throughput => Some(
             (summary.host.read_bytes + summary.host.written_bytes) as f64 / summary.simulated_seconds / 1e6,

@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use libm::{exp, log};
-use wordline_kernel::Seed;
-use wordline_lab::Unobserved;
+use wordline_kernel::{Bytes, Seed};
 use wordline_lab::sweep::SweepOptions;
+use wordline_lab::trace::{Op, Request};
+use wordline_lab::{Device, Registry, RunOptions, Session, StepTarget, Unobserved, Workload};
 
 use crate::drive::Drive;
 use crate::identify::first_guess;
-use crate::measurement::{Load, Measurement, Quantity, Statistic};
+use crate::load::Load;
+use crate::measurement::{Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
 use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Parameter, Twin};
@@ -147,6 +149,126 @@ fn intervals_hold_the_parameters_of_synthetic_drives() {
     }
     println!("{held} of {all}");
     assert!(all >= 60 && f64::from(held) >= 0.95 * f64::from(all), "{held} of {all} intervals hold");
+}
+
+/// A device of every kind of description: bits, links, buffers, idle work, caches, zones.
+#[test]
+fn every_description_makes_a_device() {
+    let property = |quantity, value: f64| (quantity, Load::Drive, value);
+    let cases: [&[(Quantity, Load, f64)]; 7] = [
+        &[],
+        &[property(Quantity::BitsPerCell, 4.0), property(Quantity::SlcCache, 12.0)],
+        &[property(Quantity::BitsPerCell, 2.0), property(Quantity::SataGeneration, 3.0)],
+        &[property(Quantity::BitsPerCell, 1.0), property(Quantity::Buffer, 48.3)],
+        &[property(Quantity::IdleGain, 3.0)],
+        &[property(Quantity::IdleGain, 3.0), property(Quantity::SlcCache, 5.0)],
+        &[
+            property(Quantity::ZoneCapacity, 1077.0),
+            property(Quantity::ZoneSize, 2048.0),
+            property(Quantity::OpenZones, 14.0),
+            (Quantity::Mean, Load::ZoneReset { blocks: 0 }, 1600.0),
+            (Quantity::Mean, Load::ZoneReset { blocks: 275_712 }, 16_000.0),
+        ],
+    ];
+    for case in cases {
+        let mut drive = described();
+        drive.measured.extend(case.iter().map(|(quantity, load, value)| Measurement {
+            quantity: *quantity,
+            load: *load,
+            value: *value,
+            spread: None,
+            source: "test".into(),
+        }));
+        drive.model = "\"quoted\" by \\ its maker\n".into();
+        for scale in [1, 16, 128] {
+            let twin = first_guess(&drive, scale).expect("a capacity");
+            twin.device().unwrap_or_else(|error| panic!("{case:?} at {scale}: {error}"));
+            let text = twin.document("a test", |_| None);
+            let table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+            let device = Device::of_keys(&Registry::default(), "twin", table);
+            assert!(device.is_ok(), "{case:?} at {scale}: {:?}\n{text}", device.err());
+        }
+    }
+}
+
+/// A zoned twin resets and finishes zones in the times that were measured, or that follow from the write rate.
+#[test]
+fn a_zoned_twin_has_the_times_of_its_zone_commands() {
+    let mut drive = described();
+    drive.measured.clear();
+    for (quantity, load, value) in [
+        (Quantity::Capacity, Load::Drive, 1000.0),
+        (Quantity::ZoneCapacity, Load::Drive, 96.0),
+        (Quantity::Mean, Load::ZoneReset { blocks: 0 }, 1_000.0),
+        (Quantity::Mean, Load::ZoneReset { blocks: 12_288 }, 5_000.0),
+        (Quantity::Throughput, Load::NativeWrites, 1_000.0),
+    ] {
+        drive.measured.push(Measurement { quantity, load, value, spread: None, source: "test".into() });
+    }
+    let twin = first_guess(&drive, 16).expect("a capacity");
+    let table = twin.document("a test", |_| None).parse().expect("TOML");
+    let device = Device::of_keys(&Registry::default(), "twin", table).expect("a device");
+    let mut session =
+        Session::open(&device, &Workload::submitted(), &RunOptions::seed(1)).expect("a session");
+    let mut time = |op, offset: u64, size: u64| {
+        let request =
+            Request { arrival: session.now(), ..Request::new(op, Bytes(offset << 20), Bytes(size << 20)) };
+        session.submit(&request).expect("the device takes it");
+        session.advance(StepTarget::Idle).expect("it completes");
+        session.completions()[0].latency.us()
+    };
+    let size = 128;
+    assert!((time(Op::ZoneReset, 0, 0) / 1_000.0 - 1.0).abs() < 0.03);
+    for at in 0..96 {
+        time(Op::Write, size + at, 1);
+    }
+    // 96 MiB are twice the blocks after which the second reset was measured.
+    let full = time(Op::ZoneReset, size, 0);
+    assert!((full / 9_000.0 - 1.0).abs() < 0.03, "{full}");
+    time(Op::Write, 2 * size, 1);
+    let finish = time(Op::ZoneFinish, 2 * size, 0);
+    let wanted = twin.zone_time(Load::ZoneFinish { blocks: 256 }).expect("zones");
+    assert!((wanted / (95.0 * 1.048_576e3) - 1.0).abs() < 0.01, "{wanted}");
+    assert!((finish / wanted - 1.0).abs() < 0.1, "{finish} for {wanted}");
+}
+
+/// A value that contradicts all others is left out, and named.
+#[test]
+fn a_measurement_that_contradicts_the_others_is_left_out() {
+    let wanted = drawn(2);
+    let reads = [1, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
+    let mut drive = measure(&wanted, &reads);
+    let median = |one: &&mut Measurement| {
+        one.load == reads[1] && one.quantity == Quantity::Read(Statistic::Percentile(50.0))
+    };
+    let wrong = drive.measured.iter_mut().find(median).expect("it was measured");
+    wrong.value *= 5.0;
+    wrong.source = "the wrong row".into();
+    let fit = fitted(&drive);
+    assert_eq!(fit.left_out.len(), 1, "{:?}", fit.left_out);
+    assert!(fit.left_out[0].starts_with("the wrong row: read_p50_us of "), "{:?}", fit.left_out);
+    let middle = fit.identified.iter().find(|one| one.parameter == "tR of the middle page").expect("medians");
+    let sum = middle.value + 3.0;
+    assert!((sum / (wanted.read[1] + wanted.command) - 1.0).abs() < 0.05, "{sum}");
+}
+
+#[test]
+fn properties_that_make_no_device_are_refused_with_their_origin() {
+    for (quantity, value, text) in [
+        (Quantity::Space, 60.0, "the row: found space_gb = 60, wanted 1.01 to 4 times the capacity of 64 GB"),
+        (Quantity::Space, 600.0, "the row: found space_gb = 600"),
+        (Quantity::BitsPerCell, 7.0, "the row: found bits_per_cell = 7, wanted 1, 2, 3 or 4"),
+        (Quantity::Capacity, 1e9, "the row: found capacity_gb = 1000000000, wanted 1 to 2500000 GB"),
+    ] {
+        let mut drive = described();
+        drive.measured.retain(|one| one.quantity != quantity);
+        let source = "the row".to_owned();
+        drive.measured.push(Measurement { quantity, load: Load::Drive, value, spread: None, source });
+        let stop = AtomicBool::new(false);
+        let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
+        let error = fit(&drive, SCALE, "a test", &conduct).expect_err(text).to_string();
+        assert!(error.starts_with(text), "{error}");
+    }
 }
 
 /// A load that does not see a parameter gives the same values whatever it is.

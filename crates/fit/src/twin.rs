@@ -1,25 +1,21 @@
 //! The twin: a device whose parameters are fitted to a drive.
 
-use std::fmt::Write;
-
 use libm::round;
 use wordline_lab::{Device, Error, Registry};
 
-/// Page size of every twin, and pages of a block of a drive. Chosen, as in the part `tlc-512g`: 1,536 pages.
-const PAGE: f64 = 16384.0;
-const PAGES_PER_BLOCK: u32 = 1536;
+use crate::load::Load;
+use crate::zones::Zones;
 
-/// Pages of a layer: four word lines of three pages (chosen, as in the part `tlc-512g`).
-const PAGES_PER_LAYER: u32 = 12;
+/// Page size of every twin, and layers of a block of a drive. Chosen, as in the part `tlc-512g`: with three bits a
+/// cell a block has 1,536 pages.
+pub(crate) const PAGE: f64 = 16384.0;
+const LAYERS: u32 = 128;
 
-/// Bits a cell.
-const BITS: f64 = 3.0;
+/// Word lines of a layer (chosen, as in the part `tlc-512g`).
+pub(crate) const LINES_PER_LAYER: u32 = 4;
 
 /// Blocks of each plane that garbage collection keeps free and open, beside the space that was measured.
-const RESERVED_BLOCKS: u32 = 5;
-
-/// Block erase time of a drive, in microseconds (py_ssd_sim, part `tlc-512g`).
-const ERASE: f64 = 10_000.0;
+pub(crate) const RESERVED_BLOCKS: u32 = 5;
 
 /// Most units whose planes read together. Chosen: drives of 1 to 4 TB have 16 to 32 dies; what reads beside
 /// one another in greater number are planes.
@@ -46,25 +42,45 @@ pub struct Twin {
     pub suspend: f64,
     /// Firmware time of each command.
     pub command: f64,
-    /// The PCI Express link.
+    /// The link.
     pub link: Link,
     /// Mode of the flash bus (NV-DDR3).
     pub bus: u8,
+    /// Bits that a cell stores.
+    pub bits: u32,
+    /// Divisor of the planes of a die that program together, and of the program time, at equal rates.
+    pub split: u32,
+    /// Whether programs and erases are suspended for reads.
+    pub suspends: bool,
+    /// The write buffer in bytes; `None` if it is not known.
+    pub buffer: Option<f64>,
     /// The SLC cache, if there is one.
     pub cache: Option<SlcCache>,
+    /// Bytes that the drive makes ready for writes at full speed while it is idle; `None` if that is not known.
+    pub idle_gain: Option<f64>,
+    /// The zones, if the drive is zoned.
+    pub zones: Option<Zones>,
     /// Factor by which blocks are shorter than those of the drive.
     pub scale: u32,
 }
 
-/// A PCI Express link.
+/// A link to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Generation.
-    pub generation: u32,
-    /// Lanes.
-    pub lanes: u32,
-    /// Largest payload of a packet, in bytes.
-    pub payload: u32,
+pub enum Link {
+    /// PCI Express.
+    Express {
+        /// Generation.
+        generation: u32,
+        /// Lanes.
+        lanes: u32,
+        /// Largest payload of a packet, in bytes.
+        payload: u32,
+    },
+    /// Serial ATA.
+    Sata {
+        /// Generation.
+        generation: u32,
+    },
 }
 
 /// The SLC cache of a twin.
@@ -99,6 +115,22 @@ pub enum Origin {
     Space,
     /// Size of the SLC cache.
     SlcCache,
+    /// Bits a cell.
+    Bits,
+    /// Planes that program together.
+    Split,
+    /// Whether reads suspend programs.
+    Suspends,
+    /// Size of the write buffer.
+    Buffer,
+    /// Work of the drive while it is idle.
+    Idle,
+    /// Sizes and numbers of the zones.
+    Zones,
+    /// Time of the reset of a zone.
+    ZoneReset,
+    /// Whether the finish of a zone writes its rest.
+    ZoneFinish,
 }
 
 /// A parameter that the search varies.
@@ -179,7 +211,41 @@ impl Parameter {
 impl Twin {
     /// Planes of a die.
     pub const fn planes(&self) -> u32 {
-        if self.units > MOST_DIES { 1 } else { 4 }
+        if self.units > MOST_DIES { 1 } else { 4 / self.split }
+    }
+
+    /// Pages of a layer, and of a block of the drive.
+    pub(crate) const fn pages_per_layer(&self) -> u32 {
+        LINES_PER_LAYER * self.bits
+    }
+
+    pub(crate) const fn pages_per_block(&self) -> u32 {
+        LAYERS * self.pages_per_layer()
+    }
+
+    /// The same twin whose dies program a part of the planes in a part of the time.
+    pub fn with_split(&self, split: u32) -> Self {
+        let mut other = Self { split, ..self.clone() };
+        other.program = other.program_of_rate(self.program_rate());
+        let per_unit = self.all_planes() / other.all_planes();
+        other.cache = self.cache.map(|cache| SlcCache { program: cache.program / per_unit, ..cache });
+        other
+    }
+
+    /// Time of a reset of a zone of which `blocks` of 4 KiB were written, and of its finish, in microseconds.
+    pub fn zone_time(&self, load: Load) -> Option<f64> {
+        let zones = self.zones?;
+        let written = |blocks: u32| f64::from(blocks) * 4096.0;
+        match load {
+            Load::ZoneReset { blocks } => {
+                let [empty, full] = zones.reset?;
+                Some(empty + (full - empty) * (written(blocks) / zones.capacity).min(1.0))
+            }
+            Load::ZoneFinish { blocks } if zones.finish_pads => {
+                Some((zones.capacity - written(blocks)).max(0.0) / self.program_rate() * 1e6)
+            }
+            _ => None,
+        }
     }
 
     /// Channels: eight, or the most below that divide the units. Chosen, as client and data-centre controllers
@@ -195,24 +261,24 @@ impl Twin {
 
     /// Blocks of each plane, without those that garbage collection keeps.
     pub fn blocks(&self) -> u32 {
-        let block = PAGE * f64::from(PAGES_PER_BLOCK);
+        let block = PAGE * f64::from(self.pages_per_block());
         (round(self.space / self.all_planes() / block) as u32).max(2 * RESERVED_BLOCKS)
     }
 
     /// Fraction of the blocks beyond the reserved ones that is hidden from the host.
     pub fn over_provisioning(&self) -> f64 {
-        let flash = f64::from(self.blocks()) * self.all_planes() * PAGE * f64::from(PAGES_PER_BLOCK);
+        let flash = f64::from(self.blocks()) * self.all_planes() * PAGE * f64::from(self.pages_per_block());
         1.0 - self.capacity / flash
     }
 
     /// Host bytes a second at which one-shot programs of all units write, without transfers and GC.
     pub fn program_rate(&self) -> f64 {
-        self.all_planes() * BITS * PAGE / (self.program * 1e-6)
+        self.all_planes() * f64::from(self.bits) * PAGE / (self.program * 1e-6)
     }
 
     /// The program time at which all units write `rate` bytes a second.
     pub fn program_of_rate(&self, rate: f64) -> f64 {
-        self.all_planes() * BITS * PAGE / rate * 1e6
+        self.all_planes() * f64::from(self.bits) * PAGE / rate * 1e6
     }
 
     /// The program time in SLC mode at which all units write `rate` bytes a second.
@@ -231,221 +297,17 @@ impl Twin {
 
     /// The scales that there are: divisors of the layers of a block.
     pub fn scales() -> impl Iterator<Item = u32> {
-        let layers = PAGES_PER_BLOCK / PAGES_PER_LAYER;
-        (1..=layers).filter(move |scale| layers.is_multiple_of(*scale))
+        (1..=LAYERS).filter(|scale| LAYERS.is_multiple_of(*scale))
     }
 
-    /// The device as a configuration. `note` gives the origin of a parameter, for the comment at its key.
-    pub fn document(&self, source: &str, note: impl Fn(Origin) -> Option<String>) -> String {
-        let scaled = match self.scale {
-            1 => String::new(),
-            scale => format!(", blocks of 1/{scale} of their pages"),
-        };
-        let mut text = format!(
-            "description = \"Twin of {}, {:.0} GB: {} dies of {} planes{scaled}\"\nsource = \"{source}\"\n",
-            self.model,
-            self.capacity / 1e9,
-            self.units,
-            self.planes(),
-        );
-        let sections = [
-            ("[part]", self.part()),
-            ("[part.geometry]", self.geometry()),
-            ("[part.timing]", self.timing()),
-            (
-                "[part.bus]",
-                vec![of(Origin::Bus, &format!("mode = {}", self.bus), "the middle of those tried")],
-            ),
-            ("[layout]", self.layout()),
-            ("[front]", self.front()),
-            ("[buffer]", buffer()),
-            ("[ftl]", self.ftl()),
-            ("[ftl.mapping]", vec![chosen("unit = \"4KiB\"", "as all drives of this kind map")]),
-            ("[ftl.scheduling]", scheduling()),
-            ("[ftl.gc]", collection()),
-            ("[ftl.slc_cache]", self.slc_cache()),
-        ];
-        for (head, lines) in sections.into_iter().filter(|(_, lines)| !lines.is_empty()) {
-            let _ = writeln!(text, "\n{head}");
-            for Line { text: key, origin, otherwise } in lines {
-                let known = origin.and_then(&note);
-                let comment = known.unwrap_or_else(|| format!("chosen: {otherwise}"));
-                let _ = writeln!(text, "{key} # {comment}");
-            }
-        }
-        text
-    }
-
-    fn part(&self) -> Vec<Line> {
-        vec![
-            chosen("base = \"tlc-512g\"", "a current TLC part; power and endurance are its own"),
-            chosen(&format!("name = \"{}-flash\"", self.name), "a name"),
-            chosen("source = \"see the lines below\"", "a text"),
-        ]
-    }
-
-    fn geometry(&self) -> Vec<Line> {
-        let pages = PAGES_PER_BLOCK / self.scale;
-        let blocks = self.blocks() + RESERVED_BLOCKS;
-        vec![
-            chosen(
-                &format!("planes = {}", self.planes()),
-                "four, or one if as many units read as a drive has planes",
-            ),
-            chosen(
-                &format!("blocks_per_plane = {blocks}"),
-                &format!("the space below in blocks of {PAGES_PER_BLOCK} pages, and the reserved blocks"),
-            ),
-            chosen(
-                &format!("pages_per_block = {pages}"),
-                &format!("{PAGES_PER_BLOCK}, as the part, by the scale of 1/{}", self.scale),
-            ),
-            chosen(&format!("layers = {}", pages / PAGES_PER_LAYER), "four word lines a layer"),
-        ]
-    }
-
-    fn timing(&self) -> Vec<Line> {
-        let [fast, middle, slow] = self.read.map(time);
-        let (suspend, erase) = (time(self.suspend), time(ERASE / f64::from(self.scale)));
-        let mut lines = vec![
-            of(Origin::Read, &format!("read = [\"{fast}\", \"{middle}\", \"{slow}\"]"), "as the part"),
-            of(Origin::Program, &format!("program = [\"{}\"]", time(self.program)), "as the part"),
-            chosen(
-                &format!("erase = \"{erase}\""),
-                "10 ms by the scale, so that erases take as much of the time",
-            ),
-            of(
-                Origin::Suspend,
-                &format!("suspend = [\"{suspend}\", \"{suspend}\"]"),
-                "a thirtieth of a program",
-            ),
-        ];
-        if let Some(cache) = self.cache {
-            let slc = format!(
-                "slc = {{ read = \"{fast}\", program = \"{}\", erase = \"{erase}\" }}",
-                time(cache.program)
-            );
-            lines.push(of(Origin::SlcProgram, &slc, "as the part"));
-        }
-        lines
-    }
-
-    fn layout(&self) -> Vec<Line> {
-        let channels = self.channels();
-        vec![
-            chosen(&format!("channels = {channels}"), "eight, or the most below that divide the dies"),
-            of(
-                Origin::Units,
-                &format!("packages_per_channel = {}", self.units / channels),
-                "a die of 512 Gb for each 64 GiB of flash",
-            ),
-            chosen("dies_per_package = 1", "packages do not matter here"),
-        ]
-    }
-
-    fn front(&self) -> Vec<Line> {
-        let Link { generation, lanes, payload } = self.link;
-        vec![
-            chosen("queue_depth = 1024", "more than any load has outstanding"),
-            of(
-                Origin::Command,
-                &format!("command_time = \"{}\"", time(self.command)),
-                "that of a fast drive",
-            ),
-            chosen("interface = \"nvme\"", "no other is fitted"),
-            of(
-                Origin::Link,
-                &format!(
-                    "nvme = {{ link = {{ generation = {generation}, lanes = {lanes}, max_payload = \"{payload}B\" }} }}"
-                ),
-                "that of current drives",
-            ),
-        ]
-    }
-
-    fn ftl(&self) -> Vec<Line> {
-        let mut lines = vec![
-            of(
-                Origin::Space,
-                &format!("over_provisioning = {:.5}", self.over_provisioning()),
-                "as much flash as the capacity in GiB in place of GB",
-            ),
-            chosen(
-                &format!("reserved_blocks = {RESERVED_BLOCKS}"),
-                "those that garbage collection keeps free and open",
-            ),
-        ];
-        if self.cache.is_some() {
-            lines.push(chosen("router = { policy = \"slc-cache\" }", "all host writes go to the cache"));
-        }
-        lines
-    }
-
-    fn slc_cache(&self) -> Vec<Line> {
-        let Some(cache) = self.cache else { return Vec::new() };
-        // A block in SLC mode holds a third of its pages, and all blocks of an erased drive are spare.
-        let share = (cache.size * BITS / self.space).min(1.0);
-        vec![chosen("blocks = 1", "the least"), of(Origin::SlcCache, &format!("spare = {share:.4}"), "none")]
-    }
-
-    /// The device.
+    /// The device that is simulated: without zones.
     ///
     /// # Errors
     /// [`Error::Config`] if the parameters make no device.
     pub fn device(&self) -> Result<Device, Error> {
-        let text = self.document("a step of a search", |_| None);
+        let text = self.conventional_document("a step of a search", |_| None);
         let table =
             text.parse().map_err(|fault| Error::Invariant(format!("a twin is no TOML: {fault}\n{text}")))?;
         Device::of_keys(&Registry::default(), &self.name, table)
     }
-}
-
-/// A line of the configuration: a key with its value, and the origin of the value.
-struct Line {
-    text: String,
-    /// The parameter whose origin is the comment, if it was identified.
-    origin: Option<Origin>,
-    /// The choice, and its reason, if it was not.
-    otherwise: String,
-}
-
-/// A line whose value is always chosen.
-fn chosen(text: &str, reason: &str) -> Line {
-    Line { text: text.into(), origin: None, otherwise: reason.into() }
-}
-
-/// A line whose value is chosen unless the parameter was identified.
-fn of(origin: Origin, text: &str, reason: &str) -> Line {
-    Line { origin: Some(origin), ..chosen(text, reason) }
-}
-
-fn buffer() -> Vec<Line> {
-    vec![
-        chosen("size = \"16MiB\"", "some programs of every die"),
-        chosen("access_time = \"1us\"", "as preset nvme-tlc"),
-        chosen("power_loss_protection = \"full\"", "writes complete in the buffer"),
-    ]
-}
-
-fn scheduling() -> Vec<Line> {
-    vec![
-        chosen("suspend_programs = true", "as drives of this kind do"),
-        chosen("suspend_erases = true", "as drives of this kind do"),
-    ]
-}
-
-fn collection() -> Vec<Line> {
-    vec![
-        chosen("start_below_free_blocks = 4", "a block more than the least"),
-        chosen("stop_at_free_blocks = 4", "as many"),
-        chosen(
-            "paced = true",
-            "controllers spread garbage collection over the writes that make it necessary",
-        ),
-    ]
-}
-
-/// A time in microseconds as the text of a key, to the nanosecond.
-fn time(microseconds: f64) -> String {
-    format!("{:.0}ns", microseconds * 1000.0)
 }
