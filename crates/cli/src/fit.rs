@@ -7,6 +7,7 @@ use clap::Args;
 use wordline_fit::drive::Drive;
 use wordline_fit::load::Load;
 use wordline_fit::measurement::{Measurement, Quantity};
+use wordline_fit::outcome::Fit;
 use wordline_fit::twin::Twin;
 use wordline_fit::{fio, jobs, show, table};
 use wordline_kernel::Bytes;
@@ -40,7 +41,7 @@ pub struct Arguments {
     #[arg(value_name = "FILE|DIR", required_unless_present = "jobs")]
     files: Vec<PathBuf>,
     /// Writes the job files of fio and a script that runs them into a new folder, and does nothing else.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "out", "report", "json", "drive"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "out", "zones", "report", "json", "drive"])]
     jobs: Option<PathBuf>,
     /// The drive whose rows of tables are used, by the name in their column `drive`; can be repeated. Default:
     /// id and model of the description, else all rows.
@@ -56,6 +57,9 @@ pub struct Arguments {
     /// Writes the device to FILE, to run with --preset FILE; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Writes the device with zones to FILE, if the drive is zoned. That of --out has the same flash under an FTL.
+    #[arg(long, value_name = "FILE")]
+    zones: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
     /// Writes report.html, its charts, fit.json and the device into DIR; replaces a report there.
@@ -84,13 +88,19 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
         ("--out", arguments.out.as_deref()),
+        ("--zones", arguments.zones.as_deref()),
         ("--report", arguments.report.as_deref()),
     ];
     output::check_distinct(&outputs, &arguments.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let drive = read(&arguments)?;
-    let out = arguments.out.as_deref().map(Output::open).transpose()?;
-    let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
-    let json = arguments.json.open()?;
+    if arguments.zones.is_some() && !wordline_fit::is_zoned(&drive) {
+        return Err(Failure::Error(Error::Argument {
+            what: "--zones".into(),
+            found: format!("{}, of which no zones are known", drive.name),
+            wanted: "a description with zone_capacity_mib, or a table with times of zone commands".into(),
+        }));
+    }
+    let outputs = Outputs::open(&arguments)?;
     interrupt::set_polling(true);
     let steps = ExperimentProgress::new(&drive.name, arguments.no_progress);
     let conduct = SweepOptions {
@@ -103,22 +113,52 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let fit = wordline_fit::fit(&drive, arguments.scale, &source, &conduct)?;
     drop(steps);
     interrupt::take();
-    for one in &fit.left_out {
-        print_message(&format!("note: left out, because it contradicts all other measurements: {one}"));
+    if fit.zoned.is_some() && outputs.zones.is_none() {
+        print_message("note: the drive is zoned: --zones FILE writes the device with its zones");
     }
-    let provenance = provenance();
-    let page = report.map_or(Ok(()), |folder| {
-        show::write(folder, &fit, with_provenance(&fit), &provenance.command_line(), &provenance)
-    });
-    let is_standard = out.as_ref().is_some_and(Output::is_standard);
-    let device = out.map_or(Ok(()), |out| out.give(fit.configuration.as_bytes()));
-    let printed = match is_standard {
-        true => json.give(&fit),
-        false => json.or_table(&fit, || show::table(&fit)),
-    };
-    page?;
-    device?;
-    printed
+    for one in &fit.left_out {
+        print_message(&format!("note: left out: {one}"));
+    }
+    outputs.write(&fit)
+}
+
+/// What the command writes. All is opened before the search, which takes minutes.
+struct Outputs {
+    device: Option<Output>,
+    zones: Option<Output>,
+    report: Option<ReportFolder>,
+    json: output::Json,
+}
+
+impl Outputs {
+    fn open(arguments: &Arguments) -> Result<Self, Failure> {
+        Ok(Self {
+            device: arguments.out.as_deref().map(Output::open).transpose()?,
+            zones: arguments.zones.as_deref().map(Output::open).transpose()?,
+            report: arguments.report.as_deref().map(ReportFolder::claim).transpose()?,
+            json: arguments.json.open()?,
+        })
+    }
+
+    /// Writes all, and returns the first failure.
+    fn write(self, fit: &Fit) -> Result<(), Failure> {
+        let provenance = provenance();
+        let page = self.report.map_or(Ok(()), |folder| {
+            show::write(folder, fit, with_provenance(fit), &provenance.command_line(), &provenance)
+        });
+        let is_standard = [&self.device, &self.zones].into_iter().flatten().any(Output::is_standard);
+        let device = self.device.map_or(Ok(()), |out| out.give(fit.configuration.as_bytes()));
+        let zoned = self.zones.zip(fit.zoned.as_ref());
+        let zoned = zoned.map_or(Ok(()), |(out, zoned)| out.give(zoned.as_bytes()));
+        let printed = match is_standard {
+            true => self.json.give(fit),
+            false => self.json.or_table(fit, || show::table(fit)),
+        };
+        page?;
+        device?;
+        zoned?;
+        printed
+    }
 }
 
 /// The drive, from all files.

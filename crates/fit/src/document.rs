@@ -15,20 +15,9 @@ const BUFFER: f64 = 16.0 * 1_048_576.0;
 const IDLE: &str = "100ms";
 
 impl Twin {
-    /// The device as a configuration, zoned if the drive is. `note` gives the origin of a parameter, for the comment
-    /// at its key.
+    /// The device as a configuration, without zones. `note` gives the origin of a parameter, for the comment at its
+    /// key.
     pub fn document(&self, source: &str, note: impl Fn(Origin) -> Option<String>) -> String {
-        match &self.zones {
-            Some(zones) => self.zoned_document(zones, source, note),
-            None => self.conventional_document(source, note),
-        }
-    }
-
-    pub(crate) fn conventional_document(
-        &self,
-        source: &str,
-        note: impl Fn(Origin) -> Option<String>,
-    ) -> String {
         let scaled = match self.scale {
             1 => String::new(),
             scale => format!(", blocks of 1/{scale} of their pages"),

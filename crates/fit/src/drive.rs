@@ -108,8 +108,9 @@ impl Drive {
 
     /// Writes of a drive that is in use nearly as a whole are those of a full drive. Write amplification is
     /// relative to that of sequential writes, in which the counters show what the drive writes for itself: a twin
-    /// writes nothing for itself.
-    pub fn normalise(&mut self) {
+    /// writes nothing for itself. Returns the measurements that are left out, with the reason: rates of an SLC cache
+    /// of unknown size.
+    pub fn normalise(&mut self) -> Vec<String> {
         let capacity = self.property(Quantity::Capacity).unwrap_or(f64::INFINITY);
         let own = self.value(Quantity::WriteAmplification, Load::NativeWrites).unwrap_or(1.0).max(1.0);
         self.measured
@@ -123,6 +124,16 @@ impl Drive {
             }
         }
         self.add_all(Vec::new());
+        if self.property(Quantity::SlcCache).is_some() {
+            return Vec::new();
+        }
+        let (unknown, known) =
+            std::mem::take(&mut self.measured).into_iter().partition(|one| one.load == Load::CacheWrites);
+        self.measured = known;
+        let say = |one: Measurement| {
+            format!("{}: {} under {}, as no slc_cache_gb was measured", one.source, one.quantity, one.load)
+        };
+        Vec::into_iter(unknown).map(say).collect()
     }
 
     /// Adds measurements. Repetitions of a quantity under a load become their mean, and their deviation its
@@ -217,8 +228,9 @@ mod tests {
             one(Quantity::WriteAmplification, Load::SteadyPart { used: 400 }, 1.02),
             one(Quantity::Throughput, Load::SteadyPart { used: 800 }, 600.0),
             one(Quantity::Throughput, Load::SteadyWrites, 600.0),
+            one(Quantity::Throughput, Load::CacheWrites, 3000.0),
         ]);
-        drive.normalise();
+        assert_eq!(drive.normalise(), [": mb_s under write cache, as no slc_cache_gb was measured"]);
         assert_eq!(drive.property(Quantity::Capacity), Some(800.0));
         assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyWrites), Some(2.0));
         assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyPart { used: 400 }), Some(1.0));

@@ -172,7 +172,7 @@ fn link(drive: &Drive) -> Link {
 
 /// The zones of a drive, whose times are those of two resets: of the one with the fewest blocks written, and of the
 /// one with the most. `None` if the drive is not described as zoned, and no time of a zone command was measured.
-fn zones(drive: &Drive) -> Option<Zones> {
+pub fn zones(drive: &Drive) -> Option<Zones> {
     let times = |of: fn(Load) -> Option<u32>| {
         let mut times: Vec<(f64, f64)> = drive
             .measured

@@ -45,7 +45,9 @@ use crate::search::Search;
 /// [`Error::Argument`] if the capacity was not measured. The errors of a run. [`Error::Stopped`] if the user
 /// stopped it.
 pub fn fit(drive: &Drive, scale: u32, source: &str, conduct: &SweepOptions<'_>) -> Result<Fit, Error> {
-    let drive = &normalised(drive);
+    let mut drive = drive.clone();
+    let mut left_out = drive.normalise();
+    let drive = &drive;
     let guess = identify::first_guess(drive, scale).ok_or_else(|| Error::Argument {
         what: drive.name.clone(),
         found: "no capacity".into(),
@@ -58,11 +60,13 @@ pub fn fit(drive: &Drive, scale: u32, source: &str, conduct: &SweepOptions<'_>) 
         reason,
     })?;
     let found = Search::new(drive, conduct, folder.path()).run(&guess)?;
-    Ok(Fit::of(drive, &found, source))
+    let mut fit = Fit::of(drive, &found, source);
+    left_out.append(&mut fit.left_out);
+    fit.left_out = left_out;
+    Ok(fit)
 }
 
-fn normalised(drive: &Drive) -> Drive {
-    let mut drive = drive.clone();
-    drive.normalise();
-    drive
+/// Whether the twin of a drive has zones.
+pub fn is_zoned(drive: &Drive) -> bool {
+    identify::zones(drive).is_some()
 }

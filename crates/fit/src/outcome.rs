@@ -31,7 +31,7 @@ pub struct Fit {
     pub not_identified: Vec<NotIdentified>,
     /// The drive and the twin, for each measurement under a load.
     pub rows: Vec<Row>,
-    /// Measurements that were left out, because they contradict all others.
+    /// Measurements that were left out, with the reason.
     pub left_out: Vec<String>,
     /// Numbers of units that were tried last, each with its sum of squared deviations.
     pub units: Vec<Tried>,
@@ -41,6 +41,9 @@ pub struct Fit {
     pub runs: usize,
     /// The device, as a configuration.
     pub configuration: String,
+    /// The device with zones, as a configuration; null if the drive is not zoned.
+    #[schemars(with = "String")]
+    pub zoned: Option<String>,
 }
 
 /// A parameter that the measurements identify.
@@ -142,6 +145,7 @@ impl Fit {
                 .collect(),
             runs: found.runs,
             configuration: twin.document(source, note),
+            zoned: twin.zoned_document(source, note),
         }
     }
 }
@@ -149,9 +153,9 @@ impl Fit {
 /// A measurement that was left out, with its origin and what the twin gives.
 fn left_out(drive: &Drive, found: &Found, place: usize) -> String {
     let one = &drive.measured[place];
-    let twin =
-        found.values[place].map_or_else(String::new, |value| format!(", where the twin has {value:.4}"));
-    format!("{}: {} of {} under {}{twin}", one.source, one.quantity, one.value, one.load)
+    let twin = found.values[place].map_or_else(String::new, |value| format!(": the twin has {value:.4}"));
+    let Measurement { source, quantity, value, load, .. } = one;
+    format!("{source}: {quantity} of {value} under {load}, which contradicts all others{twin}")
 }
 
 /// The rate of a mode of the bus that is tried, in MT/s.

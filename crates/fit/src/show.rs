@@ -115,8 +115,8 @@ fn chart(rows: &[&Row]) -> Chart {
     }
 }
 
-/// Writes a report to a folder, and replaces the report there: `report.html`, `fit.json`, the device, and the
-/// charts. `json` is the outcome as JSON.
+/// Writes a report to a folder, and replaces the report there: `report.html`, `fit.json`, the device, that
+/// with zones if there is one, and the charts. `json` is the outcome as JSON.
 ///
 /// # Errors
 /// The errors of [`ReportFolder::write`].
@@ -134,6 +134,9 @@ pub fn write(
         .collect();
     files.push(("fit.json".into(), json.into_bytes()));
     files.push(("device.toml".into(), fit.configuration.clone().into_bytes()));
+    if let Some(zoned) = &fit.zoned {
+        files.push(("zones.toml".into(), zoned.clone().into_bytes()));
+    }
     files.push(("report.html".into(), page(fit, &charts, command, provenance).into_bytes()));
     folder.write(&files)
 }

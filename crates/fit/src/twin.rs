@@ -305,7 +305,7 @@ impl Twin {
     /// # Errors
     /// [`Error::Config`] if the parameters make no device.
     pub fn device(&self) -> Result<Device, Error> {
-        let text = self.conventional_document("a step of a search", |_| None);
+        let text = self.document("a step of a search", |_| None);
         let table =
             text.parse().map_err(|fault| Error::Invariant(format!("a twin is no TOML: {fault}\n{text}")))?;
         Device::of_keys(&Registry::default(), &self.name, table)

@@ -69,13 +69,10 @@ impl Twin {
         })
     }
 
-    /// The device with zones, as a configuration. `scale` divides the number of zones, not their sizes.
-    pub(crate) fn zoned_document(
-        &self,
-        zones: &Zones,
-        source: &str,
-        note: impl Fn(Origin) -> Option<String>,
-    ) -> String {
+    /// The device with zones, as a configuration; `None` if the drive is not zoned. The scale divides the number of
+    /// zones, not their sizes. `note` is as in [`Twin::document`].
+    pub fn zoned_document(&self, source: &str, note: impl Fn(Origin) -> Option<String>) -> Option<String> {
+        let zones = &self.zones?;
         let description = format!(
             "Twin of {}, {:.0} GB: {} dies of {} planes, 1/{} of the zones",
             self.model,
@@ -129,7 +126,7 @@ impl Twin {
                 let _ = writeln!(text, "{}", line.with_comment(&note));
             }
         }
-        text
+        Some(text)
     }
 
     /// Zones of the twin.

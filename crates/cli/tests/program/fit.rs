@@ -40,6 +40,32 @@ fn a_table_becomes_a_device_that_runs() {
 }
 
 #[test]
+fn a_zoned_drive_becomes_two_devices_and_notes_name_the_rows_that_are_not_used() {
+    let folder = Folder::new();
+    let drive = folder.with(
+        "drive.toml",
+        "[drive]\nid = \"mine\"\nmodel = 'M \"zns\"'\ncapacity_gb = 100\nzone_capacity_mib = 96\n",
+    );
+    let commands = folder.with(
+        "commands.csv",
+        "measurement,parameter,n,mean_us\npartial_reset/a:reset,0,9,1000\npartial_reset/a:reset,24576,9,3000\nx:open,0,9,7\n",
+    );
+    let [device, zones] = ["device.toml", "zones.toml"].map(|name| folder.path(name));
+    let arguments = ["fit", &drive, &commands, "--out", &device, "--zones", &zones, "--scale", "64"];
+    let ended = wordline(&arguments);
+    let notes = ended.err.clone();
+    ended.success();
+    assert!(notes.contains("commands.csv: not used: line 4: the zone command x:open"), "{notes}");
+    let text = fs::read_to_string(&zones).expect("a device");
+    for line in ["reset_time = \"1000000ns\" # measured", "reset_time_full = \"3000000ns\" # measured"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let trace = folder.with("zones.csv", "t_us,op,offset,size\n0,W,0,65536\n90000,ZR,0,\n");
+    wordline(&["run", "--preset", &zones, "--trace", &trace]).success();
+    wordline(&["run", "--preset", &device, "--workload", "randread-4k", "--requests", "100"]).success();
+}
+
+#[test]
 fn jobs_and_a_script_are_written_once() {
     let folder = Folder::new();
     let jobs = folder.path("jobs");
@@ -61,7 +87,16 @@ fn what_cannot_be_fitted_is_refused_with_file_and_line() {
     let bad = table("bad.csv", "quantity,load,value\niosp,randwrite steady,5\n");
     let few = table("few.csv", "quantity,load,value\niops,randwrite steady,5\n");
     let none = table("none.toml", "[drives]\n");
+    let two = table("two.csv", "drive,pattern,host_mb_s,implied_waf\na,uniform,5,1\nb,uniform,5,1\n");
+    let space = table("space.csv", "quantity,load,value\ncapacity_gb,drive,64\nspace_gb,drive,32\n");
+    let zones = folder.path("zones.toml");
     for (arguments, wanted) in [
+        (vec!["fit", &two, "--capacity", "64GB"], "two.csv: found rows of the drives a, b, wanted --drive"),
+        (
+            vec!["fit", &space],
+            "space.csv:3: found space_gb = 32, wanted 1.01 to 4 times the capacity of 64 GB",
+        ),
+        (vec!["fit", &few, "--capacity", "64GB", "--zones", &zones], "--zones: found few, of which no zones"),
         (vec!["fit", &drive, &other], "found no measurement of the drive"),
         (vec!["fit", &bad], "bad.csv:2: found quantity = iosp"),
         (vec!["fit", &few], "few: found no capacity"),
