@@ -6,7 +6,7 @@ use wordline_lab::Error;
 use crate::drive::Drive;
 use crate::load::Load;
 use crate::measurement::{Quantity, Statistic};
-use crate::twin::{Link, Parameter, SlcCache, Twin};
+use crate::twin::{BUSES, Link, Parameter, SlcCache, Twin};
 use crate::zones::Zones;
 
 /// Time of a write of 4 KiB beside the firmware: link and buffer. As simulated.
@@ -14,15 +14,6 @@ const WRITE_PATH: f64 = 3.1;
 
 /// Time of a read beside firmware, sensing and the transfer on the flash bus: the link. As simulated.
 const READ_PATH: f64 = 1.95;
-
-/// Modes of the flash bus that are tried, each with its rate in bytes a microsecond, the usual one first: 1200,
-/// 800 and 1600 MT/s of NV-DDR3. Chosen: those of parts from 2018 on.
-pub const BUSES: [(u8, f64); 3] = [(12, 1200.0), (10, 800.0), (15, 1600.0)];
-
-/// The rate of a mode of the bus that is tried, in bytes a microsecond.
-pub fn bus_rate(mode: u8) -> f64 {
-    BUSES.iter().find(|(bus, _)| *bus == mode).map_or(BUSES[0].1, |(_, rate)| *rate)
-}
 
 /// Firmware time if no write was measured. Chosen, as in the preset `bench-tlc`.
 const COMMAND: f64 = 3.0;
@@ -263,6 +254,9 @@ pub fn identifies_bus(drive: &Drive) -> bool {
     drive.loads().iter().any(shows)
 }
 
+/// Rank of a percentile of reads of the fastest page of three.
+const FAST: f64 = 33.0;
+
 /// Whether flash is read under a load.
 const fn is_read(load: Load) -> bool {
     matches!(
@@ -281,16 +275,17 @@ pub fn identifies_suspend(drive: &Drive) -> bool {
     drive.measured.iter().any(|one| is_beside_writes(one.load) && matches!(one.quantity, Quantity::Read(_)))
 }
 
-/// Whether the split of the program rate into the bytes and the time of a program shows: in the tail of reads
-/// beside writes, and in the cost of garbage collection, whose reads take the longer beside a program, the shorter
-/// it is.
+/// Whether the split of the program rate into the bytes and the time of a program shows: in the tail of reads beside
+/// sequential writes at a rate. Beside random writes garbage collection delays reads as well, and its cost depends on
+/// the space, which is known too coarsely to tell the split by it.
 pub fn identifies_split(drive: &Drive) -> bool {
-    let tails = drive.measured.iter().any(|one| {
-        is_beside_writes(one.load)
-            && matches!(one.quantity, Quantity::Read(Statistic::Percentile(rank)) if rank > 90.0)
-    });
-    let has = |load| drive.value(Quantity::Throughput, load).is_some();
-    tails && has(Load::FreshWrites) && has(Load::SteadyWrites)
+    let is_tail = |quantity| matches!(quantity, Quantity::Read(Statistic::Percentile(rank)) if rank > 90.0);
+    let is_beside = |load| matches!(load, Load::BesideSequential { .. });
+    let tails = drive.measured.iter().any(|one| is_beside(one.load) && is_tail(one.quantity));
+    let rates = [Load::NativeWrites, Load::FreshWrites];
+    tails
+        && (fastest_writes(drive).is_some()
+            || rates.into_iter().any(|load| drive.value(Quantity::Throughput, load).is_some()))
 }
 
 /// Whether reads by depth identify the number of units.
@@ -303,12 +298,16 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     let has =
         |is: &dyn Fn(Load, Quantity) -> bool| drive.measured.iter().any(|one| is(one.load, one.quantity));
     let mut free = Vec::new();
-    let medians =
-        has(&|load, quantity| is_read(load) && quantity == Quantity::Read(Statistic::Percentile(50.0)));
-    let tails =
-        has(&|load, quantity| is_read(load) && quantity == Quantity::Read(Statistic::Percentile(90.0)));
-    if medians && tails {
-        free.extend([Parameter::FastRead, Parameter::MiddleRead, Parameter::SlowRead]);
+    let has_rank = |is: fn(f64) -> bool| {
+        has(&|load, quantity| {
+            is_read(load) && matches!(quantity, Quantity::Read(Statistic::Percentile(rank)) if is(rank))
+        })
+    };
+    let has_middle_and_slow = has_rank(|rank| rank == 50.0) && has_rank(|rank| rank == 90.0);
+    if has_middle_and_slow {
+        // Without a low percentile the mean would tell the fastest page, but it has the delays by programs in it.
+        free.extend(has_rank(|rank| rank <= FAST).then_some(Parameter::FastRead));
+        free.extend([Parameter::MiddleRead, Parameter::SlowRead]);
     } else if has(&|load, quantity| is_read(load) && matches!(quantity, Quantity::Read(_) | Quantity::Iops)) {
         free.push(Parameter::Read);
     }

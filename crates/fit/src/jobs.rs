@@ -59,8 +59,23 @@ fn reads_beside(size: u64, rate: u32) -> String {
 
 /// The job files, in the order in which they are run.
 pub fn files() -> Vec<JobFile> {
-    let file = |name, shows, sections: String| JobFile { name, shows, text: format!("{GLOBAL}{sections}") };
-    let log = |name: &str| format!("write_bw_log={name}\nlog_avg_msec=100\n");
+    let mut files = files_of_filled_drive();
+    files.extend(files_of_steady_state());
+    files
+}
+
+/// A job file with these sections.
+fn file(name: &'static str, shows: &'static str, sections: String) -> JobFile {
+    JobFile { name, shows, text: format!("{GLOBAL}{sections}") }
+}
+
+/// Settings by which a job writes its throughput to a log.
+fn log(name: &str) -> String {
+    format!("write_bw_log={name}\nlog_avg_msec=100\n")
+}
+
+/// The jobs on the erased drive, which they fill once.
+fn files_of_filled_drive() -> Vec<JobFile> {
     let reads = |name: String, depth: u32, size: &str, seconds: u32| {
         format!("[{name}]\nstonewall\nrw=randread\nbs={size}\niodepth={depth}\nruntime={seconds}\n")
     };
@@ -93,6 +108,12 @@ pub fn files() -> Vec<JobFile> {
             "firmware and buffer",
             "[idle]\nrw=randwrite\nbs=4k\niodepth=1\nthinktime=1000\nruntime=20\n".into(),
         ),
+    ]
+}
+
+/// The jobs that bring the drive into steady state, and those there.
+fn files_of_steady_state() -> Vec<JobFile> {
+    vec![
         file(
             "S2",
             "space behind the capacity, and GC",

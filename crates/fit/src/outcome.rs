@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::drive::Drive;
 use crate::identify::{
-    bus_rate, identifies_bus, identifies_split, identifies_suspend, identifies_units, write_latency,
+    identifies_bus, identifies_split, identifies_suspend, identifies_units, write_latency,
 };
 use crate::load::Load;
 use crate::measurement::{Measurement, Quantity};
 use crate::search::{Found, deviation};
-use crate::twin::{Link, Origin, Parameter, Twin};
+use crate::twin::{Link, Origin, Parameter, Twin, bus_rate};
 
 /// Greatest half-width of an interval, relative to the value, of a parameter that counts as identified. Chosen.
 const WIDEST: f64 = 0.5;
@@ -227,9 +227,9 @@ impl Sorted {
         self.read_off(
             "planes of a die that program together",
             (f64::from(twin.planes()), ""),
-            identifies_split(drive).then_some("tails of reads beside writes, and the cost of GC; one, two or four"),
+            identifies_split(drive).then_some("tails of reads beside sequential writes; one, two or four"),
             "of dies, planes and tPROG only the product shows; dies of 512 Gb of four planes are chosen. The split: reads \
-             beside writes (jobs P1, W3 and RW) with fresh and steady writes (job S2)",
+             beside sequential writes (jobs W3 and RW), with the rate of writes (job S1)",
         );
         self.read_off(
             "SLC cache",
@@ -356,7 +356,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         }
         Origin::Bits => drive.property(Quantity::BitsPerCell).map(|_| "as the drive is described".into()),
         Origin::Split => identifies_split(drive)
-            .then(|| "fitted: reads beside writes and the cost of GC; one, two or four".into()),
+            .then(|| "fitted: tails of reads beside sequential writes; one, two or four".into()),
         Origin::Suspends => identifies_suspend(drive)
             .then(|| "fitted: reads beside writes, with and without suspension".into()),
         Origin::Buffer => found

@@ -9,14 +9,12 @@ use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
-use crate::identify::{
-    BUSES, UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units,
-};
+use crate::identify::{UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::load::Load;
 use crate::measurement::Measurement;
 use crate::simulate::{simulate, value, write_jobs};
-use crate::twin::{Link, Parameter, Twin};
+use crate::twin::{BUSES, Link, Parameter, Twin};
 
 /// Scale at which twins are simulated during the search. Chosen: a step takes a second, and a block still has
 /// two layers. What the twin gives is simulated at its own scale at the end.
@@ -316,4 +314,45 @@ fn bounded(deviation: f64) -> f64 {
 /// Standard deviation of the logarithm of a measurement: its spread, but no less than what a twin can be right to.
 pub fn deviation(one: &Measurement) -> f64 {
     one.spread.unwrap_or(0.0).max(one.quantity.resolution()).max(one.load.resolution())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_beyond_a_limit_grow_with_their_root() {
+        assert_eq!(bounded(-7.5), -7.5);
+        assert!((bounded(CONTRADICTS) - CONTRADICTS).abs() < 1e-9);
+        // The square grows by 2 x limit for each deviation more.
+        let slope = bounded(-101.0) * bounded(-101.0) - bounded(-100.0) * bounded(-100.0);
+        assert!((slope - 2.0 * CONTRADICTS).abs() < 1e-9, "{slope}");
+        assert!(bounded(-100.0) < 0.0);
+    }
+
+    #[test]
+    fn the_measurement_far_beyond_all_others_contradicts_them() {
+        let one = |rank| Measurement {
+            quantity: crate::measurement::Quantity::Read(crate::measurement::Statistic::Percentile(rank)),
+            load: Load::SteadyWrites,
+            value: 1.0,
+            spread: None,
+            source: String::new(),
+        };
+        let drive = Drive { measured: (0..9).map(|rank| one(f64::from(rank))).collect(), ..Drive::default() };
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
+        let mut search = Search::new(&drive, &conduct, Path::new("."));
+        let mut residuals = vec![1.0, -2.0, 1.5, 0.0, 20.0, 1.0, -1.0, 0.5, 2.0];
+        assert_eq!(search.contradicting(&residuals), Some(4));
+        // Others are off as well: the twin lacks a mechanism.
+        residuals[1] = 15.0;
+        assert_eq!(search.contradicting(&residuals), None);
+        // Places count all measurements, also those that were left out.
+        search.left_out.push(0);
+        assert_eq!(search.contradicting(&[1.0, 1.0, 0.0, 30.0, 1.0, 1.0, 1.0, 1.0]), Some(4));
+        // Seven others are too few.
+        search.left_out.push(1);
+        assert_eq!(search.contradicting(&[1.0, 0.0, 30.0, 1.0, 1.0, 1.0, 1.0]), None);
+    }
 }

@@ -53,10 +53,14 @@ const GLOBAL: &str = "[global]\nfilename=drive\nioengine=io_uring\nnorandommap\n
 const SATURATING: &str = "iodepth=128\nnumjobs=4\n";
 
 impl Simulated {
+    /// `None` for a load that is not simulated.
     fn of(load: Load, twin: &Twin) -> Option<Self> {
-        let writes = |kind: &str, size: &str| format!("{GLOBAL}[load]\nrw={kind}\nbs={size}\n");
+        Self::with_reads(load).or_else(|| Self::of_writes(load, twin))
+    }
+
+    /// Loads in which reads are measured.
+    fn with_reads(load: Load) -> Option<Self> {
         Some(match load {
-            Load::Drive | Load::ZoneReset { .. } | Load::ZoneFinish { .. } => return None,
             Load::RandomReads { size, depth, jobs } => Self {
                 jobs: format!("{GLOBAL}[load]\nrw=randread\nbs={size}\niodepth={depth}\nnumjobs={jobs}\n"),
                 precondition: Precondition::Filled(1.0),
@@ -69,6 +73,40 @@ impl Simulated {
                 requests: READS,
                 warm_up: WarmUp::Requests(load.outstanding()),
             },
+            Load::Beside { rate } => Self {
+                jobs: format!(
+                    "{GLOBAL}bs=4k\n[probe]\nrw=randrw\nrwmixread=50\nrate_iops=5000,5000\niodepth=64\n\
+                     [load]\nrw=randwrite\niodepth=64\nnumjobs=6\nrate_iops=,{}\nrate_process=poisson\n",
+                    (rate.saturating_sub(5000) / 6).max(1),
+                ),
+                precondition: Precondition::Steady,
+                requests: PROBED * (u64::from(rate) + 5_000) / 10_000,
+                warm_up: WarmUp::None,
+            },
+            Load::Mixed { reads, depth, jobs } => Self {
+                jobs: format!(
+                    "{GLOBAL}[load]\nrw=randrw\nrwmixread={reads}\nbs=4k\niodepth={depth}\nnumjobs={jobs}\n"
+                ),
+                precondition: Precondition::Steady,
+                requests: WRITES,
+                warm_up: WarmUp::Requests(WARM_UP),
+            },
+            Load::BesideSequential { depth, size, rate } => Self {
+                jobs: format!(
+                    "{GLOBAL}[reads]\nrw=randread\nbs=4k\niodepth={depth}\n\
+                     [writes]\nrw=write\nbs={size}\niodepth=1\nrate={rate}m\n"
+                ),
+                precondition: Precondition::Filled(1.0),
+                requests: beside_requests(depth, size, rate),
+                warm_up: WarmUp::Requests(READS),
+            },
+            _ => return None,
+        })
+    }
+
+    /// Loads of writes alone.
+    fn of_writes(load: Load, twin: &Twin) -> Option<Self> {
+        Some(match load {
             Load::Writes { size, depth } => Self {
                 jobs: writes("write", &size.to_string()) + &format!("iodepth={depth}\n"),
                 precondition: Precondition::Empty,
@@ -98,16 +136,6 @@ impl Simulated {
                 requests: WRITES,
                 warm_up: WarmUp::Requests(WARM_UP),
             },
-            Load::Beside { rate } => Self {
-                jobs: format!(
-                    "{GLOBAL}bs=4k\n[probe]\nrw=randrw\nrwmixread=50\nrate_iops=5000,5000\niodepth=64\n\
-                     [load]\nrw=randwrite\niodepth=64\nnumjobs=6\nrate_iops=,{}\nrate_process=poisson\n",
-                    (rate.saturating_sub(5000) / 6).max(1),
-                ),
-                precondition: Precondition::Steady,
-                requests: PROBED * (u64::from(rate) + 5_000) / 10_000,
-                warm_up: WarmUp::None,
-            },
             Load::SteadyPart { used } => {
                 let part = (f64::from(used) * 1e9 / twin.capacity).min(1.0);
                 Self {
@@ -119,31 +147,20 @@ impl Simulated {
                     warm_up: WarmUp::Requests(WARM_UP),
                 }
             }
-            Load::Mixed { reads, depth, jobs } => Self {
-                jobs: format!(
-                    "{GLOBAL}[load]\nrw=randrw\nrwmixread={reads}\nbs=4k\niodepth={depth}\nnumjobs={jobs}\n"
-                ),
-                precondition: Precondition::Steady,
-                requests: WRITES,
-                warm_up: WarmUp::Requests(WARM_UP),
-            },
-            Load::BesideSequential { depth, size, rate } => Self {
-                jobs: format!(
-                    "{GLOBAL}[reads]\nrw=randread\nbs=4k\niodepth={depth}\n\
-                     [writes]\nrw=write\nbs={size}\niodepth=1\nrate={rate}m\n"
-                ),
-                precondition: Precondition::Filled(1.0),
-                requests: beside_requests(depth, size, rate),
-                warm_up: WarmUp::Requests(READS),
-            },
             Load::CacheWrites | Load::NativeWrites => Self {
                 jobs: writes("write", "1m") + "iodepth=8\n",
                 precondition: Precondition::Empty,
                 requests: SEQUENTIAL,
                 warm_up: WarmUp::Requests(SEQUENTIAL / 8),
             },
+            _ => return None,
         })
     }
+}
+
+/// A job of writes.
+fn writes(kind: &str, size: &str) -> String {
+    format!("{GLOBAL}[load]\nrw={kind}\nbs={size}\n")
 }
 
 /// Reads in a closed loop, with the writes beside them, while `BESIDE_BYTES` are written, or for a second.

@@ -233,9 +233,12 @@ fn a_zoned_twin_has_the_times_of_its_zone_commands() {
     assert!((finish / wanted - 1.0).abs() < 0.1, "{finish} for {wanted}");
 }
 
-/// A value that contradicts all others is left out, and named.
+/// A value that contradicts all others is left out, and named. Long: two searches.
 #[test]
 fn a_measurement_that_contradicts_the_others_is_left_out() {
+    if std::env::var_os("WORDLINE_LONG").is_none() {
+        return;
+    }
     let wanted = drawn(2);
     let reads = [1, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
     let mut drive = measure(&wanted, &reads);

@@ -5,8 +5,7 @@ use std::fmt::Write;
 use libm::{ceil, floor};
 
 use crate::document::{Line, chosen, head, of, time};
-use crate::identify::bus_rate;
-use crate::twin::{Origin, PAGE, Twin};
+use crate::twin::{Origin, PAGE, Twin, bus_rate};
 
 /// The zones of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
