@@ -122,7 +122,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     outputs.write(&fit)
 }
 
-/// What the command writes. All is opened before the search, which takes minutes.
+/// The outputs of the command. All are opened before the search, which takes minutes.
 struct Outputs {
     device: Option<Output>,
     zones: Option<Output>,

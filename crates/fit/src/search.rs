@@ -297,7 +297,7 @@ fn seen_by(load: Load, twin: &Twin) -> Twin {
         }
         _ => {}
     }
-    // What is written at its end, and what the drive does while it is idle, no load here shows.
+    // No load here shows the zones.
     seen.zones = None;
     seen
 }

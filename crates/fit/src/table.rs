@@ -27,7 +27,7 @@ pub struct Table {
 pub struct Unused {
     /// Its line in the table.
     pub line: u64,
-    /// What it is, and why it is left out.
+    /// The kind of row, and why it is left out.
     pub reason: String,
 }
 
