@@ -254,9 +254,6 @@ pub fn identifies_bus(drive: &Drive) -> bool {
     drive.loads().iter().any(shows)
 }
 
-/// Rank of a percentile of reads of the fastest page of three.
-const FAST: f64 = 33.0;
-
 /// Whether flash is read under a load.
 const fn is_read(load: Load) -> bool {
     matches!(
@@ -303,11 +300,9 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
             is_read(load) && matches!(quantity, Quantity::Read(Statistic::Percentile(rank)) if is(rank))
         })
     };
-    let has_middle_and_slow = has_rank(|rank| rank == 50.0) && has_rank(|rank| rank == 90.0);
-    if has_middle_and_slow {
-        // Without a low percentile the mean would tell the fastest page, but it has the delays by programs in it.
-        free.extend(has_rank(|rank| rank <= FAST).then_some(Parameter::FastRead));
-        free.extend([Parameter::MiddleRead, Parameter::SlowRead]);
+    if has_rank(|rank| rank == 50.0) && has_rank(|rank| rank == 90.0) {
+        // Without a low percentile the mean tells the fastest page.
+        free.extend([Parameter::FastRead, Parameter::MiddleRead, Parameter::SlowRead]);
     } else if has(&|load, quantity| is_read(load) && matches!(quantity, Quantity::Read(_) | Quantity::Iops)) {
         free.push(Parameter::Read);
     }
