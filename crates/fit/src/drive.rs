@@ -39,6 +39,10 @@ struct Description {
     open_zones: Option<f64>,
 }
 
+/// Part of the saturating writes up to which latencies beside writes are those of a drive that keeps up. Chosen: next
+/// to saturation repetitions of a measurement differ by half.
+const SATURATED: f64 = 0.95;
+
 /// Part of the capacity in use from which a drive is full. Chosen: capacities are given in rounded GB.
 const FULL: f64 = 0.98;
 
@@ -109,7 +113,7 @@ impl Drive {
     /// Writes of a drive that is in use nearly as a whole are those of a full drive. Write amplification is
     /// relative to that of sequential writes, in which the counters show what the drive writes for itself: a twin
     /// writes nothing for itself. Returns the measurements that are left out, with the reason: rates of an SLC cache
-    /// of unknown size.
+    /// of unknown size, and latencies beside more writes than the drive takes.
     pub fn normalise(&mut self) -> Vec<String> {
         let capacity = self.property(Quantity::Capacity).unwrap_or(f64::INFINITY);
         let own = self.value(Quantity::WriteAmplification, Load::NativeWrites).unwrap_or(1.0).max(1.0);
@@ -124,16 +128,28 @@ impl Drive {
             }
         }
         self.add_all(Vec::new());
-        if self.property(Quantity::SlcCache).is_some() {
-            return Vec::new();
-        }
-        let (unknown, known) =
-            std::mem::take(&mut self.measured).into_iter().partition(|one| one.load == Load::CacheWrites);
-        self.measured = known;
-        let say = |one: Measurement| {
-            format!("{}: {} under {}, as no slc_cache_gb was measured", one.source, one.quantity, one.load)
+        let saturating = self
+            .value(Quantity::Throughput, Load::SteadyWrites)
+            .map(|rate| rate * 1e6 / 4096.0)
+            .or_else(|| self.value(Quantity::Iops, Load::SteadyWrites))
+            .unwrap_or(f64::INFINITY);
+        let has_cache = self.property(Quantity::SlcCache).is_some();
+        let reason = |one: &Measurement| match one.load {
+            Load::CacheWrites if !has_cache => Some("no slc_cache_gb was measured".to_owned()),
+            Load::Beside { rate } if f64::from(rate) > SATURATED * saturating => {
+                Some(format!("the drive takes {saturating:.0} saturating writes a second"))
+            }
+            _ => None,
         };
-        Vec::into_iter(unknown).map(say).collect()
+        let mut left_out = Vec::new();
+        self.measured.retain(|one| {
+            let reason = reason(one);
+            let Measurement { source, quantity, load, .. } = one;
+            left_out
+                .extend(reason.as_ref().map(|reason| format!("{source}: {quantity} under {load}: {reason}")));
+            reason.is_none()
+        });
+        left_out
     }
 
     /// Adds measurements. Repetitions of a quantity under a load become their mean, and their deviation its
@@ -193,6 +209,7 @@ fn link(text: &str) -> Vec<(Quantity, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::Statistic;
 
     #[test]
     fn repetitions_become_a_mean_with_its_spread() {
@@ -229,12 +246,19 @@ mod tests {
             one(Quantity::Throughput, Load::SteadyPart { used: 800 }, 600.0),
             one(Quantity::Throughput, Load::SteadyWrites, 600.0),
             one(Quantity::Throughput, Load::CacheWrites, 3000.0),
+            one(Quantity::Read(Statistic::Mean), Load::Beside { rate: 100_000 }, 90.0),
+            one(Quantity::Read(Statistic::Mean), Load::Beside { rate: 150_000 }, 900.0),
         ]);
-        assert_eq!(drive.normalise(), [": mb_s under write cache, as no slc_cache_gb was measured"]);
+        let wanted = [
+            ": mb_s under write cache: no slc_cache_gb was measured",
+            ": read_mean_us under beside rate_iops=150000: the drive takes 146484 saturating writes a second",
+        ];
+        assert_eq!(drive.normalise(), wanted);
         assert_eq!(drive.property(Quantity::Capacity), Some(800.0));
         assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyWrites), Some(2.0));
         assert_eq!(drive.value(Quantity::WriteAmplification, Load::SteadyPart { used: 400 }), Some(1.0));
-        assert_eq!(drive.loads(), [Load::SteadyWrites, Load::SteadyPart { used: 400 }]);
+        let loads = [Load::SteadyWrites, Load::Beside { rate: 100_000 }, Load::SteadyPart { used: 400 }];
+        assert_eq!(drive.loads(), loads);
         assert_eq!(drive.value(Quantity::Throughput, Load::SteadyWrites), Some(600.0));
     }
 
