@@ -51,7 +51,7 @@ pub fn fit(drive: &Drive, scale: u32, source: &str, conduct: &SweepOptions<'_>) 
     let guess = identify::first_guess(drive, scale).ok_or_else(|| Error::Argument {
         what: drive.name.clone(),
         found: "no capacity".into(),
-        wanted: "a description of the drive with capacity_gb, or a measurement of it".into(),
+        wanted: "a description of the drive with capacity_gb, a measurement of it, or --capacity".into(),
     })?;
     identify::check(drive)?;
     let folder = tempfile::tempdir().map_err(|reason| Error::File {
