@@ -13,8 +13,10 @@
 //! | `cpu` | processor | |
 //! | `_` | anything: the column is ignored | |
 //!
-//! `NAME@N` is column N, counted from 1, and later fields follow it. `op=R` and `op=W` are for files without a column
-//! for the operation. An operation is `R`, `W`, `D`, `F`, `Z`, `C`, or `-` for requests that are left out.
+//! `NAME@N` is column N, counted from 1, and later fields follow it. `NAME@TEXT` is the column with this name in the
+//! header of a text, or in a Parquet file; then every field has the name of its column. `op=R` and `op=W` are for files
+//! without a column for the operation. An operation has the letters of our CSV, or is `-` for requests that are left
+//! out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,8 @@ pub struct Columns {
     pub(super) cpu: Option<usize>,
     /// Columns that a line must have.
     pub(super) count: usize,
+    /// Names of the columns, if the map gives names: column N of the map is the one with the Nth name.
+    pub(super) names: Vec<String>,
 }
 
 /// Source of the operation of a request.
@@ -59,10 +63,11 @@ const MAX_COLUMN: usize = 256;
 /// Names of fields.
 const FIELDS: [&str; 8] = ["ts", "off", "len", "op", "dev", "resp", "cpu", "_"];
 
-/// A field with its column, and the text after the colon.
+/// A field with its column, the name of the column if that is given, and the text after the colon.
 struct Field<'a> {
     name: &'a str,
     column: usize,
+    title: Option<&'a str>,
     detail: Option<&'a str>,
 }
 
@@ -79,13 +84,14 @@ impl Columns {
                 wrong(format!("no {name} in \"{text}\""), format!("ts, off and len, as in {EXAMPLE}"))
             })
         };
-        for (at, field) in fields.iter().enumerate() {
-            let again =
-                fields[..at].iter().any(|other| other.name == field.name || other.column == field.column);
-            if again {
-                let found = format!("{} in column {} twice", field.name, field.column + 1);
-                return Err(wrong(found, "each field and each column once"));
-            }
+        check_once(&fields)?;
+        let titles: Vec<String> = fields.iter().filter_map(|field| field.title.map(str::to_string)).collect();
+        if !titles.is_empty() && titles.len() < fields.len() {
+            let bare = fields.iter().find(|field| field.title.is_none()).map_or("", |field| field.name);
+            return Err(wrong(
+                format!("{bare} without the name of a column"),
+                "names for all columns, or for none",
+            ));
         }
         let op = match (op, find("op")) {
             (Some(op), None) => OpColumn::Always(op),
@@ -113,8 +119,67 @@ impl Columns {
                 .transpose()?,
             cpu: find("cpu").map(|field| field.column),
             count: fields.iter().map(|field| field.column + 1).max().unwrap_or(0),
+            names: titles,
         })
     }
+
+    /// Returns the map with the numbers of its columns in a file with this header, or the name of a column that the
+    /// header does not have. A map without names stays as it is.
+    pub(super) fn within<'a>(&'a self, header: &[&str]) -> std::result::Result<Self, &'a str> {
+        let mut numbers = Vec::new();
+        for name in &self.names {
+            numbers.push(header.iter().position(|other| other == name).ok_or(name.as_str())?);
+        }
+        if numbers.is_empty() {
+            return Ok(self.clone());
+        }
+        let op = match &self.op {
+            OpColumn::Always(op) => OpColumn::Always(*op),
+            OpColumn::At(column, texts) => OpColumn::At(numbers[*column], texts.clone()),
+        };
+        Ok(Self {
+            text: self.text.clone(),
+            time: (numbers[self.time.0], self.time.1),
+            offset: (numbers[self.offset.0], self.offset.1),
+            size: (numbers[self.size.0], self.size.1),
+            op,
+            device: self.device.map(|column| numbers[column]),
+            response: self.response.map(|(column, unit)| (numbers[column], unit)),
+            cpu: self.cpu.map(|column| numbers[column]),
+            count: numbers.iter().max().map_or(0, |last| last + 1),
+            names: Vec::new(),
+        })
+    }
+
+    /// Numbers of the columns that the map uses.
+    pub(super) fn used(&self) -> Vec<usize> {
+        let op = match &self.op {
+            OpColumn::Always(_) => None,
+            OpColumn::At(column, _) => Some(*column),
+        };
+        let optional = [op, self.device, self.response.map(|(column, _)| column), self.cpu];
+        [self.time.0, self.offset.0, self.size.0].into_iter().chain(optional.into_iter().flatten()).collect()
+    }
+}
+
+/// Refuses a map with two columns for a field, or with two fields in a column.
+fn check_once(fields: &[Field<'_>]) -> Result<()> {
+    for (at, field) in fields.iter().enumerate() {
+        let is_again = |other: &Field<'_>| {
+            other.name == field.name
+                || other.column == field.column
+                || (other.title.is_some() && other.title == field.title)
+        };
+        if fields[..at].iter().any(is_again) {
+            let column =
+                field.title.map_or_else(|| (field.column + 1).to_string(), |name| format!("\"{name}\""));
+            return Err(wrong(
+                format!("{} in column {column} twice", field.name),
+                "each field and each column once",
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl TryFrom<String> for Columns {
@@ -151,11 +216,15 @@ fn fields(text: &str) -> Result<(Option<Op>, Vec<Field<'_>>)> {
         if !FIELDS.contains(&name) {
             return Err(wrong(format!("\"{item}\""), format!("{}, as in {EXAMPLE}", one_of(name, &FIELDS))));
         }
-        let column = match place {
-            None => next,
+        let (column, title) = match place {
+            None => (next, None),
             Some(place) => match place.parse::<usize>() {
-                Ok(number @ 1..) => number - 1,
-                _ => return Err(wrong(format!("\"{item}\""), "the number of a column, from 1, after @")),
+                Ok(number @ 1..) => (number - 1, None),
+                Err(_) if !place.is_empty() && name != "_" => (fields.len(), Some(place)),
+                _ => {
+                    let wanted = "the number of a column, from 1, or its name, after @";
+                    return Err(wrong(format!("\"{item}\""), wanted));
+                }
             },
         };
         if column >= MAX_COLUMN {
@@ -167,7 +236,7 @@ fn fields(text: &str) -> Result<(Option<Op>, Vec<Field<'_>>)> {
             ("_", Some(_)) => {
                 return Err(wrong(format!("\"{item}\""), "_ alone for a column that is ignored"));
             }
-            _ => fields.push(Field { name, column, detail }),
+            _ => fields.push(Field { name, column, title, detail }),
         }
     }
     Ok((always, fields))
@@ -199,13 +268,15 @@ fn byte_unit(field: &Field<'_>) -> Result<Bytes> {
 
 /// Parses an operation; the inner `None` for requests that are left out.
 fn operation(letter: &str) -> Result<Option<Op>> {
-    const KNOWN: [Op; 6] = [Op::Read, Op::Write, Op::Discard, Op::Flush, Op::WriteZeroes, Op::Compare];
     if letter == "-" {
         return Ok(None);
     }
-    let found = KNOWN.into_iter().find(|op| op.letters().eq_ignore_ascii_case(letter));
+    let found = Op::ALL.into_iter().find(|op| op.letters().eq_ignore_ascii_case(letter));
     found.map(Some).ok_or_else(|| {
-        wrong(format!("operation \"{letter}\""), "R, W, D, F, Z, C, or - for requests that are left out")
+        wrong(
+            format!("operation \"{letter}\""),
+            "R, W, D, F, Z, C, ZA, ZR, ZF, ZO, ZC, or - for requests that are left out",
+        )
     })
 }
 
@@ -250,6 +321,18 @@ mod tests {
     }
 
     #[test]
+    fn names_of_columns_become_their_numbers_in_a_header() {
+        let map =
+            Columns::parse("op@type:0=R|1=W,ts@when:us,off@lba:512,len@blocks:512,cpu@cpu").expect("valid");
+        let within = map.within(&["when", "cpu", "type", "x", "blocks", "lba"]).expect("all are there");
+        assert_eq!((within.time.0, within.offset.0, within.size.0, within.cpu), (0, 5, 4, Some(1)));
+        assert_eq!((within.used(), within.count), (vec![0, 5, 4, 2, 1], 6));
+        assert_eq!(map.within(&["when", "type", "blocks", "cpu"]), Err("lba"));
+        let map = Columns::parse("ts:s,off,len,op").expect("valid");
+        assert_eq!(map.within(&[]), Ok(map.clone()));
+    }
+
+    #[test]
     fn a_wrong_map_names_the_field() {
         for (text, message) in [
             ("", "found \"\", wanted one of ts, off"),
@@ -260,11 +343,18 @@ mod tests {
             ("ts:s,off,op", "found no len in \"ts:s,off,op\", wanted ts, off and len"),
             ("ts:s,off,len,op:0=R|1", "found \"1\", wanted TEXT=OP"),
             ("ts:s,off,len,op:0=R|0=W", "found operation text \"0\" twice"),
-            ("ts:s,off,len,op:0=X", "found operation \"X\", wanted R, W, D, F, Z, C, or -"),
+            (
+                "ts:s,off,len,op:0=X",
+                "found operation \"X\", wanted R, W, D, F, Z, C, ZA, ZR, ZF, ZO, ZC, or -",
+            ),
             ("ts:s,off,len,op=-", "found \"op=-\", wanted an operation such as op=R"),
             ("ts:s,off,len,op,op=R", "found op twice"),
             ("ts:s,offset,len,op", "found \"offset\", wanted one of ts, off"),
-            ("ts@0:s,off,len,op", "found \"ts@0:s\", wanted the number of a column, from 1, after @"),
+            ("ts@0:s,off,len,op", "found \"ts@0:s\", wanted the number of a column, from 1, or its name"),
+            ("ts@:s,off,len,op", "found \"ts@:s\", wanted the number of a column, from 1, or its name"),
+            ("ts@when:s,off,len@much,op=R", "found off without the name of a column, wanted names for all"),
+            ("ts@when:s,off@when,len@much,op=R", "found off in column \"when\" twice"),
+            ("ts@when:s,_@x,off@where,len@much,op=R", "found \"_@x\", wanted the number of a column"),
             ("ts@999:s,off,len,op", "found column 999, wanted at most 256 columns"),
             ("ts:s,off,len,op,dev:s", "found \"dev:s\", wanted dev without a unit"),
             ("ts:s,_:2,off,len,op", "found \"_:2\", wanted _ alone"),

@@ -52,13 +52,21 @@ pub enum Format {
     OracleGeneral,
     /// JSON lines of Mooncake: requests of inference with the blocks of their KV cache.
     Mooncake,
+    /// Lookups of LMCache as JSON lines: requests of inference with the chunks of their KV cache.
+    Lmcache,
+    /// Meta's key-value caches, as in CacheLib: a header with key, op and size.
+    MetaKv,
+    /// Meta's block storage, as in CacheLib: a header with block_id, io_offset, io_size and op_name.
+    MetaStorage,
+    /// Columns of a Parquet file, with the names of a text format, or given by the option `columns`.
+    Parquet,
     /// Any other text with one request per line: the option `columns` says what its columns hold.
     Columns,
 }
 
 impl Format {
     /// Every format, in the order in which their names are listed.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::Csv,
         Self::Msr,
         Self::Spc,
@@ -81,6 +89,10 @@ impl Format {
         Self::Alibaba,
         Self::OracleGeneral,
         Self::Mooncake,
+        Self::Lmcache,
+        Self::MetaKv,
+        Self::MetaStorage,
+        Self::Parquet,
         Self::Columns,
     ];
 
@@ -109,6 +121,10 @@ impl Format {
             Self::Alibaba => "alibaba",
             Self::OracleGeneral => "oracle-general",
             Self::Mooncake => "mooncake",
+            Self::Lmcache => "lmcache",
+            Self::MetaKv => "meta-kv",
+            Self::MetaStorage => "meta-storage",
+            Self::Parquet => "parquet",
             Self::Columns => "columns",
         }
     }
@@ -124,7 +140,7 @@ impl Format {
         const BYTE: Bytes = Bytes(1);
         let (time, address, size) = match self {
             // A map of columns gives the units.
-            Self::Csv | Self::Columns => (TimeUnit::Ns, BYTE, BYTE),
+            Self::Csv | Self::Parquet | Self::Columns => (TimeUnit::Ns, BYTE, BYTE),
             Self::Msr => (TimeUnit::HundredNs, BYTE, BYTE),
             Self::Spc | Self::Biosnoop => (TimeUnit::S, SECTOR, BYTE),
             Self::Disksim => (TimeUnit::Ms, SECTOR, SECTOR),
@@ -135,7 +151,12 @@ impl Format {
             Self::FioIolog | Self::Alibaba => (TimeUnit::Us, BYTE, BYTE),
             Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
             Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
-            Self::Wiscsee | Self::Systor | Self::OracleGeneral => (TimeUnit::S, BYTE, BYTE),
+            Self::Wiscsee
+            | Self::Systor
+            | Self::OracleGeneral
+            | Self::Lmcache
+            | Self::MetaKv
+            | Self::MetaStorage => (TimeUnit::S, BYTE, BYTE),
             Self::Mooncake => (TimeUnit::Ms, BYTE, BYTE),
         };
         Units { time, address, size }
@@ -152,8 +173,21 @@ impl Format {
                 | Self::Tencent
                 | Self::Alibaba
                 | Self::OracleGeneral
+                | Self::Lmcache
+                | Self::MetaKv
+                | Self::MetaStorage
                 | Self::Columns
         )
+    }
+
+    /// Whether the option `columns` applies.
+    pub(super) const fn has_columns(self) -> bool {
+        matches!(self, Self::Parquet | Self::Columns)
+    }
+
+    /// Whether the trace is one of a KV cache, whose blocks have tokens.
+    pub(super) const fn has_tokens(self) -> bool {
+        matches!(self, Self::Mooncake | Self::Lmcache)
     }
 
     /// Whether options may set the units of addresses and sizes.

@@ -63,6 +63,13 @@ pub(super) struct Position {
 }
 
 impl Position {
+    /// Sets the position to a share of the file.
+    pub(super) fn set_share(&self, done: u64, of: u64) {
+        let bytes = self.of.unwrap_or(0);
+        let read = u128::from(bytes) * u128::from(done.min(of)) / u128::from(of.max(1));
+        self.read.store(read as u64, Ordering::Relaxed);
+    }
+
     /// Sums the positions of the files of a trace.
     pub(super) fn sum(files: &[Self]) -> Progress {
         let bytes = files.iter().map(|file| file.read.load(Ordering::Relaxed)).sum();
@@ -95,6 +102,8 @@ pub(super) struct Input<'a> {
     pub(super) stream: Box<dyn BufRead + Send + 'a>,
     /// Read position in the file.
     pub(super) position: Position,
+    /// The file, if it can be opened again.
+    pub(super) file: Option<PathBuf>,
     /// Whether bytes that are not gzip follow the compressed data; known at the end.
     junk: Arc<AtomicBool>,
 }
@@ -111,7 +120,8 @@ impl Input<'_> {
         let position = Position { of: of.map(|about| about.len()), ..Position::default() };
         let file = CountingReader { inner: opened(path)?, read: position.read.clone() };
         let shown = if is_standard(path) { Path::new("standard input") } else { path };
-        Ok(Self { position, ..Input::new(shown, BufReader::with_capacity(1 << 16, file))? })
+        let again = is_rereadable(path).then(|| path.to_owned());
+        Ok(Self { position, file: again, ..Input::new(shown, BufReader::with_capacity(1 << 16, file))? })
     }
 }
 
@@ -155,13 +165,6 @@ impl<'a> Input<'a> {
             [0xfd, b'7', b'z', b'X', ..] => return Err(foreign(path, "an xz file")),
             [b'B', b'Z', b'h', ..] => return Err(foreign(path, "a bzip2 file")),
             [b'P', b'K', 3, 4, ..] => return Err(foreign(path, "a zip archive")),
-            [b'P', b'A', b'R', b'1', ..] => {
-                return Err(Error::Content {
-                    path: path.into(),
-                    found: "a Parquet file".into(),
-                    wanted: "text: write its columns as CSV, and name them with the option columns".into(),
-                });
-            }
             _ => Box::new(raw),
         };
         let mut prefix = Vec::new();
@@ -178,7 +181,7 @@ impl<'a> Input<'a> {
             // damaged line.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, FailingReader(Some(reason))))),
         };
-        Ok(Self { path: path.into(), prefix, stream, position: Position::default(), junk })
+        Ok(Self { path: path.into(), prefix, stream, position: Position::default(), file: None, junk })
     }
 
     /// Returns the content as lines.

@@ -129,8 +129,8 @@ pub struct Options {
     pub action: Option<Action>,
     /// Gap between two requests from which on it counts as a jump of the clock.
     pub jump: Duration,
-    /// Map of the columns of a text file that is in no other format: the fields in their order, each with its unit,
-    /// such as `ts:s,off:512,len:512,op:0=R|1=W`.
+    /// Map of the columns of a Parquet file, or of a text file that is in no other format: the fields in their order,
+    /// each with its unit, such as `ts:s,off:512,len:512,op:0=R|1=W`.
     pub columns: Option<Box<Columns>>,
     /// Bytes of the keys and values of a token in a trace of a KV cache; 320KiB by default, as in LLaMA2-70B.
     pub token_bytes: Option<Bytes>,
@@ -275,8 +275,11 @@ impl Options {
         }
         let of_tokens =
             [("token_bytes", self.token_bytes.is_some()), ("block_tokens", self.block_tokens.is_some())];
-        if let Some((key, _)) = of_tokens.iter().find(|(_, said)| *said && format != Format::Mooncake) {
+        if let Some((key, _)) = of_tokens.iter().find(|(_, said)| *said && !format.has_tokens()) {
             return Err(refused(key, format, "which has no tokens"));
+        }
+        if self.block_tokens.is_some() && format == Format::Lmcache {
+            return Err(refused("block_tokens", format, "whose lines have the tokens of a chunk"));
         }
         if let Some(tokens) = self.block_tokens.filter(|tokens| !(1..=MAX_BLOCK_TOKENS).contains(tokens)) {
             return Err(Error::Argument {
@@ -285,7 +288,7 @@ impl Options {
                 wanted: Self::wanted("block_tokens", ""),
             });
         }
-        if self.columns.is_some() && format != Format::Columns {
+        if self.columns.is_some() && !format.has_columns() {
             return Err(refused("columns", format, "which has columns of its own"));
         }
         for (key, unit) in [

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive;
-use super::format::{Content, Merged, PartReader, detect, processor};
+use super::format::{Content, Merged, PartReader, detect, is_parquet, processor};
 use super::formats::Format;
 use super::input::{Input, Position, Progress, is_rereadable};
 use super::options::Options;
@@ -80,6 +80,8 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
     let files = vec![input.position.clone()];
     let mapped = options.columns.is_some().then_some(Format::Columns);
     let content = match options.format.or(mapped) {
+        // A map names columns of text and of Parquet.
+        Some(Format::Columns) if is_parquet(&input.prefix) => Content::Trace(Format::Parquet),
         // An archive of blktrace files has this format, too.
         Some(Format::Blktrace) => match detect(&input) {
             Ok(Content::Archive) => Content::Archive,

@@ -129,6 +129,11 @@ pub(super) trait LineReader: Send {
     /// Parses a line that is neither blank nor a comment; `None` if the line has no row.
     fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError>;
 
+    /// Returns a further row of the last line, if it has more than one.
+    fn further_row(&mut self) -> Option<Row> {
+        None
+    }
+
     /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -180,6 +185,9 @@ impl<'a> TextReader<'a> {
 impl Reader for TextReader<'_> {
     fn next(&mut self) -> Read<Option<Row>> {
         let Self { lines, format, .. } = self;
+        if let Some(row) = format.further_row() {
+            return Ok(Some(Row { line: lines.number(), ..row }));
+        }
         let Some(mut row) = lines.first(|line| format.row(line))? else { return Ok(None) };
         row.line = self.lines.number();
         self.check(&row)?;

@@ -5,6 +5,7 @@ mod caches;
 mod columns;
 mod formats;
 mod malformed;
+mod parquet;
 mod recorded;
 mod recorders;
 mod statistics;

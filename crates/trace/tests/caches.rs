@@ -139,3 +139,168 @@ fn lines_of_a_kv_cache_that_do_not_fit_name_line_and_reason() {
     let error = read(b"0 0 8 8 0\n", &["token_bytes=1KiB"]).expect_err("no tokens");
     assert!(error.contains("together with format mqsim, which has no tokens"), "{error}");
 }
+
+const LOOKUPS: &str = "{\"timestamp\": 1711929600.5, \"request_id\": \"a\", \"model_name\": \"m\", \"chunk_size\": 256, \"seq_len\": 600, \
+    \"dtypes\": [\"bfloat16\", \"int8\"], \"shapes\": [[2, 4, 256, 8], [256]], \"chunk_hashes\": [\"0xa1\", \"0xb2\"]}\n\
+    {\"timestamp\": 1711929601.0, \"request_id\": \"b\", \"model_name\": \"m\", \"chunk_size\": 256, \"seq_len\": 99, \
+    \"dtypes\": [], \"shapes\": [], \"chunk_hashes\": []}\n\
+    {\"timestamp\": 1711929602.5, \"request_id\": \"c\", \"model_name\": \"m\", \"chunk_size\": 256, \"seq_len\": 768, \
+    \"dtypes\": [\"bfloat16\", \"int8\"], \"shapes\": [[2, 4, 256, 8], [256]], \"chunk_hashes\": [\"0xa1\", \"-0xc3\", \"0xb2\"]}\n";
+
+#[test]
+fn a_chunk_of_lmcache_has_the_bytes_of_its_tensors() {
+    let chunk = 2 * 4 * 256 * 8 * 2 + 256;
+    let trace = read(LOOKUPS.as_bytes(), &[]).expect("valid");
+    assert_eq!(trace.format, Format::Lmcache);
+    // The next multiple of 4 KiB.
+    let place = 36 << 10;
+    assert_eq!(
+        shorts(&trace),
+        [
+            (0, Op::Write, 0, chunk),
+            (0, Op::Write, place, chunk),
+            (2_000, Op::Read, 0, chunk),
+            (2_000, Op::Write, 2 * place, chunk),
+            (2_000, Op::Read, place, chunk),
+        ]
+    );
+    let notes = trace.notes.join("; ");
+    for part in [
+        "lookups of LMCache: 3 requests use 3 chunks of 33024B",
+        "left out: 187 tokens behind the last whole chunk of their request",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    let trace = read(LOOKUPS.as_bytes(), &["token_bytes=1KiB"]).expect("valid");
+    assert_eq!(shorts(&trace)[1], (0, Op::Write, 256 << 10, 256 << 10));
+}
+
+#[test]
+fn lookups_of_lmcache_that_do_not_fit_name_line_and_reason() {
+    for (from, to, found) in [
+        ("\"int8\"", "\"int3\"", "found dtype \"int3\", wanted one of bfloat16, float16"),
+        (", \"int8\"", "", "found 2 shapes and 1 dtype, wanted a shape and a dtype for each tensor"),
+        ("[256]]", "[0]]", ""),
+        (
+            "8], [256]",
+            "0], [0]",
+            "found shapes [[2, 4, 256, 0], [0]] of 256 tokens, wanted chunks of 1 B to 1 TiB",
+        ),
+        ("[256]]", "[99999999999999999]]", "wanted chunks of 1 B to 1 TiB"),
+        ("\"0xa1\"", "7", "invalid type: integer `7`, expected a string"),
+        ("\"seq_len\"", "\"length\"", "missing field `seq_len`"),
+    ] {
+        let line = LOOKUPS.lines().next().expect("three lines").replace(from, to);
+        let outcome = read(format!("{LOOKUPS}{line}\n").as_bytes(), &[]).map(|trace| shorts(&trace));
+        match outcome {
+            Ok(_) => assert_eq!(found, "", "{line}"),
+            Err(error) => assert!(error.starts_with("t:4: found ") && error.contains(found), "{error}"),
+        }
+    }
+    let error = read(LOOKUPS.as_bytes(), &["block_tokens=16"]).expect_err("the lines have it");
+    assert!(
+        error.contains("together with format lmcache, whose lines have the tokens of a chunk"),
+        "{error}"
+    );
+    let frame = [&[0, 0, 0, 90, 0x88][..], b"\xa4type\xa6header\xa5magic\xc4\x04LMCT", &[0; 80]].concat();
+    let error = read(&frame, &[]).expect_err("not the log");
+    assert!(error.contains("found a storage-level trace of LMCache, wanted its lookups"), "{error}");
+}
+
+const KEY_VALUES: &str = "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
+    604038471,82131353f9ddc8c6,48,GET,2,87,1,0,3,4\n\
+    604038471,a54f88ab02ece24d,24,GET_LEASE,3,0,0,0,3,4\n\
+    604038472,a54f88ab02ece24d,24,SET,1,5000,0,60,3,4\n\
+    604038473,82131353f9ddc8c6,48,DELETE,4,87,0,0,3,4\n\
+    604038473,4ccc6e0fdd163416,87,GET,1,8,1,0,3,4\n";
+
+#[test]
+fn a_get_of_a_key_value_cache_reads_and_a_set_writes() {
+    let trace = read(KEY_VALUES.as_bytes(), &[]).expect("valid");
+    assert_eq!(trace.format, Format::MetaKv);
+    let wanted = [
+        (0, Op::Read, 0, 87),
+        (0, Op::Read, 0, 87),
+        (1_000, Op::Write, 4_096, 5_000),
+        (2_000, Op::Read, 12_288, 8),
+    ];
+    assert_eq!(shorts(&trace), wanted);
+    let notes = trace.notes.join("; ");
+    for part in [
+        "3 objects at the next free multiple of 4 KiB",
+        "left out: 3 requests of size 0, which are misses",
+        "left out: 4 DELETEs which the cache does in memory",
+        "times are whole seconds",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    // Columns in the order of 2022, without times, with and without their header.
+    let rows = "82131353f9ddc8c6,GET,87,2,48\na54f88ab02ece24d,SET,5000,1,24\n4ccc6e0fdd163416,GET,8,1,87\n";
+    let header = "key,op,size,op_count,key_size\n";
+    for (content, pairs) in [(format!("{header}{rows}"), &[][..]), (rows.into(), &["format=meta-kv"][..])] {
+        let trace = read(content.as_bytes(), pairs).expect("valid");
+        let without_times = wanted.map(|(_, op, offset, size)| (0, op, offset, size));
+        assert_eq!(shorts(&trace), without_times, "{content}");
+        assert!(trace.notes.join("; ").contains("the file has no times"), "{:?}", trace.notes);
+    }
+}
+
+const STORAGE: &str = "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name,rs_shard_id\n\
+    1702511878,12ce23ea-9e05,40,8388608,0,1,2,putChunk.NotInitialized,1,5,4\n\
+    1702511879,12ce23ea-9e05,40,4096,8192,1,2,getChunkData.Permanent,2,5,4\n\
+    1702511879,12ce23ea-9e05,40,4096,8192,1,2,getChunkData.Permanent,1,5,3\n";
+
+#[test]
+fn a_block_of_storage_is_an_id_and_a_shard() {
+    let trace = read(STORAGE.as_bytes(), &[]).expect("valid");
+    assert_eq!(trace.format, Format::MetaStorage);
+    let block = 16 << 20;
+    assert_eq!(
+        shorts(&trace),
+        [
+            (0, Op::Write, 0, 8 << 20),
+            (1_000, Op::Read, 8_192, 4_096),
+            (1_000, Op::Read, 8_192, 4_096),
+            (1_000, Op::Read, block + 8_192, 4_096),
+        ]
+    );
+    let notes = trace.notes.join("; ");
+    assert!(notes.contains("2 blocks of 16MiB one after another in the order of appearance"), "{notes}");
+}
+
+#[test]
+fn lines_of_metas_caches_that_do_not_fit_name_line_and_column() {
+    for (content, from, to, found) in [
+        (
+            KEY_VALUES,
+            "DELETE",
+            "TOUCH",
+            "t:5: found op \"TOUCH\", wanted GET, GET_LEASE, SET, SET_LEASE or DELETE",
+        ),
+        (KEY_VALUES, "SET,1", "SET,0", "t:4: found op_count \"0\", wanted a whole number from 1"),
+        (KEY_VALUES, "SET,1,5000", "SET,1,big", "t:4: found size \"big\", wanted a whole number from 0"),
+        (KEY_VALUES, "604038472", "noon", "t:4: found op_time \"noon\", wanted a decimal number"),
+        (KEY_VALUES, ",5000,0,60,3,4", "", "t:4: found 5 fields in "),
+        (
+            STORAGE,
+            "putChunk.N",
+            "deleteChunk.N",
+            "t:2: found op_name \"deleteChunk.NotInitialized\", wanted a name that",
+        ),
+        (
+            STORAGE,
+            ",4096,8192,",
+            ",4096,18446744073709551615,",
+            "t:3: found io_offset 18446744073709551615 in units of 1B",
+        ),
+        (STORAGE, ",3\n", ",x\n", "t:4: found rs_shard_id \"x\""),
+    ] {
+        let error = read(content.replacen(from, to, 1).as_bytes(), &[]).expect_err(to);
+        assert!(error.starts_with(found), "{error}");
+    }
+    let error = read(STORAGE.replace("io_size", "length").as_bytes(), &["format=meta-storage"])
+        .expect_err("a column is missing");
+    assert!(error.starts_with("t:1: found no column io_size in "), "{error}");
+    let error = read(KEY_VALUES.as_bytes(), &["sector=4KiB"]).expect_err("sizes are bytes");
+    assert!(error.contains("together with format meta-kv, which fixes its units"), "{error}");
+}

@@ -13,7 +13,7 @@ fn error(content: &[u8], pairs: &[&str]) -> String {
 }
 
 const FORMATS: &str = "csv, msr, spc, disksim, ssdsim, mqsim, blkparse, most, fiu, blktrace, fio-iolog, vscsi, \
-                       biotracer, hfplayer, wiscsee, ftrace, biosnoop, systor, tencent, alibaba, oracle-general, mooncake, columns";
+                       biotracer, hfplayer, wiscsee, ftrace, biosnoop, systor, tencent, alibaba, oracle-general, mooncake, lmcache, meta-kv, meta-storage, parquet, columns";
 
 /// Content, options, and the full message.
 type Malformed = (&'static str, &'static [&'static str], &'static str);
@@ -270,7 +270,7 @@ fn content_of_no_known_format_lists_the_formats() {
     );
     assert_eq!(
         error(b"PAR1\x15\x04rest", &[]),
-        "t: found a Parquet file, wanted text: write its columns as CSV, and name them with the option columns"
+        "t: found a Parquet file that cannot be read (Parquet error: Invalid Parquet file. Corrupt footer), wanted an intact file"
     );
     assert!(
         error(b"\xfd7zXZ\0rest", &[]).starts_with("t: found an xz file, wanted a trace, plain or compressed")

@@ -163,6 +163,12 @@ fn a_log_whose_name_ends_in_csv_is_a_trace_of_the_run() {
     assert_eq!(info["statistics"]["reads"], first["host"]["reads"], "{info}");
     let replayed = wordline(&["run", "--preset", "tiny", "--trace", &log, "--json"]).json();
     assert_eq!(replayed["host"]["written_bytes"], first["host"]["written_bytes"]);
+    // The log in Parquet is the same trace.
+    let parquet = folder.path("log.parquet");
+    run(&parquet).success();
+    let same = wordline(&["trace", "info", &parquet, "--json"]).json();
+    assert_eq!(same["statistics"], info["statistics"]);
+    assert!(same["notes"].to_string().contains("Wordline's log of requests"), "{same}");
     let refusal = run(&other).refusal();
     assert!(refusal.contains("log.txt, wanted a name that ends in .csv or .parquet"), "{refusal}");
     assert!(!folder.names().contains(&"log.txt".to_owned()));

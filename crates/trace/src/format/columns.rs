@@ -1,7 +1,7 @@
 //! Text in no other format, with one request per line: a column map says what its columns hold.
 //!
 //! Columns are separated by commas, semicolons or tabs, else by spaces, whichever the first line has. The first line
-//! is a header if its columns of numbers have no digits.
+//! is a header if the map names columns, or if its columns of numbers have no digits.
 
 use wordline_kernel::counted;
 
@@ -48,6 +48,22 @@ impl Mapped {
         Self { columns, separator: None, names: Names::default(), header: None }
     }
 
+    /// Reads lines without a header, separated by `mark`. The map has numbers of columns.
+    pub(super) fn separated_by(columns: Columns, mark: char) -> Self {
+        Self { separator: Some(Separator::Character(mark)), ..Self::new(Box::new(columns)) }
+    }
+
+    /// Takes the header that a map with names of columns needs.
+    fn set_header(&mut self, line: &str, fields: &[&str]) -> Result<(), ParseError> {
+        let within = self.columns.within(fields).map_err(|name| ParseError {
+            found: format!("no column {} in {}", quoted(name), quoted(line)),
+            wanted: "a first line with the names that the option columns has".into(),
+        })?;
+        *self.columns = within;
+        self.header = Some(line.into());
+        Ok(())
+    }
+
     /// Returns the operation of a line; `None` if it is left out.
     fn op(&self, fields: &[&str]) -> Result<Option<Op>, ParseError> {
         match &self.columns.op {
@@ -86,6 +102,9 @@ impl LineReader for Mapped {
         let is_first = self.separator.is_none();
         let separator = *self.separator.get_or_insert_with(|| Separator::of(line));
         let fields = separator.split(line);
+        if is_first && !self.columns.names.is_empty() {
+            return self.set_header(line, &fields).map(|()| None);
+        }
         if fields.len() < self.columns.count {
             return Err(ParseError {
                 found: format!("{} in {}", counted(fields.len() as u64, "column"), quoted(line)),

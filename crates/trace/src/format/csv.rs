@@ -84,6 +84,11 @@ fn names(line: &str) -> impl Iterator<Item = String> + '_ {
     line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase())
 }
 
+/// Returns the place of the time column in a header whose time column has no unit in its name.
+pub(super) fn time_column(header: &str) -> Option<usize> {
+    names(header).position(|name| time_unit(&name) == Some(None))
+}
+
 /// Returns the unit given by the name of a time column; the inner `None` if the name gives none.
 fn time_unit(name: &str) -> Option<Option<TimeUnit>> {
     match name {
@@ -149,7 +154,8 @@ fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], Parse
 }
 
 impl Csv {
-    fn parse(
+    /// Parses a header.
+    pub(super) fn parse(
         line: &str,
         options: &Options,
         units: Units,
@@ -189,6 +195,21 @@ impl Csv {
             unknown,
             generated: None,
         })
+    }
+
+    /// Whether each column is used.
+    pub(super) fn known(&self) -> Vec<bool> {
+        self.roles.iter().map(Option::is_some).collect()
+    }
+
+    /// Returns the columns of times and their units.
+    pub(super) fn times(&self) -> Vec<(usize, TimeUnit)> {
+        let unit = |role: Option<Role>| match role {
+            Some(Role::Time) => Some(self.time),
+            Some(Role::Response) => Some(self.response),
+            _ => None,
+        };
+        self.roles.iter().enumerate().filter_map(|(at, role)| Some((at, unit(*role)?))).collect()
     }
 
     /// Returns the fields of a line by role.

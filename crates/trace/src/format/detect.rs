@@ -5,8 +5,8 @@ use super::super::input::{Input, quoted};
 use super::super::row::Row;
 use super::super::units::DATES;
 use super::{
-    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, mooncake, most,
-    oracle_general, proposal, spc, systor, tencent, vscsi,
+    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, lmcache, meta,
+    mooncake, most, oracle_general, parquet, proposal, spc, systor, tencent, vscsi,
 };
 use crate::{Error, error::Result};
 
@@ -25,6 +25,9 @@ const LINES: usize = 100;
 /// Detects the format: by magic number, by the header, or by the first line with the shape of a known format.
 pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     let prefix = input.prefix.as_slice();
+    if parquet::is_parquet(prefix) {
+        return Ok(Content::Trace(Format::Parquet));
+    }
     if blktrace::is_blktrace(prefix) {
         return Ok(Content::Trace(Format::Blktrace));
     }
@@ -44,6 +47,16 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     }
     if rows().next().is_some_and(mooncake::is_request) {
         return Ok(Content::Trace(Format::Mooncake));
+    }
+    if rows().next().is_some_and(lmcache::is_lookup) {
+        return Ok(Content::Trace(Format::Lmcache));
+    }
+    if lmcache::is_storage_trace(prefix) {
+        return Err(Error::Content {
+            path: input.path.clone(),
+            found: "a storage-level trace of LMCache".into(),
+            wanted: "its lookups, which lmcache server writes with --lookup-hash-log-dir".into(),
+        });
     }
     let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
     if let Some(format) = lines().next().and_then(header_format).or_else(is_csv) {
@@ -74,7 +87,8 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     })
 }
 
-fn header_format(line: &str) -> Option<Format> {
+/// Returns the format with this header.
+pub(super) fn header_format(line: &str) -> Option<Format> {
     const HEADERS: [(&str, Format); 6] = [
         (fio::HEADER, Format::FioIolog),
         (hfplayer::HEADER, Format::Hfplayer),
@@ -85,7 +99,12 @@ fn header_format(line: &str) -> Option<Format> {
     ];
     let begins =
         |header: &str| line.get(..header.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(header));
-    HEADERS.into_iter().find(|(header, _)| begins(header)).map(|(_, format)| format)
+    let by_names = [
+        (meta::is_key_value_header as fn(&str) -> bool, Format::MetaKv),
+        (meta::is_storage_header, Format::MetaStorage),
+    ];
+    let named = || by_names.into_iter().find(|(is_header, _)| is_header(line)).map(|(_, format)| format);
+    HEADERS.into_iter().find(|(header, _)| begins(header)).map(|(_, format)| format).or_else(named)
 }
 
 /// Returns the format to which a line belongs. More distinctive formats are tried first.

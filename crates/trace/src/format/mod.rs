@@ -14,11 +14,15 @@ mod fio;
 mod fiu;
 mod ftrace;
 mod hfplayer;
+mod kv_cache;
+mod lmcache;
+mod meta;
 mod mooncake;
 mod most;
 mod msr;
 mod names;
 mod oracle_general;
+mod parquet;
 mod places;
 mod proposal;
 mod rwbs;
@@ -32,6 +36,7 @@ pub(super) use blktrace::{Merged, PartReader, processor};
 pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
+pub(super) use parquet::is_parquet;
 
 use super::formats::{Format, Units};
 use super::input::{Input, ParseError};
@@ -39,6 +44,7 @@ use super::options::Options;
 use super::row::{LineReader, Reader, RequestPerLine, Row, TextReader};
 use super::units::AssumedUnits;
 use crate::{Error, error::Result};
+use kv_cache::KvCache;
 
 /// Upper bound on host or file names in a trace. The names are kept to number the devices.
 const MAX_NAMES: usize = 1 << 16;
@@ -57,14 +63,38 @@ pub(super) fn reader<'a>(
         return Ok((Box::new(oracle_general::OracleGeneral::from(input)), AssumedUnits::none()));
     }
     if format == Format::Mooncake {
-        let reader = mooncake::Mooncake::new(input.lines(), units.time, options);
-        return Ok((Box::new(reader), AssumedUnits::none()));
+        let lines = mooncake::Mooncake::new(units.time, options);
+        return Ok((Box::new(KvCache::new(input.lines(), lines)), AssumedUnits::none()));
+    }
+    if format == Format::Lmcache {
+        let lines = lmcache::Lmcache::new(options);
+        return Ok((Box::new(KvCache::new(input.lines(), lines)), AssumedUnits::none()));
+    }
+    if format == Format::Parquet {
+        let (reader, assumed) = parquet::reader(input, options)?;
+        return Ok((Box::new(reader), assumed));
     }
     let ftrace = (format == Format::Ftrace).then(|| ftrace::Ftrace::new(&input.prefix, units));
     let mut lines = input.lines();
     let mut assumed = AssumedUnits::of(format, units, options);
     let reader: Box<dyn LineReader> = match format {
         Format::Csv => Box::new(csv::reader(&mut lines, options, units, &mut assumed)?),
+        Format::FioIolog => Box::new(fio::Log::new(&mut lines, units)?),
+        Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
+        Format::Ftrace => Box::new(ftrace.expect("the format is ftrace")),
+        Format::Biosnoop => Box::new(biosnoop::reader(&mut lines, units)?),
+        Format::Columns => {
+            let map = options.columns.clone().ok_or_else(no_columns)?;
+            Box::new(columns::Mapped::new(map))
+        }
+        format => text_reader(format, units),
+    };
+    Ok((Box::new(TextReader::new(lines, reader)), assumed))
+}
+
+/// Returns a reader of the lines of a format that needs nothing but its units.
+fn text_reader(format: Format, units: Units) -> Box<dyn LineReader> {
+    match format {
         Format::Msr => Box::new(msr::Msr::new(units)),
         Format::Spc => Box::new(RequestPerLine(move |line: &str| spc::row(line, units))),
         Format::Disksim | Format::Mqsim => {
@@ -74,24 +104,15 @@ pub(super) fn reader<'a>(
         Format::Blkparse => Box::new(blkparse::Blkparse(units)),
         Format::Most => Box::new(most::Most(units)),
         Format::Fiu => Box::new(fiu::Fiu::new(units)),
-        Format::FioIolog => Box::new(fio::Log::new(&mut lines, units)?),
         Format::Biotracer => Box::new(RequestPerLine(move |line: &str| biotracer::row(line, units))),
-        Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
         Format::Wiscsee => Box::new(wiscsee::Wiscsee::new(units)),
-        Format::Ftrace => Box::new(ftrace.expect("the format is ftrace")),
-        Format::Biosnoop => Box::new(biosnoop::reader(&mut lines, units)?),
         Format::Systor => cloud(systor::HEADER, None, move |line| systor::row(line, units)),
         Format::Tencent => cloud(tencent::HEADER, Some(tencent::NOTE), move |line| tencent::row(line, units)),
         Format::Alibaba => cloud(alibaba::HEADER, None, move |line| alibaba::row(line, units)),
-        Format::Columns => {
-            let map = options.columns.clone().ok_or_else(no_columns)?;
-            Box::new(columns::Mapped::new(map))
-        }
-        Format::Blktrace | Format::Vscsi | Format::OracleGeneral | Format::Mooncake => {
-            unreachable!("these formats have readers of their own")
-        }
-    };
-    Ok((Box::new(TextReader::new(lines, reader)), assumed))
+        Format::MetaKv => Box::new(meta::KeyValue::new(units)),
+        Format::MetaStorage => Box::new(meta::Storage::new(units)),
+        _ => unreachable!("these formats have readers of their own"),
+    }
 }
 
 /// Returns a reader of one request per line, below a header that some files have.

@@ -1,0 +1,149 @@
+//! Values of a column of a row group, as text.
+
+use std::fmt::Write;
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::RowGroupReader;
+use parquet::schema::types::ColumnDescriptor;
+
+/// A column of a row group.
+pub(super) trait Column: Send {
+    /// Decodes the next `rows` values. All values before must have been written.
+    fn load(&mut self, rows: usize) -> Result<()>;
+
+    /// Appends the next value to a text; nothing if there is none.
+    fn write(&mut self, text: &mut String);
+}
+
+/// Returns column `at` of a row group.
+pub(super) fn column(group: &dyn RowGroupReader, at: usize) -> Result<Box<dyn Column>> {
+    let schema = group.metadata().column(at).column_descr_ptr();
+    let reader = group.get_column_reader(at)?;
+    let optional = schema.max_def_level() > 0;
+    let is_unsigned = is_unsigned(&schema);
+    let scale = scale(&schema)?;
+    let name = || schema.name().to_string();
+    Ok(match schema.physical_type() {
+        Type::BOOLEAN => Values::<BoolType>::boxed(reader, optional, |value, text| put(text, value)),
+        Type::INT32 => Values::<Int32Type>::boxed(reader, optional, move |value, text| match scale {
+            0 if is_unsigned => put(text, &(*value as u32)),
+            scale => put_decimal(text, i64::from(*value), scale),
+        }),
+        Type::INT64 => Values::<Int64Type>::boxed(reader, optional, move |value, text| match scale {
+            0 if is_unsigned => put(text, &(*value as u64)),
+            scale => put_decimal(text, *value, scale),
+        }),
+        Type::FLOAT => Values::<FloatType>::boxed(reader, optional, |value, text| put(text, value)),
+        Type::DOUBLE => Values::<DoubleType>::boxed(reader, optional, |value, text| put(text, value)),
+        Type::BYTE_ARRAY => Values::<ByteArrayType>::boxed(reader, optional, |value: &ByteArray, text| {
+            text.push_str(&String::from_utf8_lossy(value.data()));
+        }),
+        kind @ (Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY) => {
+            return Err(ParquetError::General(format!(
+                "column {} has values of type {kind}; integers, decimals, floats, texts and truth values are read",
+                name()
+            )));
+        }
+    })
+}
+
+/// Whether the integers of a column have no sign.
+fn is_unsigned(schema: &ColumnDescriptor) -> bool {
+    let converted = schema.converted_type();
+    let of_converted = matches!(
+        converted,
+        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+    );
+    of_converted || matches!(schema.logical_type_ref(), Some(LogicalType::Integer(kind)) if !kind.is_signed)
+}
+
+/// Digits behind the point of the decimals in a column; 0 for all other values.
+fn scale(schema: &ColumnDescriptor) -> Result<u32> {
+    let scale = match schema.logical_type_ref() {
+        Some(LogicalType::Decimal(kind)) => kind.scale,
+        None if schema.converted_type() == ConvertedType::DECIMAL => schema.type_scale(),
+        _ => 0,
+    };
+    u32::try_from(scale).ok().filter(|scale| *scale <= 18).ok_or_else(|| {
+        ParquetError::General(format!("column {} has a decimal scale of {scale}", schema.name()))
+    })
+}
+
+fn put(text: &mut String, value: &impl std::fmt::Display) {
+    write!(text, "{value}").expect("text can be written");
+}
+
+/// Appends a number with `scale` digits behind the point.
+fn put_decimal(text: &mut String, value: i64, scale: u32) {
+    if scale == 0 {
+        return put(text, &value);
+    }
+    let tens = 10_u64.pow(scale);
+    let (sign, value) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
+    let width = scale as usize;
+    write!(text, "{sign}{}.{:0width$}", value / tens, value % tens).expect("text can be written");
+}
+
+/// Appends a value to a text.
+type Put<T> = Box<dyn Fn(&T, &mut String) + Send>;
+
+/// Decoded values of a type.
+struct Values<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    /// Whether rows may have no value. `levels` then says which have one.
+    optional: bool,
+    values: Vec<T::T>,
+    levels: Vec<i16>,
+    row: usize,
+    value: usize,
+    put: Put<T::T>,
+}
+
+impl<T: DataType> Values<T> {
+    fn boxed(
+        reader: parquet::column::reader::ColumnReader,
+        optional: bool,
+        put: impl Fn(&T::T, &mut String) + Send + 'static,
+    ) -> Box<dyn Column>
+    where
+        Self: Send,
+    {
+        let reader = get_typed_column_reader::<T>(reader);
+        let (values, levels) = (Vec::new(), Vec::new());
+        Box::new(Self { reader, optional, values, levels, row: 0, value: 0, put: Box::new(put) })
+    }
+}
+
+impl<T: DataType> Column for Values<T>
+where
+    Self: Send,
+{
+    fn load(&mut self, rows: usize) -> Result<()> {
+        self.values.clear();
+        self.levels.clear();
+        (self.row, self.value) = (0, 0);
+        let levels = self.optional.then_some(&mut self.levels);
+        let (read, values, _) = self.reader.read_records(rows, levels, None, &mut self.values)?;
+        if read == rows && values == self.values.len() && (self.optional || values == rows) {
+            return Ok(());
+        }
+        Err(ParquetError::General(format!("{read} of {rows} rows have values")))
+    }
+
+    fn write(&mut self, text: &mut String) {
+        let has_value = !self.optional || self.levels.get(self.row).is_some_and(|level| *level > 0);
+        self.row += 1;
+        if !has_value {
+            return;
+        }
+        if let Some(value) = self.values.get(self.value) {
+            (self.put)(value, text);
+        }
+        self.value += 1;
+    }
+}
