@@ -292,7 +292,7 @@ fn stepped(
         };
         return Err(Error::Argument {
             what: "until".into(),
-            found: format!("{} beside {beside}", until.column),
+            found: format!("{until} beside {beside}"),
             wanted: format!("one of them{instead}"),
         });
     }

@@ -9,8 +9,7 @@ use wordline_lab::output::is_standard;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
 use wordline_lab::{
-    Device, Error, Origin, Precision, Precondition, Registry, RunOptions, SLOWEST, Selection, WarmUp,
-    Workload,
+    Device, Error, Origin, Precondition, Registry, RunOptions, SLOWEST, Selection, Until, WarmUp, Workload,
 };
 
 use crate::provenance::provenance;
@@ -135,14 +134,16 @@ pub struct WorkloadArguments {
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
     /// Warm-up, whose requests are not measured: a number of requests, a time such as 20ms, `rule` (until the
-    /// load is steady by MSER-5), or none. Default: `rule` for a generated workload unless the device is
-    /// empty, none for traces and job files.
+    /// load is steady by MSER-5), `failure` (until a member of an array fails), or none. Default: `failure`
+    /// with `--until rebuilt`, else `rule` for a generated workload unless the device is empty, none for
+    /// traces and job files.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true)]
     warm_up: Option<WarmUp>,
     /// Measures until the half-width of a metric's 95 % confidence interval is this fraction of its mean,
-    /// such as `p99:2%`, or until the last request.
-    #[arg(long, value_name = "COLUMN:SHARE")]
-    until: Option<Precision>,
+    /// such as `p99:2%`, or until the last request. `rebuilt`: until an array has rebuilt its failed members;
+    /// a generated workload without `--requests` goes on until then, and the workload `none` has no requests.
+    #[arg(long, value_name = "COLUMN:SHARE|rebuilt")]
+    until: Option<Until>,
     /// Number of slowest requests to keep for tail attribution; 0 for none.
     #[arg(long, value_name = "N", default_value_t = SLOWEST, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     slowest: u32,

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::observer::{
-    OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING, SETTLING, WARMING_UP,
+    OVERWRITING, Observer, PRECONDITIONING, READING, REBUILDING, RECOVERING, RUNNING, SAVING, SETTLING,
+    WARMING_UP,
 };
 use wordline_lab::report::Quantity;
 
@@ -30,8 +31,15 @@ fn unit_of(phase: &str) -> &'static str {
     match phase {
         PRECONDITIONING | OVERWRITING | WARMING_UP | RECOVERING => "pages",
         READING | SAVING => "bytes",
+        REBUILDING => "rows",
         _ => "requests",
     }
+}
+
+/// Style of the bar of a phase whose work is known in advance: of a rebuild, the share comes first.
+fn known(unit: &str) -> String {
+    let share = if unit == unit_of(REBUILDING) { "{percent} %, " } else { "" };
+    bar_of(unit).replacen("{human_pos}", &format!("{share}{{human_pos}}"), 1)
 }
 
 /// The phase in which requests are written to a file.
@@ -92,7 +100,7 @@ fn left(state: &ProgressState, before: u64) -> Duration {
 
 /// Style of a bar for work of which `before` steps were done when it began.
 fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
-    let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
+    let template = if total.is_some() { known(unit) } else { counter_of(unit) };
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");
     // If printing fails, nothing can report it, so the failure is ignored.
     style
@@ -142,7 +150,7 @@ impl RunProgress<'_> {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);
         // Before the first request there are no results to print.
-        interrupt::set_polling(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
+        interrupt::set_polling(matches!(name, SETTLING | RUNNING | REBUILDING | RECOVERING | SAVING));
         self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());
         self.bar.reset();
@@ -199,16 +207,26 @@ impl Drop for RunProgress<'_> {
 
 #[test]
 fn every_phase_says_what_it_counts() {
-    let phases =
-        [READING, PRECONDITIONING, OVERWRITING, WARMING_UP, SETTLING, RUNNING, RECOVERING, SAVING, WRITING];
+    let phases = [
+        READING,
+        PRECONDITIONING,
+        OVERWRITING,
+        WARMING_UP,
+        SETTLING,
+        RUNNING,
+        REBUILDING,
+        RECOVERING,
+        SAVING,
+        WRITING,
+    ];
     let unit = phases.map(unit_of);
     assert_eq!(
         unit,
-        ["bytes", "pages", "pages", "pages", "requests", "requests", "pages", "bytes", "requests"]
+        ["bytes", "pages", "pages", "pages", "requests", "requests", "rows", "pages", "bytes", "requests"]
     );
     for unit in unit {
         assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{left}} left")));
-        for template in [bar_of(unit), counter_of(unit)] {
+        for template in [known(unit), counter_of(unit)] {
             assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
         }
     }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wordline_kernel::{Bytes, Duration};
-use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::SweepOptions;
 use wordline_lab::trace::Options;
+use wordline_lab::{Until, WarmUp};
 use wordline_studies::{
     self as studies, DeviceArguments, LoadArguments, Progress, Repeat, RunExecutor, RunsForm, Shard, Store,
     Study, StudyArguments, Table,
@@ -95,6 +95,11 @@ pub struct Arguments {
     /// the device is empty.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
     warm_up: Option<WarmUp>,
+    /// Ends each run when a metric is known as precisely, such as `p99:2%`, or, with `rebuilt`, when an array has
+    /// rebuilt its failed members. A generated workload goes on until then, and the workload `none` has no
+    /// requests.
+    #[arg(long, value_name = "COLUMN:SHARE|rebuilt", conflicts_with = "study")]
+    until: Option<Until>,
     /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` for a geometric range. Can be
     /// repeated: all combinations are run. A policy with keys is `NAME{KEY=VALUE}`, any table is as in TOML.
     /// Keys of the workload begin with `workload.`; `workload` varies the workload itself.
@@ -188,6 +193,7 @@ impl Arguments {
                     },
                     precondition: self.precondition.as_deref(),
                     warm_up: self.warm_up,
+                    until: self.until.clone(),
                     vary: vary.collect::<Result<_, _>>()?,
                     repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
                     columns: self.columns.clone(),

@@ -66,7 +66,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     if let Some(until) = &options.until {
         return Err(Failure::Error(Error::Argument {
             what: "--until".into(),
-            found: until.column.clone(),
+            found: until.to_string(),
             wanted: "none: each run has the same number of requests, which --requests sets".into(),
         }));
     }

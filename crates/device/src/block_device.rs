@@ -113,6 +113,27 @@ pub struct Programmed {
 /// Function that returns the next command for [ageing](BlockDevice::age), with its time since ageing began.
 pub type NextCommand<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
 
+/// State of the rebuild of the failed members of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rebuild {
+    /// No member has failed yet.
+    Intact {
+        /// Whether the configuration has a failure that is still to come.
+        fails: bool,
+    },
+    /// A member is rebuilt, or a configured failure is still to come after a rebuild.
+    Running {
+        /// Rows that are rebuilt.
+        done: u64,
+        /// Rows of the member.
+        rows: u64,
+    },
+    /// A member is missing that nothing replaces.
+    Impossible,
+    /// All members that failed are rebuilt, and no further failure is configured.
+    Done,
+}
+
 /// A device that takes commands on logical sectors. Its results depend only on its configuration, its seed
 /// and its commands.
 pub trait BlockDevice: State {
@@ -217,6 +238,14 @@ pub trait BlockDevice: State {
     fn is_read_only(&self) -> bool {
         false
     }
+
+    /// State of the rebuild of failed members. `None` if the device is no array that rebuilds.
+    fn rebuild(&self) -> Option<Rebuild> {
+        None
+    }
+
+    /// Starts the timers that otherwise start with the first command, such as those of configured failures.
+    fn start_timers(&mut self, _calendar: &mut impl Schedule<Self::Event>) {}
 
     /// Cuts the power at `now`. The caller drops all pending events of this device. The device accepts no
     /// command until it has [recovered](Self::recover).

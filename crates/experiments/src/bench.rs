@@ -62,12 +62,13 @@ impl Bench for Lab {
             covers_volume,
             power_cut_after,
             warm_up,
+            until,
             traces,
             seed,
             ..
         } = point;
         let run = format!(
-            "{config_text}{workload:?}{precondition:?}{from_snapshot:?}{covers_volume}{power_cut_after:?}{warm_up:?}{traces:?}{seed}"
+            "{config_text}{workload:?}{precondition:?}{from_snapshot:?}{covers_volume}{power_cut_after:?}{warm_up:?}{until:?}{traces:?}{seed}"
         );
         if let Some(summary) = self.known().get(&run) {
             return Ok(summary.clone());
@@ -154,11 +155,11 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         config_text: point.config_text.clone(),
         source,
         requests,
-        total: Some(total),
+        total: Some(total).filter(|_| !point.is_endless()),
         warm_up,
         settling,
         beside,
-        until: None,
+        until: point.until.clone(),
         as_counted: point.as_counted,
         pace,
         spread: QueueMapping::default(),
@@ -187,6 +188,7 @@ fn simulate_file(point: &Point, file: &FileLoad, goes_on: impl FnMut() -> bool) 
     let options = RunOptions {
         precondition: Some(point.precondition),
         warm_up: point.warm_up,
+        until: point.until.clone(),
         as_counted: point.as_counted,
         from_snapshot: point.from_snapshot.clone(),
         power_cut: point.power_cut_after.map(PowerCutPoint::Requests),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::devices::Configured;
 use crate::load::{Load, PowerCutPoint, Precondition, Start};
-use crate::precision::Precision;
 use crate::provenance::Provenance;
 use crate::timeline::Timeline;
 use crate::transient::WarmUp;
+use crate::until::Until;
 
 /// Options of a run or a session, in addition to its device and its workload.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +21,10 @@ pub struct RunOptions {
     /// warm-up until it is steady, unless the device is empty. Traces, given requests, jobs, profiles and
     /// sessions have no warm-up.
     pub warm_up: Option<WarmUp>,
-    /// The wanted precision of a metric. The run ends when it is reached, or after the last request.
-    pub until: Option<Precision>,
+    /// The condition at which the run ends: the wanted precision of a metric, or the end of a rebuild. With a
+    /// precision, the run ends after the last request in any case. A rebuild outlasts the requests, and a generated
+    /// load without a number of requests goes on until its end.
+    pub until: Option<Until>,
     /// Whether the result includes values that it would otherwise report as
     /// [unknown](crate::summary::Summary::unknown). Meant for a caller that controls the state of the device,
     /// such as an experiment.

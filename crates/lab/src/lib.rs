@@ -58,11 +58,11 @@ pub use session::Session;
 pub use wordline_run::tail::SLOWEST;
 pub use wordline_run::{
     CompletedRequest, Error, Finding, Observer, PowerCutPoint, Precision, Precondition, Settling, Standing,
-    StepTarget, SteppedRun, StopReason, Summary, Timeline, Unobserved, WarmUp, Window,
+    StepTarget, SteppedRun, StopReason, Summary, Timeline, Unobserved, Until, WarmUp, Window,
 };
 pub use wordline_run::{
     arrivals, change, error, input, load, log, observer, output, panics, percentiles, precision, provenance,
-    student, summary, tail, timeline, transient,
+    student, summary, tail, timeline, transient, until,
 };
 pub use wordline_trace as trace;
 pub use workload::{Origin, Workload};

@@ -122,6 +122,8 @@ mod power_tests;
 #[cfg(test)]
 mod precondition_tests;
 #[cfg(test)]
+mod rebuild_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod timeline_tests;

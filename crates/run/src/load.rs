@@ -10,11 +10,11 @@ use wordline_kernel::Duration;
 
 use crate::arrivals::{PassSource, RequestSource};
 use crate::change::Change;
-use crate::precision::Precision;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::settling::Settling;
 use crate::summary::Source;
 use crate::transient::WarmUp;
+use crate::until::Until;
 use wordline_trace::workload::Precondition as Wished;
 use wordline_trace::{LateNotes, Requests};
 
@@ -98,8 +98,8 @@ pub struct Load {
     pub warm_up: WarmUp,
     /// A warm-up of whole passes over the workload, which replaces `warm_up`.
     pub settling: Option<Settling>,
-    /// The precision of a metric at which the run ends.
-    pub until: Option<Precision>,
+    /// The condition at which the measurement ends, in place of the last request.
+    pub until: Option<Until>,
     /// Whether the result includes values that it would otherwise report as unknown.
     pub as_counted: bool,
     /// The requests, including those of the warm-up. A request that cannot be read ends the run with its

@@ -273,6 +273,7 @@ impl<D: BlockDevice> Measurements<D> {
             power_cuts: Vec::new(),
             warm_up: None,
             precision: None,
+            rebuild: None,
             charts: device.charts(&self.before).into_iter().map(DesignChart::of).collect(),
             windows,
             host: self.host(&all, elapsed),

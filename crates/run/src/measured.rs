@@ -13,6 +13,8 @@ pub enum WarmUpEnd {
     Asked,
     /// The warm-up reached its limit of requests before the transient was over.
     Limit,
+    /// A member of the array failed.
+    Failure,
 }
 
 /// The warm-up: the beginning of a load, which is not measured.
@@ -22,8 +24,8 @@ pub struct LeftOut {
     pub requests: u64,
     /// Simulated time of the warm-up, in seconds.
     pub seconds: f64,
-    /// Reason for its end: `rule` (the transient was over), `asked` (the requested length) or `limit` (the
-    /// load was not steady yet).
+    /// Reason for its end: `rule` (the transient was over), `asked` (the requested length), `limit` (the load
+    /// was not steady yet) or `failure` (a member of the array failed).
     pub end: WarmUpEnd,
 }
 
@@ -44,6 +46,15 @@ pub struct Attained {
     pub requests_a_batch: u64,
     /// Whether the wanted precision was reached.
     pub is_reached: bool,
+}
+
+/// The rebuild of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RebuildTime {
+    /// Simulated time from the failure to the end of the rebuild, in seconds; so far, if the run was stopped.
+    pub seconds: f64,
+    /// Share of the rows that were rebuilt: 1 unless the run was stopped.
+    pub share: f64,
 }
 
 /// A metric that a run cannot answer.

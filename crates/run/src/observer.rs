@@ -15,6 +15,10 @@ pub const SETTLING: &str = "settling";
 /// The phase in which requests are simulated and measured.
 pub const RUNNING: &str = "running";
 
+/// The phase in which requests are simulated and measured while an array rebuilds a member. Its progress is the
+/// number of rebuilt rows.
+pub const REBUILDING: &str = "rebuilding";
+
 /// The phase in which a device rebuilds its tables after a power cut.
 pub const RECOVERING: &str = "recovering";
 
@@ -24,7 +28,7 @@ pub const SAVING: &str = "saving a snapshot";
 /// An observer of a run, which shows its progress and can stop it.
 pub trait Observer {
     /// Begins a phase: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`],
-    /// [`RUNNING`] or [`SAVING`]. `_total` is its amount of work, if known.
+    /// [`RUNNING`], [`REBUILDING`] or [`SAVING`]. `_total` is its amount of work, if known.
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// Sets the amount of work of the phase, once it is known.
     fn set_total(&mut self, _total: u64) {}
@@ -37,7 +41,8 @@ pub trait Observer {
         true
     }
     /// Reports progress of a phase without completions. The unit is bytes in [`READING`] and [`SAVING`],
-    /// pages written in [`PRECONDITIONING`] and [`OVERWRITING`], and pages read in [`RECOVERING`]. Returns
+    /// pages written in [`PRECONDITIONING`] and [`OVERWRITING`], pages read in [`RECOVERING`], and rows in
+    /// [`REBUILDING`]. Returns
     /// false to stop the phase. This also stops the run, except in [`READING`].
     fn phase_progress(&mut self, _done: u64) -> bool {
         true

@@ -71,6 +71,11 @@ impl Batches {
         Self { wanted, column: None, values, distributions, length: FIRST, present: 0 }
     }
 
+    /// Name of the metric, as it was given.
+    pub fn column(&self) -> &str {
+        &self.wanted.column
+    }
+
     /// Number of completions after which the metric is evaluated next.
     pub fn next(&self) -> u64 {
         self.length - self.present

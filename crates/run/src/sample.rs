@@ -55,6 +55,7 @@ pub fn mixed() -> Summary {
         unknown: Vec::new(),
         warm_up: None,
         precision: None,
+        rebuild: None,
         windows: windows(300, 9.63 / 300.0),
     }
 }
@@ -212,6 +213,7 @@ pub fn empty() -> Summary {
         unknown: Vec::new(),
         warm_up: None,
         precision: None,
+        rebuild: None,
         ..mixed()
     }
 }

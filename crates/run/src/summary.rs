@@ -9,7 +9,7 @@ pub use wordline_trace::{Source, SourceKind};
 use crate::course::Course;
 pub use crate::drift::Drift;
 pub use crate::latency::Latency;
-pub use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
+pub use crate::measured::{Attained, LeftOut, RebuildTime, Unknown, WarmUpEnd};
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
@@ -47,6 +47,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Attained")]
     pub precision: Option<Attained>,
+    /// The rebuild that `--until rebuilt` waits for; left out without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RebuildTime")]
+    pub rebuild: Option<RebuildTime>,
     /// Simulated seconds of recoveries after power cuts; `host.iops` leaves them out.
     pub recovery_seconds: f64,
     /// Speed of the simulator on this machine.

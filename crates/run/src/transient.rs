@@ -48,22 +48,25 @@ pub enum WarmUp {
     Time(Duration),
     /// Until the transient has ended by MSER-5.
     Rule,
+    /// Until a member of an array fails.
+    Failure,
 }
 
 impl FromStr for WarmUp {
     type Err = String;
 
-    /// Reads `none`, `rule`, a number of requests or a time.
+    /// Reads `none`, `rule`, `failure`, a number of requests or a time.
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.parse::<u64>(), text.parse::<Duration>()) {
             ("none", ..) => Ok(Self::None),
             ("rule", ..) => Ok(Self::Rule),
+            ("failure", ..) => Ok(Self::Failure),
             (_, Ok(0), _) => Ok(Self::None),
             (_, Ok(requests), _) => Ok(Self::Requests(requests)),
             (_, _, Ok(Duration::ZERO)) => Ok(Self::None),
             (_, _, Ok(time)) => Ok(Self::Time(time)),
             _ => Err(format!(
-                "found \"{text}\", wanted none, rule, a number of requests, or a time such as 20ms"
+                "found \"{text}\", wanted none, rule, failure, a number of requests, or a time such as 20ms"
             )),
         }
     }
@@ -82,6 +85,7 @@ impl From<WarmUp> for String {
         match warm_up {
             WarmUp::None => "none".into(),
             WarmUp::Rule => "rule".into(),
+            WarmUp::Failure => "failure".into(),
             WarmUp::Requests(requests) => requests.to_string(),
             WarmUp::Time(time) => time.to_string(),
         }
@@ -97,10 +101,13 @@ impl WarmUp {
     }
 
     /// Number of requests that a generator provides for the warm-up, in addition to the measured ones. A
-    /// warm-up by rule may use fewer; the rest is then dropped.
+    /// warm-up by rule may use fewer; the rest is then dropped. The requests before a failure are of the load.
     pub fn beside(self) -> u64 {
-        if self == Self::None { 0 } else { u64::MAX / 2 }
+        if matches!(self, Self::None | Self::Failure) { 0 } else { Self::ENDLESS }
     }
+
+    /// Number of additional requests of a load without end.
+    pub const ENDLESS: u64 = u64::MAX / 2;
 
     /// Greatest number of requests of the warm-up, if `measured` requests follow. `None` if the number is not
     /// limited.
@@ -108,7 +115,7 @@ impl WarmUp {
         match self {
             Self::None => Some(0),
             Self::Requests(requests) => Some(requests),
-            Self::Time(_) => None,
+            Self::Time(_) | Self::Failure => None,
             Self::Rule => measured.map(|measured| measured.max(LEAST_LIMIT)),
         }
     }

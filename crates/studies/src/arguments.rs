@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use wordline_experiments::{Axis, DeviceCache, InitialState, Sweep, Workload};
 use wordline_kernel::Duration;
-use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::Options;
+use wordline_lab::{Until, WarmUp};
 
 use crate::file::{Designs, KeyOrigin, Repeat, STATES, Study, before_of, workload_of};
 
@@ -22,6 +22,8 @@ pub struct StudyArguments<'a> {
     pub precondition: Option<&'a str>,
     /// Warm-up; `None` for the default of a run.
     pub warm_up: Option<WarmUp>,
+    /// Condition at which each run ends, in place of the last request.
+    pub until: Option<Until>,
     /// Varied keys.
     pub vary: Vec<Axis>,
     /// Seeds.
@@ -97,7 +99,8 @@ impl Study {
         asked: StudyArguments<'_>,
     ) -> Result<Self> {
         let text = asked.text(&device);
-        let StudyArguments { preset, load, precondition, warm_up, vary, repeat, columns, config } = asked;
+        let StudyArguments { preset, load, precondition, warm_up, until, vary, repeat, columns, config } =
+            asked;
         let before = precondition.map(|text| before_of(text.into()).try_into::<InitialState>()).transpose();
         let precondition = before.map_err(|_| Error::Argument {
             what: "--precondition".into(),
@@ -112,6 +115,7 @@ impl Study {
             from_snapshot: None,
             power_cut_after: None,
             warm_up,
+            until,
             as_counted: false,
             vary,
             quick: None,
@@ -155,6 +159,7 @@ impl StudyArguments<'_> {
         all.extend(self.preset.as_deref().map(|preset| ("preset".to_owned(), text(preset))));
         all.extend(self.precondition.map(|state| ("precondition".to_owned(), text(state))));
         all.extend(self.warm_up.map(|warm_up| ("warm_up".to_owned(), String::from(warm_up).into())));
+        all.extend(self.until.as_ref().map(|until| ("until".to_owned(), until.to_string().into())));
         if !self.columns.is_empty() {
             all.insert("columns".to_owned(), self.columns.clone().into());
         }

@@ -9,10 +9,10 @@ use wordline_experiments::{
     Axis, DeviceCache, InitialState, Options, Point, Points, Sweep, workload_of_name,
 };
 use wordline_kernel::{Bytes, Complaint, Complaints};
-use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
+use wordline_lab::{Until, WarmUp};
 
 use crate::own::CallerDesigns;
 use crate::place;
@@ -35,6 +35,7 @@ struct StudyFile {
     from_snapshot: Option<PathBuf>,
     power_cut_after: Option<u64>,
     warm_up: Option<toml::Value>,
+    until: Option<toml::Value>,
     #[serde(default)]
     vary: Vec<Spanned<AxisFile>>,
     #[serde(default)]
@@ -212,6 +213,7 @@ impl Study {
         };
         let precondition = file.precondition.map(|value| wrong.read_state(value));
         let warm_up = file.warm_up.map(|value| wrong.read::<WarmUp>("warm_up", plain(&value).into()));
+        let until = file.until.map(|value| wrong.read::<Until>("until", value));
         wrong.all.clone().into_result(()).map_err(Error::Config)?;
         let (Some(workload), Some(precondition)) =
             (workload, precondition.map_or(Some(None), |read| read.map(Some)))
@@ -226,6 +228,7 @@ impl Study {
             from_snapshot: file.from_snapshot,
             power_cut_after: file.power_cut_after,
             warm_up: warm_up.flatten(),
+            until: until.flatten(),
             as_counted: false,
             vary,
             quick: None,

@@ -47,6 +47,7 @@ impl RunNames {
             covers_volume,
             power_cut_after,
             warm_up,
+            until,
             traces,
             seed,
             ..
@@ -68,7 +69,9 @@ impl RunNames {
             &of_files.join(" "),
         ];
         let mut hash = Sha256::new();
-        for part in parts.into_iter().chain(design) {
+        // A run without this condition has the name that it had before there were any.
+        let until = until.as_ref().map(|until| format!("until {until}"));
+        for part in parts.into_iter().chain(design).chain(until.as_deref()) {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

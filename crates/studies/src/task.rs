@@ -8,7 +8,7 @@ use wordline_experiments::{Point, Workload, simulate};
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Outcome;
-use wordline_lab::{Precondition, WarmUp};
+use wordline_lab::{Precondition, Until, WarmUp};
 
 use crate::name::{InputFile, RunNames};
 use crate::own::{CallerDesigns, DeviceWithDesign};
@@ -51,6 +51,8 @@ struct TaskText {
     precondition: Precondition,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warm_up: Option<WarmUp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<Until>,
     /// Source of a design that no configuration names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     design: Option<String>,
@@ -79,6 +81,7 @@ impl Task {
             from_snapshot: point.from_snapshot.as_ref().map(absolute),
             precondition: point.precondition,
             warm_up: point.warm_up,
+            until: point.until.clone(),
             design,
             at: point.settings.clone(),
             workload: point.workload.clone(),
@@ -119,6 +122,7 @@ impl TaskText {
             covers_volume: self.covers_volume,
             power_cut_after: self.power_cut_after,
             warm_up: self.warm_up,
+            until: self.until.clone(),
             as_counted: false,
             traces: traces.map(Into::into).or_else(|| self.traces.clone()),
             seed: self.seed.parse().map_err(|_| wrong(format!("the seed {}", self.seed)))?,

@@ -493,6 +493,7 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
         },
         precondition: Some("steady-state:0.5"),
         warm_up: None,
+        until: None,
         vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],

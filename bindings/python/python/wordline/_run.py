@@ -173,12 +173,13 @@ class Start(TypedDict, total=False):
     """
     warm_up: str | int
     """Warm-up, whose requests are not measured: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until
-    the load is steady by MSER-5), or ``"none"``. Default: ``"rule"`` for a run of a generated workload, unless the
-    device is empty; otherwise ``"none"``.
+    the load is steady by MSER-5), ``"failure"`` (until a member of an array fails), or ``"none"``. Default:
+    ``"failure"`` with ``until="rebuilt"``, else ``"rule"`` for a run of a generated workload, unless the device is
+    empty; otherwise ``"none"``.
     """
     until: str
     """A metric and a fraction, such as ``"p99:2%"``. The run ends when the half-width of the metric's 95 % confidence
-    interval is this fraction of its mean.
+    interval is this fraction of its mean. ``"rebuilt"``: the run ends when an array has rebuilt its failed members.
     """
     from_snapshot: str | PathLike[str]
     """Snapshot from which the device is restored, instead of a precondition."""

@@ -297,3 +297,37 @@ fn a_part_that_there_is_not_is_refused() {
     assert!(refusal.contains("--store"), "{refusal}");
     assert!(folder.names().is_empty());
 }
+
+#[test]
+fn the_time_of_a_rebuild_is_a_number_of_runs_and_of_sweeps() {
+    let array = [
+        "--preset",
+        "raid5-tiny",
+        "--set",
+        "array.failures=[{ member = 1, after = \"0s\" }]",
+        "--workload",
+        "none",
+        "--until",
+        "rebuilt",
+        "--no-progress",
+    ];
+    let run = wordline(&[&["run", "--json", "-"], &array[..]].concat()).json();
+    let seconds = run["rebuild"]["seconds"].as_f64().expect("a time");
+    assert_eq!((&run["raid5"]["rebuilt"], &run["host"]["requests"]), (&768.into(), &0.into()));
+    let table = wordline(&[&["run"], &array[..]].concat()).success();
+    assert!(table.contains("Rebuilt   in "), "{table}");
+    let varied = ["--vary", "array.sync_slowest=100KiB,1MiB", "--column", "rebuild.seconds", "--json", "-"];
+    let table = wordline(&[&["sweep"], &array[..], &varied].concat()).json();
+    let of_rows = table["rows"].as_array().expect("rows").iter();
+    let cells: Vec<f64> = of_rows.filter_map(|row| row["columns"]["rebuild.seconds"]["mean"].as_f64()).collect();
+    assert_eq!(cells.len(), 2, "{table}");
+    assert!(cells.iter().all(|cell| (cell / seconds - 1.0).abs() < 0.2), "{seconds}: {cells:?}");
+    let folder = Folder::new();
+    let study = "preset = \"raid5-tiny\"\nworkload = \"none\"\nuntil = \"rebuilt\"\ncolumns = [\"rebuild.seconds\"]\n\
+                 device.array.failures = [{ member = 1, after = \"0s\" }]\n[[vary]]\nkey = \"spares\"\nvalues = [1]\n";
+    let out = wordline(&["sweep", &folder.with("study.toml", study), "--no-progress"]).success();
+    assert!(out.contains("rebuild.seconds") && out.contains("1 runs\n"), "{out}");
+    let wrong = folder.with("wrong.toml", &study.replace("\"rebuilt\"", "\"p99\""));
+    let refusal = wordline(&["sweep", &wrong]).refusal();
+    assert!(refusal.contains("until: found") && refusal.contains("or rebuilt"), "{refusal}");
+}

@@ -34,7 +34,7 @@ use wordline_lab::devices::{Configured, Registry, as_ssd};
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::Workload as Generated;
 use wordline_lab::words::found_and_wanted;
-use wordline_lab::{Precondition, WarmUp};
+use wordline_lab::{Precondition, Until, WarmUp};
 
 pub use space::Space;
 
@@ -76,6 +76,9 @@ pub struct Sweep {
     /// include it unless they say otherwise. Default in a study: the default of a run.
     #[serde(default = "all_is_measured")]
     pub warm_up: Option<WarmUp>,
+    /// Condition at which each run ends, in place of the last request: `rebuilt`, or a metric and a share such as
+    /// `p99:2%`.
+    pub until: Option<Until>,
     /// Whether results include values that a run would report as unknown. True in experiments, which state
     /// the condition of their devices.
     #[serde(skip, default = "is_experiment")]
@@ -237,6 +240,8 @@ pub struct Point {
     pub power_cut_after: Option<u64>,
     /// Warm-up, whose requests are not measured; `None` for the default of a run.
     pub warm_up: Option<WarmUp>,
+    /// Condition at which the run ends, in place of the last request.
+    pub until: Option<Until>,
     /// Whether the result includes values that a run would report as unknown.
     pub as_counted: bool,
     /// Folder of recorded traces, if any.
@@ -289,16 +294,28 @@ impl Point {
 
     /// Returns the warm-up, and the number of additional requests that a generator provides for it.
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
-        let is_generated = match &self.workload {
-            Workload::UniformWrites { .. }
-            | Workload::Generated(_)
-            | Workload::Named(_)
-            | Workload::Clients(_) => true,
-            Workload::Replayed { .. } | Workload::Volume(_) | Workload::File(_) => false,
-        };
+        let is_generated = self.is_generated();
         let is_empty = self.from_snapshot.is_none() && self.precondition == Precondition::Empty;
-        let warm_up = self.warm_up.unwrap_or_else(|| WarmUp::usual(is_generated, is_empty));
-        (warm_up, if is_generated { warm_up.beside() } else { 0 })
+        let usual = || match self.until {
+            Some(Until::Rebuilt) => WarmUp::Failure,
+            _ => WarmUp::usual(is_generated, is_empty),
+        };
+        let warm_up = self.warm_up.unwrap_or_else(usual);
+        let beside = if self.is_endless() { WarmUp::ENDLESS } else { warm_up.beside() };
+        (warm_up, if is_generated { beside } else { 0 })
+    }
+
+    /// Whether the requests come from a generator that goes on until an array is rebuilt.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.until == Some(Until::Rebuilt) && self.is_generated()
+    }
+
+    fn is_generated(&self) -> bool {
+        match &self.workload {
+            Workload::Named(named) => !named.is_none(),
+            Workload::UniformWrites { .. } | Workload::Generated(_) | Workload::Clients(_) => true,
+            Workload::Replayed { .. } | Workload::Volume(_) | Workload::File(_) => false,
+        }
     }
 
     /// Returns the generated workload, if the point has one.
@@ -382,6 +399,7 @@ impl Points for Sweep {
             covers_volume,
             power_cut_after,
             warm_up: self.warm_up,
+            until: self.until.clone(),
             as_counted: self.as_counted,
             traces,
             seed,

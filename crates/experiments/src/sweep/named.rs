@@ -10,11 +10,11 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::application::WaitsFor;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::workload::list_all_names;
-use wordline_lab::workload::Generated;
 use wordline_lab::workload::recorded_times;
+use wordline_lab::workload::{Generated, NO_LOAD};
 
 /// A built-in pattern or application, with changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
     /// Name.
@@ -44,6 +44,11 @@ pub struct Named {
 pub(crate) type NamedRequests = (RequestSource, u64, Pace);
 
 impl Named {
+    /// Whether it has no requests, for an array that is rebuilt without host load.
+    pub(crate) fn is_none(&self) -> bool {
+        self.name == NO_LOAD
+    }
+
     /// Returns the workload with this name and these changes; `None` for an unknown name.
     fn generated(&self) -> Option<Generated> {
         let mut found = Generated::named(&self.name)?;
@@ -72,6 +77,10 @@ impl Named {
     /// Returns the requests on a device of `capacity`. `beside` is the number of additional requests for a
     /// warm-up.
     pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<NamedRequests> {
+        if self.is_none() {
+            let pace = Pace::Closed { depth: 1, think: Duration::ZERO };
+            return Ok((RequestSource::generated(std::iter::empty()), 0, pace));
+        }
         let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
             Generated::Pattern(pattern) => {
                 let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
@@ -105,6 +114,15 @@ impl Named {
     }
 
     pub(crate) fn check(&self, wrong: &mut Complaints) {
+        if self.is_none() {
+            let alone = Self { name: self.name.clone(), ..Self::default() };
+            return wrong.require(
+                *self == alone,
+                "named",
+                "keys beside none",
+                "none, which has no requests, alone",
+            );
+        }
         let Some(found) = Generated::named(&self.name) else {
             return wrong.add("named.name", &self.name, list_all_names(&self.name));
         };

@@ -1,6 +1,7 @@
 //! The array below the stripe cache: its members, what they hold, and the synchronisation and the timers that
 //! follow from it.
 
+use wordline_device::block_device::Rebuild;
 use wordline_device::content::Content;
 use wordline_device::{BlockDevice, Command};
 use wordline_kernel::{Instant, Schedule};
@@ -135,6 +136,19 @@ impl<D: BlockDevice> Array<D> {
         }
         self.sync_next(now);
         true
+    }
+
+    /// State of the rebuild of failed members.
+    pub(super) fn rebuild(&self) -> Rebuild {
+        let (held, timers, rows) = (&self.durability.held, &self.timers, self.settings.striping.rows());
+        let fails = !timers.failures.is_empty() || !timers.started && !self.settings.file.failures.is_empty();
+        match (held.rebuild(), held.failed()) {
+            (_, failed) if failed != 0 => Rebuild::Impossible,
+            (Some((_, done)), _) => Rebuild::Running { done, rows },
+            (None, _) if self.counts.failures == 0 => Rebuild::Intact { fails },
+            (None, _) if fails => Rebuild::Running { done: 0, rows },
+            (None, _) => Rebuild::Done,
+        }
     }
 
     /// Starts a scrub, unless another synchronisation is in progress. Returns whether it started.

@@ -1,7 +1,7 @@
 //! The array as a block device.
 
 use wordline_device::ageing::Ages;
-use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Rebuild, Shape};
 use wordline_device::content::Content;
 use wordline_device::detail::{Detail, MemberDetail};
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
@@ -158,6 +158,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     /// True when two members have failed.
     fn is_read_only(&self) -> bool {
         self.array.durability.held.failed().count_ones() > 1
+    }
+
+    fn rebuild(&self) -> Option<Rebuild> {
+        Some(self.array.rebuild())
+    }
+
+    fn start_timers(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.array.start_timers(calendar);
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {

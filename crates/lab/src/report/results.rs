@@ -145,6 +145,9 @@ fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
     if runs.iter().any(|run| run.precision.is_some()) {
         rows.push(("precision", or_absent(run.precision.as_ref().map(told::precision))));
     }
+    if runs.iter().any(|run| run.rebuild.is_some()) {
+        rows.push(("rebuilt", or_absent(run.rebuild.as_ref().map(told::rebuilt))));
+    }
     rows
 }
 

@@ -369,6 +369,9 @@ fn heading(run: &Summary, sheet: Sheet) -> String {
     if let Some(precision) = &run.precision {
         table.add_row(["Precision", &told::attained(precision)]);
     }
+    if let Some(rebuild) = &run.rebuild {
+        table.add_row(["Rebuilt", &told::rebuilt(rebuild)]);
+    }
     if let Some(verdict) = &run.verdict {
         table.add_row(["Bound by", &verdict.text]);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wordline_kernel::counted;
-use wordline_run::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
+use wordline_run::measured::{Attained, LeftOut, RebuildTime, Unknown, WarmUpEnd};
 use wordline_run::quantity::{Quantity, three_digits};
 
 use crate::percentiles::PERCENTILES;
@@ -15,9 +15,19 @@ pub(crate) fn left_out(left_out: &LeftOut) -> String {
     let end = match left_out.end {
         WarmUpEnd::Rule => "until the load was steady by MSER-5",
         WarmUpEnd::Asked => "as requested",
+        WarmUpEnd::Failure => "until a member failed",
         WarmUpEnd::Limit => "the limit, and the load was not steady by MSER-5",
     };
     format!("{requests} in {time} left out: {end}")
+}
+
+/// The rebuild of an array as a sentence.
+pub(crate) fn rebuilt(rebuild: &RebuildTime) -> String {
+    let time = Quantity::Seconds(rebuild.seconds);
+    match rebuild.share {
+        share if share < 1.0 => format!("{} % in {time}: the run was stopped", three_digits(100.0 * share)),
+        _ => format!("in {time}, from the failure on"),
+    }
 }
 
 /// The half-width of the confidence interval of a metric, in per cent of the mean.

@@ -28,6 +28,7 @@ use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::{Fit, Options, Request};
 use crate::transient::WarmUp;
+use crate::until::Until;
 use requests::{PreparedRequests, RequestDemand};
 
 pub use generated::{Generated, from_toml};
@@ -91,6 +92,9 @@ pub struct Workload {
     pub think_time: Option<Duration>,
 }
 
+/// Name of the workload without requests, for an array that is rebuilt without host load.
+pub const NO_LOAD: &str = "none";
+
 impl From<Origin> for Workload {
     fn from(origin: Origin) -> Self {
         Self { origin, ..Self::default() }
@@ -150,8 +154,12 @@ impl Workload {
         let shape = configured.shape();
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
+        self.check_load(options)?;
         let warm_up = self.warm_up(options)?;
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
+        let is_endless =
+            options.until == Some(Until::Rebuilt) && self.is_generated() && self.requests.is_none();
+        let beside = if is_endless { WarmUp::ENDLESS } else { beside };
         let wanted = RequestDemand::on(&shape, capacity, options, beside);
         let mut ready = self.ready(&wanted, observer)?;
         let pace = match ready.own_pace {
@@ -162,7 +170,10 @@ impl Workload {
         let spread = self.spread(&ready, pace, &**configured)?;
         let start = ready.start(options, &shape)?;
         let is_empty = start == Start::Preconditioned(Precondition::Empty);
-        let usual = WarmUp::usual(self.is_generated(), is_empty);
+        let usual = match options.until {
+            Some(Until::Rebuilt) => WarmUp::Failure,
+            _ => WarmUp::usual(self.is_generated(), is_empty),
+        };
         let load = Load {
             settling: None,
             as_counted: options.as_counted,
@@ -177,7 +188,7 @@ impl Workload {
             stream: ready.stream,
             source: ready.source,
             requests: ready.requests,
-            total: ready.total,
+            total: if is_endless { None } else { ready.total },
             seed: options.seed,
             log: options.log.clone(),
             slowest: options.slowest,
@@ -194,6 +205,15 @@ impl Workload {
         Ok(Job { device: Arc::clone(configured), start, load })
     }
 
+    /// Refuses to run without requests, except until an array is rebuilt.
+    fn check_load(&self, options: &RunOptions) -> Result<()> {
+        let is_none = matches!(&self.origin, Origin::Named(name) if name == NO_LOAD);
+        if !is_none || options.until == Some(Until::Rebuilt) {
+            return Ok(());
+        }
+        refuse("workload", &NO_LOAD, "a workload, or the end of a rebuild to wait for: --until rebuilt")
+    }
+
     /// The warm-up for a device that is not empty.
     fn warm_up(&self, options: &RunOptions) -> Result<WarmUp> {
         match options.warm_up {
@@ -201,6 +221,7 @@ impl Workload {
                 refuse("warm-up", &String::from(asked), "none: a session decides which requests it submits")
             }
             Some(asked) => Ok(asked),
+            None if options.until == Some(Until::Rebuilt) => Ok(WarmUp::Failure),
             None => Ok(WarmUp::usual(self.is_generated(), false)),
         }
     }

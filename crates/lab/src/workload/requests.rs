@@ -9,7 +9,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
 use super::generated::Generated;
 use super::job_file::job_file;
-use super::{Origin, Workload, refuse};
+use super::{NO_LOAD, Origin, Workload, refuse};
 use crate::arrivals::{RequestSource, Submitted};
 use crate::error::{Error, Result};
 use crate::input;
@@ -232,6 +232,9 @@ impl Workload {
         }
         if name.ends_with(".fio") {
             return self.jobs(Path::new(name), wanted);
+        }
+        if name == NO_LOAD {
+            return Ok(without_settings(name, SourceKind::Synthetic, Some(0)));
         }
         if let Some(generated) = Generated::named(name) {
             return self.drawn(name, generated, wanted);

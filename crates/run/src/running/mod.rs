@@ -1,6 +1,7 @@
 //! A run in progress on a device of a known type. Requests pass through a host queue to the device, and are
 //! measured.
 
+mod rebuild;
 mod stepping;
 mod warm_up;
 
@@ -19,14 +20,17 @@ use crate::error::{Error, Result, check_decisions};
 use crate::load::Load;
 use crate::log::Log;
 use crate::measure::Measurements;
+use crate::measured::RebuildTime;
 use crate::observer::{Observer, RUNNING};
 use crate::output::Output;
 use crate::power::Power;
-use crate::precision::Batches;
+use crate::precision::{Batches, Precision};
 use crate::prepare::Prepared;
 use crate::record::Record;
 use crate::steps::{SteppedRun, StopReason};
 use crate::timeline::Recorder;
+use crate::until::Until;
+use rebuild::RebuildStep;
 use warm_up::WarmUpState;
 
 /// Requests between two calls of the observer. Chosen: a few milliseconds of work.
@@ -84,6 +88,8 @@ struct Running<D: BlockDevice> {
     checks: Checks,
     warming: WarmUpState,
     batches: Option<Batches>,
+    /// The rebuild that the run waited for.
+    rebuilt: Option<RebuildTime>,
     measurements: Measurements<D>,
     /// The description of the load. Its requests are in the queue.
     load: Load,
@@ -111,6 +117,10 @@ struct Checks {
     latest: Instant,
     /// The time line, if one is written.
     timeline: Option<Recorder>,
+    /// Whether the progress is that of a rebuild, and not the number of completions.
+    shows_rebuild: bool,
+    /// Events of a rebuild since the observer was called.
+    events: u32,
 }
 
 /// Conditions to stop before the end of the run.
@@ -124,27 +134,49 @@ struct StopCondition {
     all_accepted: bool,
     /// Stop when nothing is left to do until the next request is submitted.
     when_idle: bool,
+    /// Stop at this step of a rebuild, which may come after the last request.
+    rebuild: Option<RebuildStep>,
 }
 
 impl StopCondition {
     /// No condition: stop only at the end of the run.
-    const NEVER: Self = Self { completed: u64::MAX, time: None, all_accepted: false, when_idle: false };
+    const NEVER: Self =
+        Self { completed: u64::MAX, time: None, all_accepted: false, when_idle: false, rebuild: None };
 
     /// Whether a condition other than the number of completions can stop the run.
     fn is_early(&self) -> bool {
-        self.all_accepted || self.when_idle || self.time.is_some()
+        self.all_accepted || self.when_idle || self.outlasts_requests()
+    }
+
+    /// Whether the run may go on after its last request.
+    fn outlasts_requests(&self) -> bool {
+        self.time.is_some() || self.rebuild.is_some()
+    }
+
+    /// Events without a completion after which conditions are checked again. A step of a rebuild may come with
+    /// any event.
+    fn events_between_checks(&self) -> u32 {
+        if self.rebuild.is_some() { 1 } else { EVENTS_BETWEEN_CHECKS }
     }
 
     /// Whether to stop before the next event. The host has submitted what it can. `is_over` is set at the end
     /// of the workload.
     #[cold]
-    fn reached<S: wordline_host::Source>(&self, queue: &HostQueue<S>, is_over: bool) -> Option<StopReason> {
+    fn reached<S: wordline_host::Source>(
+        &self,
+        queue: &HostQueue<S>,
+        is_over: bool,
+        device: &impl BlockDevice,
+    ) -> Option<StopReason> {
+        if self.rebuild.is_some_and(|step| step.is_reached(device.rebuild())) {
+            return Some(StopReason::Target);
+        }
         let is_taken = queue.upcoming()[0].is_none();
         if self.all_accepted && is_taken {
             return Some(StopReason::Target);
         }
         let is_at_rest = queue.outstanding() == 0 && (is_over || self.when_idle && is_taken);
-        (is_at_rest && self.time.is_none()).then_some(StopReason::Idle)
+        (is_at_rest && !self.outlasts_requests()).then_some(StopReason::Idle)
     }
 }
 
@@ -171,6 +203,8 @@ impl<D: BlockDevice> Running<D> {
             audit_at: FIRST_AUDIT,
             latest: begin + Duration::LIMIT,
             timeline: opened.timeline,
+            shows_rebuild: false,
+            events: 0,
         };
         let warming = WarmUpState::of(&load);
         let is_measured = matches!(warming, WarmUpState::Done(_));
@@ -182,7 +216,8 @@ impl<D: BlockDevice> Running<D> {
             power: Power::default(),
             checks,
             warming,
-            batches: load.until.clone().map(Batches::new),
+            batches: load.until.clone().and_then(precision).map(Batches::new),
+            rebuilt: None,
             measurements,
             load,
             snapshot: opened.snapshot,
@@ -203,18 +238,18 @@ impl<D: BlockDevice> Running<D> {
         loop {
             check_decisions(device)?;
             let is_over = !power.is_off() && submit(device, queue, calendar, &mut host_events.host)?;
-            if is_over && queue.outstanding() == 0 && stop.time.is_none() {
+            if is_over && queue.outstanding() == 0 && !stop.outlasts_requests() {
                 return Ok(StopReason::Idle);
             }
             if is_early
                 && !power.is_off()
-                && let Some(reached) = stop.reached(queue, is_over)
+                && let Some(reached) = stop.reached(queue, is_over, device)
             {
                 return Ok(reached);
             }
             // The host queue submits nothing before a request completes or a host event is due, so only
             // events are handled here.
-            for left in (0..EVENTS_BETWEEN_CHECKS).rev() {
+            for left in (0..stop.events_between_checks()).rev() {
                 // Some devices recover without events.
                 if power.is_off() && power.has_recovered(device) {
                     observer.recovery_ended(queue.total_completed() - left_out);
@@ -241,8 +276,8 @@ impl<D: BlockDevice> Running<D> {
                 if !device.completions().is_empty() {
                     break;
                 }
-                if left == 0 {
-                    checks.check_device(device, calendar.now())?;
+                if left == 0 && !checks.after_events(device, calendar.now(), observer)? {
+                    return Ok(StopReason::Stopped);
                 }
             }
             let now = calendar.now();
@@ -267,6 +302,14 @@ impl<D: BlockDevice> Running<D> {
     }
 }
 
+/// The precision that ends a run, if one does.
+fn precision(until: Until) -> Option<Precision> {
+    match until {
+        Until::Precise(precision) => Some(precision),
+        Until::Rebuilt => None,
+    }
+}
+
 impl HostEvents {
     /// Schedules a pause.
     fn pause_at<E: Copy + PartialEq>(&mut self, time: Instant, calendar: &mut Calendar<Event<E>>) {
@@ -282,6 +325,27 @@ impl Checks {
     fn check_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
         self.watchdog.look(device, now).map_err(Error::Stuck)
+    }
+
+    /// Checks the device after events without a completion. During a rebuild, calls the observer from time to
+    /// time. Returns whether to continue.
+    #[cold]
+    fn after_events(
+        &mut self,
+        device: &mut impl BlockDevice,
+        now: Instant,
+        observer: &mut dyn Observer,
+    ) -> Result<bool> {
+        self.check_device(device, now)?;
+        if !self.shows_rebuild {
+            return Ok(true);
+        }
+        self.events += 1;
+        if self.events < EVENTS_BETWEEN_CHECKS {
+            return Ok(true);
+        }
+        self.events = 0;
+        Ok(observer.phase_progress(rebuild::rows(device.rebuild()).0))
     }
 
     /// Begins or ends the time line.
@@ -305,6 +369,9 @@ impl Checks {
         if self.look_at > self.audit_at && !recovers {
             self.audit_at *= 2;
             device.audit(now - Instant::ZERO);
+        }
+        if self.shows_rebuild {
+            return Ok(observer.phase_progress(rebuild::rows(device.rebuild()).0));
         }
         Ok(observer.progress(completed - left_out))
     }

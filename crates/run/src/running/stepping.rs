@@ -224,7 +224,8 @@ impl<D: BlockDevice> Running<D> {
         let summary = self.measurements.summary(&self.load, &self.prepared.device, ending);
         let (warm_up, precision) =
             (self.warming.left_out().cloned(), self.batches.as_ref().map(Batches::attained));
-        Summary { warm_up, precision, ..summary }.with_power_cuts(self.power.results().to_vec())
+        Summary { warm_up, precision, rebuild: self.rebuilt.clone(), ..summary }
+            .with_power_cuts(self.power.results().to_vec())
     }
 
     /// Saves the device after its run. Returns whether it was saved, and a note.

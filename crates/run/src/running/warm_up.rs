@@ -16,6 +16,7 @@ use crate::settling::{PassChanges, Settling};
 use crate::steps::StopReason;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
+use crate::until::Until;
 
 /// The warm-up that is still to come, or the result of a warm-up that is over.
 #[derive(Debug)]
@@ -81,6 +82,7 @@ impl<D: BlockDevice> Running<D> {
                 StopCondition { time: Some(self.pause_at(Instant::ZERO + time)?), ..StopCondition::NEVER }
             }
             WarmUp::Rule => return self.until_steady(observer),
+            WarmUp::Failure => return Ok((self.until_failure(observer)?, WarmUpEnd::Failure)),
         };
         Ok((self.resume(stop, observer)?, WarmUpEnd::Asked))
     }
@@ -144,8 +146,12 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Advances to the end of the requests, or until a metric has the wanted precision.
+    /// Advances to the end of the requests, until a metric has the wanted precision, or until an array is
+    /// rebuilt.
     pub(super) fn measure_to_the_end(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        if self.load.until == Some(Until::Rebuilt) {
+            return self.measure_until_rebuilt(observer);
+        }
         let Some(mut batches) = self.batches.take() else {
             return self.resume(StopCondition::NEVER, observer);
         };
@@ -164,20 +170,22 @@ impl<D: BlockDevice> Running<D> {
             if let Ok(StopReason::Target) = reached {
                 is_new = batches.take(&self.batch()).map_err(|wanted| Error::Argument {
                     what: "the metric of --until".into(),
-                    found: self.load.until.as_ref().map_or_else(String::new, |until| until.column.clone()),
+                    found: batches.column().to_owned(),
                     wanted,
                 })?;
             }
         }
         self.batches = Some(batches);
         match reached? {
-            // The outstanding requests complete before the run ends.
-            StopReason::Target => {
-                self.queue.source_mut().limit_to(0);
-                self.resume(StopCondition::NEVER, observer)
-            }
+            StopReason::Target => self.end_load(observer),
             reached => Ok(reached),
         }
+    }
+
+    /// Draws no more requests. The outstanding ones complete before the run ends.
+    pub(super) fn end_load(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        self.queue.source_mut().limit_to(0);
+        self.resume(StopCondition::NEVER, observer)
     }
 
     /// The result of the current batch.
@@ -205,7 +213,10 @@ impl<D: BlockDevice> Running<D> {
     fn restart_measurements(&mut self, end: WarmUpEnd) {
         let (now, completed) = (self.calendar.now(), self.queue.total_completed());
         let seconds = (now - self.measurements.begin()).seconds();
-        self.warming = WarmUpState::Done(Some(LeftOut { requests: completed, seconds, end }));
+        let left_out = LeftOut { requests: completed, seconds, end };
+        // Nothing is left out if a member fails at once.
+        let is_empty = end == WarmUpEnd::Failure && completed == 0 && seconds == 0.0;
+        self.warming = WarmUpState::Done(Some(left_out).filter(|_| !is_empty));
         let record = self.measurements.record().take();
         let jobs = self.queue.source().jobs();
         self.measurements = Measurements::new(record, &self.prepared.device, now, jobs);

@@ -1,0 +1,153 @@
+//! Tests of runs that end when an array is rebuilt.
+
+use crate::observer::{Observer, REBUILDING};
+use crate::summary::{Summary, WarmUpEnd};
+use crate::until::Until;
+use crate::{Device, Error, RunOptions, Selection, Unobserved, WarmUp, Workload, run};
+
+fn array(set: &[&str]) -> Device {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    Device::load(&Selection { preset: Some("raid5-tiny".into()), file: None, set }).expect("a preset")
+}
+
+fn failing(after: &str) -> Device {
+    array(&[&format!("array.failures=[{{ member = 1, after = \"{after}\" }}]")])
+}
+
+fn rebuilt() -> RunOptions {
+    RunOptions { until: Some(Until::Rebuilt), ..RunOptions::seed(3) }
+}
+
+fn run_on(device: &Device, load: &Workload) -> Result<Summary, Error> {
+    run(device, load, &rebuilt(), &mut Unobserved)
+}
+
+fn seconds(run: &Summary) -> f64 {
+    let rebuild = run.rebuild.as_ref().expect("it was waited for");
+    assert_eq!(rebuild.share, 1.0);
+    rebuild.seconds
+}
+
+/// A member has 12 MiB in rows of 16 KiB.
+const ROWS: u64 = 768;
+
+#[test]
+fn a_load_goes_on_until_the_array_is_rebuilt() {
+    let run = run_on(&failing("0s"), &Workload::named("mixed-70-30")).expect("it runs");
+    assert_eq!(run.metrics.count("raid5.rebuilt"), ROWS);
+    assert!(run.warm_up.is_none(), "the member fails at once: {:?}", run.warm_up);
+    // The array is degraded from the failure to the end of the rebuild.
+    let degraded = run.metrics.count("raid5.degraded_us") as f64 / 1e6;
+    assert!((seconds(&run) - degraded).abs() < 2e-6, "{} s, degraded for {degraded} s", seconds(&run));
+    assert!(run.simulated_seconds >= seconds(&run) && run.simulated_seconds < 1.1 * seconds(&run));
+    assert!(
+        run.host.requests > 100 && run.metrics.count("raid5.degraded_reads") > 0,
+        "{}",
+        run.host.requests
+    );
+    assert!(!run.notes.iter().any(|note| note.contains("rebuild")), "{:?}", run.notes);
+    let again = run_on(&failing("0s"), &Workload::named("mixed-70-30")).expect("it runs");
+    assert_eq!((run.digest, run.rebuild), (again.digest, again.rebuild));
+}
+
+#[test]
+fn what_comes_before_the_failure_is_left_out() {
+    let run = run_on(&failing("5ms"), &Workload::named("mixed-70-30")).expect("it runs");
+    let left_out = run.warm_up.as_ref().expect("some requests");
+    assert!(left_out.requests > 0 && left_out.end == WarmUpEnd::Failure, "{left_out:?}");
+    assert!((left_out.seconds - 0.005).abs() < 1e-9, "{left_out:?}");
+    assert_eq!(run.metrics.count("raid5.degraded"), 0, "no fraction");
+    let options = RunOptions { warm_up: Some(WarmUp::None), ..rebuilt() };
+    let load = Workload::named("mixed-70-30");
+    let whole = crate::run(&failing("5ms"), &load, &options, &mut Unobserved).expect("it runs");
+    assert_eq!((&whole.digest, &whole.rebuild), (&run.digest, &run.rebuild), "the same happens");
+    assert_eq!(whole.host.requests, run.host.requests + left_out.requests);
+}
+
+#[test]
+fn an_idle_array_is_rebuilt_faster_and_limited_requests_end_before() {
+    let none = run_on(&failing("1ms"), &Workload::named("none")).expect("it runs");
+    assert_eq!((none.host.requests, none.metrics.count("raid5.rebuilt")), (0, ROWS));
+    let few = Workload { requests: Some(20), ..Workload::named("mixed-70-30") };
+    let few = run_on(&failing("0s"), &few).expect("it runs");
+    assert_eq!((few.host.requests, few.metrics.count("raid5.rebuilt")), (20, ROWS));
+    assert!(
+        few.notes.iter().any(|note| note.contains("the requests ended before the rebuild")),
+        "{:?}",
+        few.notes
+    );
+    let busy = run_on(&failing("0s"), &Workload::named("mixed-70-30")).expect("it runs");
+    assert!(seconds(&none) < seconds(&busy), "{} s, {} s busy", seconds(&none), seconds(&busy));
+    assert!(seconds(&few) < seconds(&busy), "{} s, {} s busy", seconds(&few), seconds(&busy));
+}
+
+#[test]
+fn two_failures_are_two_rebuilds() {
+    let two = "array.failures=[{ member = 1, after = \"0s\" }, { member = 2, after = \"2s\" }]";
+    let run = run_on(&array(&[two, "spares=2"]), &Workload::named("none")).expect("it runs");
+    assert_eq!(run.metrics.count("raid5.rebuilt"), 2 * ROWS);
+    assert!(seconds(&run) > 2.0, "from the first failure to the end of the second rebuild");
+}
+
+#[test]
+fn arrays_that_are_never_rebuilt_are_refused() {
+    let load = Workload::named("none");
+    let error = |device: &Device| run_on(device, &load).expect_err("no rebuild").to_string();
+    assert_eq!(
+        error(&array(&[])),
+        "--until rebuilt, --warm-up failure: found an array of which no member fails, wanted a failure, such as \
+         array.failures = [{ member = 1, after = \"0s\" }]"
+    );
+    let alone = array(&["array.failures=[{ member = 1, after = \"0s\" }]", "spares=0"]);
+    assert_eq!(
+        error(&alone),
+        "--until rebuilt: found a failed member without a spare, wanted a spare for each failure (spares)"
+    );
+    let tiny =
+        Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() }).expect("a preset");
+    assert_eq!(
+        error(&tiny),
+        "--until rebuilt, --warm-up failure: found tiny, wanted an array, with `device = \"raid5\"`"
+    );
+    let options = RunOptions::seed(3);
+    let error = run(&failing("0s"), &load, &options, &mut Unobserved).expect_err("nothing to wait for");
+    assert!(
+        error.to_string().contains("workload: found none, wanted a workload, or the end of a rebuild"),
+        "{error}"
+    );
+}
+
+/// Notes the progress of the rebuild, and stops it after a number of reports.
+#[derive(Default)]
+struct Seen {
+    total: Option<u64>,
+    rows: Vec<u64>,
+    most: usize,
+}
+
+impl Observer for Seen {
+    fn phase(&mut self, name: &'static str, total: Option<u64>) {
+        if name == REBUILDING {
+            self.total = total;
+        }
+    }
+
+    fn phase_progress(&mut self, done: u64) -> bool {
+        self.rows.extend(self.total.map(|_| done));
+        self.most == 0 || self.rows.len() < self.most
+    }
+}
+
+#[test]
+fn progress_is_the_number_of_rebuilt_rows() {
+    let mut seen = Seen::default();
+    let load = Workload::named("randread-4k");
+    run(&failing("0s"), &load, &rebuilt(), &mut seen).expect("it runs");
+    assert_eq!(seen.total, Some(ROWS));
+    assert!(seen.rows.is_sorted() && seen.rows.iter().all(|rows| *rows <= ROWS), "{:?}", seen.rows);
+    assert!(seen.rows.iter().any(|rows| *rows > 0), "{:?}", seen.rows);
+    let mut stops = Seen { most: 1, ..Seen::default() };
+    let stopped = run(&failing("0s"), &load, &rebuilt(), &mut stops).expect("a result so far");
+    let rebuild = stopped.rebuild.expect("it was begun");
+    assert!(rebuild.share < 1.0 && rebuild.seconds > 0.0, "{rebuild:?}");
+}

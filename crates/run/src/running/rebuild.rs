@@ -1,0 +1,100 @@
+//! A run that ends when the failed members of an array are rebuilt.
+
+use wordline_device::BlockDevice;
+use wordline_device::block_device::Rebuild;
+use wordline_kernel::Schedule;
+
+use super::{Running, StopCondition};
+use crate::calendar::Event;
+use crate::error::{Error, Result};
+use crate::measured::RebuildTime;
+use crate::observer::{Observer, REBUILDING, RUNNING};
+use crate::steps::StopReason;
+
+/// The step of a rebuild at which a run stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RebuildStep {
+    /// A member has failed.
+    Failed,
+    /// All members that failed are rebuilt.
+    Done,
+}
+
+impl RebuildStep {
+    /// Whether a device is at this step, or never comes to it.
+    pub fn is_reached(self, rebuild: Option<Rebuild>) -> bool {
+        match rebuild {
+            Some(Rebuild::Intact { fails: true }) => false,
+            Some(Rebuild::Running { .. }) => self == Self::Failed,
+            Some(Rebuild::Done | Rebuild::Impossible | Rebuild::Intact { fails: false }) | None => true,
+        }
+    }
+}
+
+/// Rows that are rebuilt, and all rows.
+pub(super) fn rows(rebuild: Option<Rebuild>) -> (u64, Option<u64>) {
+    match rebuild {
+        Some(Rebuild::Running { done, rows }) => (done, Some(rows)),
+        _ => (0, None),
+    }
+}
+
+impl<D: BlockDevice> Running<D> {
+    /// Advances until a member fails.
+    pub(super) fn until_failure(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        self.prepared.device.start_timers(&mut self.calendar.within(Event::Device));
+        let stop = StopCondition { rebuild: Some(RebuildStep::Failed), ..StopCondition::NEVER };
+        let reached = self.resume(stop, observer)?;
+        let (found, wanted) = match self.prepared.device.rebuild() {
+            None => (self.load.device_name.clone(), "an array, with `device = \"raid5\"`"),
+            Some(Rebuild::Intact { fails: false }) => (
+                "an array of which no member fails".into(),
+                "a failure, such as array.failures = [{ member = 1, after = \"0s\" }]",
+            ),
+            _ => return Ok(reached),
+        };
+        Err(Error::Argument {
+            what: "--until rebuilt, --warm-up failure".into(),
+            found,
+            wanted: wanted.into(),
+        })
+    }
+
+    /// Advances until all members that failed are rebuilt. The requests may end before.
+    pub(super) fn measure_until_rebuilt(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        let reached = self.until_failure(observer)?;
+        if reached != StopReason::Target {
+            return Ok(reached);
+        }
+        let failed = self.calendar.now();
+        observer.phase(REBUILDING, rows(self.prepared.device.rebuild()).1);
+        self.checks.shows_rebuild = true;
+        let stop = StopCondition { rebuild: Some(RebuildStep::Done), ..StopCondition::NEVER };
+        let reached = self.resume(stop, observer);
+        self.checks.shows_rebuild = false;
+        let (reached, rebuild) = (reached?, self.prepared.device.rebuild());
+        if rebuild == Some(Rebuild::Impossible) {
+            return Err(Error::Argument {
+                what: "--until rebuilt".into(),
+                found: "a failed member without a spare".into(),
+                wanted: "a spare for each failure (spares)".into(),
+            });
+        }
+        let share = match rows(rebuild) {
+            (done, Some(rows)) => done as f64 / rows.max(1) as f64,
+            _ => 1.0,
+        };
+        self.rebuilt = Some(RebuildTime { seconds: (self.calendar.now() - failed).seconds(), share });
+        if reached != StopReason::Target {
+            return Ok(reached);
+        }
+        if self.queue.upcoming()[0].is_none()
+            && self.queue.outstanding() == 0
+            && self.queue.total_submitted() > 0
+        {
+            self.load.notes.push("the requests ended before the rebuild, whose rest had no host load".into());
+        }
+        observer.phase(RUNNING, None);
+        self.end_load(observer)
+    }
+}
