@@ -274,7 +274,7 @@ mod tests {
         assert_eq!("0".parse(), Ok(WarmUp::None));
         let error = "twice".parse::<WarmUp>().expect_err("no warm-up");
         assert!(
-            error.contains("found \"twice\", wanted none, rule, a number of requests, or a time"),
+            error.contains("found \"twice\", wanted none, rule, failure, a number of requests, or a time"),
             "{error}"
         );
         assert_eq!(

@@ -52,7 +52,10 @@ impl From<Until> for String {
 impl fmt::Display for Until {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Precise(Precision { column, fraction }) => write!(out, "{column}:{}%", fraction * 100.0),
+            // Rounded, so that a text that is read and written again stays the same.
+            Self::Precise(Precision { column, fraction }) => {
+                write!(out, "{column}:{}%", (fraction * 1e14).round() / 1e12)
+            }
             Self::Rebuilt => out.write_str(REBUILT),
         }
     }
@@ -64,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_run_reads_as_it_is_written() {
-        for text in ["rebuilt", "p99:2%", "host.iops:0.5%"] {
+        for text in ["rebuilt", "p99:2%", "host.iops:0.5%", "iops:7%", "iops:0.001%", "p99:33.3%"] {
             assert_eq!(text.parse::<Until>().map(|until| until.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "rebuild", "p99:0%", "p99"] {

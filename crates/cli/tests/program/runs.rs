@@ -224,7 +224,10 @@ fn a_run_says_what_was_left_out_and_how_well_a_column_is_known() {
     assert!(table.contains("left out: until the load was steady by MSER-5"), "{table}");
     assert!(table.contains("Precision") && table.contains("not reached when the requests ended"), "{table}");
     let refused = wordline(&small(&["--warm-up", "twice"])).refusal();
-    assert!(refused.contains("wanted none, rule, a number of requests, or a time such as 20ms"), "{refused}");
+    assert!(
+        refused.contains("wanted none, rule, failure, a number of requests, or a time such as 20ms"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -319,7 +319,8 @@ fn the_time_of_a_rebuild_is_a_number_of_runs_and_of_sweeps() {
     let varied = ["--vary", "array.sync_slowest=100KiB,1MiB", "--column", "rebuild.seconds", "--json", "-"];
     let table = wordline(&[&["sweep"], &array[..], &varied].concat()).json();
     let of_rows = table["rows"].as_array().expect("rows").iter();
-    let cells: Vec<f64> = of_rows.filter_map(|row| row["columns"]["rebuild.seconds"]["mean"].as_f64()).collect();
+    let cells: Vec<f64> =
+        of_rows.filter_map(|row| row["columns"]["rebuild.seconds"]["mean"].as_f64()).collect();
     assert_eq!(cells.len(), 2, "{table}");
     assert!(cells.iter().all(|cell| (cell / seconds - 1.0).abs() < 0.2), "{seconds}: {cells:?}");
     let folder = Folder::new();

@@ -49,7 +49,7 @@ fn its_report_draws_every_change_and_holds_the_answer() {
 #[test]
 fn its_runs_have_as_many_requests_as_it_says_and_no_end_of_their_own() {
     let refusal = wordline(&[&FEW[..], &["--until", "iops:5%"]].concat()).refusal();
-    assert!(refusal.contains("--until: found iops, wanted none"), "{refusal}");
+    assert!(refusal.contains("--until: found iops:5%, wanted none"), "{refusal}");
     let refusal = wordline(&["why", "--preset", "tiny", "--trace", "-"]).refusal();
     assert!(refusal.contains("read once"), "{refusal}");
 }
