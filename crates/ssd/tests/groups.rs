@@ -23,7 +23,7 @@ struct ByGroup {
 state!(ByGroup { values { opened } fixed { victims } });
 
 impl ByGroup {
-    fn new(victims: &Arc<Mutex<[u64; 2]>>) -> Box<dyn Design> {
+    fn boxed(victims: &Arc<Mutex<[u64; 2]>>) -> Box<dyn Design> {
         Box::new(Self { opened: Vec::new(), victims: victims.clone() })
     }
 }
@@ -67,9 +67,9 @@ impl Design for ByGroup {
 #[test]
 fn a_design_selects_victims_by_the_streams_that_opened_their_blocks() {
     let victims = Arc::default();
-    let mut rig = rig(&small(), Combination::of(vec![ByGroup::new(&victims)]));
+    let mut rig = rig(&small(), Combination::of(vec![ByGroup::boxed(&victims)]));
     overwrite(&mut rig, 6_000);
     let [host, relocated] = *victims.lock().expect("no test fails with the lock");
     assert!(host > relocated && relocated > 0, "{host} victims with host pages, {relocated} others");
-    contract::check(&contract::small(), |_| ByGroup::new(&victims));
+    contract::check(&contract::small(), |_| ByGroup::boxed(&victims));
 }

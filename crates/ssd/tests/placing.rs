@@ -73,7 +73,7 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
 
 #[test]
 fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
-    use wordline_ftl::map::recovery_config::DiscardsAtCut;
+    use wordline_ftl::config::DiscardsAtCut;
     use wordline_nand::faults::{Fails, FaultFile, NumberRange};
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;

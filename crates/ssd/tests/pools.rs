@@ -3,10 +3,10 @@
 
 use wordline_device::{BlockDevice, Operation, detail};
 use wordline_ftl::Design;
+use wordline_ftl::config::DiscardsAtCut;
 use wordline_ftl::config::SlcCacheFile;
 use wordline_ftl::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
 use wordline_ftl::map::LogicalPage;
-use wordline_ftl::map::recovery_config::DiscardsAtCut;
 use wordline_ftl::policy::balancer::BalancerKind;
 use wordline_ftl::policy::frontier::FrontierKind;
 use wordline_ftl::policy::placement::PlacementKind;

@@ -3,9 +3,9 @@
 
 use wordline_device::{BlockDevice, Operation, Recovered};
 use wordline_ftl::blocks::State;
+use wordline_ftl::config::{DiscardsAtCut, LowerPages};
 use wordline_ftl::contents::Contents;
 use wordline_ftl::map::LogicalPage;
-use wordline_ftl::map::recovery_config::{DiscardsAtCut, LowerPages};
 use wordline_kernel::{Bytes, Duration, Instant, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};

@@ -2,9 +2,9 @@
 
 use wordline_device::Operation;
 use wordline_flash::policy::failure::FailureKind;
+use wordline_ftl::config::LowerPages;
 use wordline_ftl::config::Scope;
 use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
-use wordline_ftl::map::recovery_config::LowerPages;
 use wordline_ftl::policy::frontier::OpenBlock;
 use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::{Config, Design};

@@ -3,7 +3,8 @@
 use wordline_kernel::Complaints;
 use wordline_nand::Locations;
 
-use super::{BackEndFile, FtlFile, GcFile};
+use super::file::{BackEndFile, FtlFile};
+use crate::gc::config::GcFile;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;

@@ -5,7 +5,7 @@ use wordline_device::SECTOR;
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations};
 
-use super::BackEndFile;
+use super::file::BackEndFile;
 use crate::Sectors;
 use crate::policy::placement::PlacementKind;
 

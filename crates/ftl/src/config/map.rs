@@ -3,8 +3,8 @@
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::Pools;
 
-use super::{BackEndFile, Config, FtlFile};
-use crate::map::recovery_config::DiscardsAtCut;
+use super::file::{BackEndFile, Config, FtlFile};
+use super::recovery::DiscardsAtCut;
 
 /// Bytes of an entry. It has a version, as in the data tag of a page. If checkpoints contain the whole map,
 /// it also has the location of the page.

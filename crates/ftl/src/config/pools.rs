@@ -3,7 +3,7 @@
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::{CellMode, Locations, Pool, Pools};
 
-use super::BackEndFile;
+use super::file::BackEndFile;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;

@@ -4,7 +4,7 @@
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::Geometry;
 
-use super::BackEndFile;
+use super::file::BackEndFile;
 
 impl BackEndFile {
     /// Sets the number of blocks by the capacity. `geometry` is that of the chips with any number of blocks.

@@ -3,7 +3,8 @@
 use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
 
-use super::{BackEndFile, Config, TwoBitFile};
+use super::file::{BackEndFile, Config};
+use crate::blocks::mlc::TwoBitFile;
 use crate::blocks::{ModeShare, ModeStreams, Streams};
 use crate::policy::demands::Demands;
 

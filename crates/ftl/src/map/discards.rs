@@ -384,7 +384,7 @@ impl Discards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::recovery_config::DiscardsAtCut;
+    use crate::config::DiscardsAtCut;
 
     #[test]
     fn what_never_came_to_flash_does_not_come_back_with_a_later_cut() {

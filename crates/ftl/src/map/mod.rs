@@ -16,7 +16,6 @@ pub mod discards;
 pub mod lost;
 mod map_cache;
 pub mod mapping;
-pub mod recovery_config;
 mod table_page_counts;
 mod tables;
 pub mod translation;

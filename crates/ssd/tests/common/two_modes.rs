@@ -23,7 +23,7 @@ pub fn small_with_slc() -> DeviceFile {
 /// interrupted programs.
 pub fn small_with_two_bits() -> DeviceFile {
     use wordline_ftl::config::TwoBitFile;
-    use wordline_ftl::map::recovery_config::LowerPages;
+    use wordline_ftl::config::LowerPages;
     let us = Duration::from_us;
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
