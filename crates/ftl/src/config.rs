@@ -412,6 +412,7 @@ impl Config {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::pools::PoolFile;
 
     include!("../tests/common/small.rs");
 

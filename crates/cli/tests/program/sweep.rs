@@ -328,7 +328,7 @@ fn the_time_of_a_rebuild_is_a_number_of_runs_and_of_sweeps() {
                  device.array.failures = [{ member = 1, after = \"0s\" }]\n[[vary]]\nkey = \"spares\"\nvalues = [1]\n";
     let out = wordline(&["sweep", &folder.with("study.toml", study), "--no-progress"]).success();
     assert!(out.contains("rebuild.seconds") && out.contains("1 runs\n"), "{out}");
-    let wrong = folder.with("wrong.toml", &study.replace("\"rebuilt\"", "\"p99\""));
+    let wrong = folder.with("wrong.toml", study.replace("\"rebuilt\"", "\"p99\""));
     let refusal = wordline(&["sweep", &wrong]).refusal();
     assert!(refusal.contains("until: found") && refusal.contains("or rebuilt"), "{refusal}");
 }
