@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use parquet::basic::{Compression, LogicalType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use wordline_kernel::grouped;
 
@@ -23,7 +22,7 @@ use super::super::units::AssumedUnits;
 use super::columns::Mapped;
 use super::{csv, detect, proposal, text_reader};
 use crate::{Error, error::Result};
-use columns::{Column, column};
+use columns::{Column, Table, column};
 
 /// The first bytes of a file.
 const MAGIC: &[u8] = b"PAR1";
@@ -50,7 +49,7 @@ type Roots = Vec<(String, Option<usize>)>;
 pub(super) struct Rows {
     path: PathBuf,
     position: Position,
-    file: SerializedFileReader<File>,
+    file: Table,
     format: Box<dyn LineReader>,
     /// How the rows are read, for a note.
     note: String,
@@ -82,7 +81,7 @@ pub(super) fn reader(mut input: Input<'_>, options: &Options) -> Result<(Rows, A
             spooled
         }
     };
-    let file = caught(|| SerializedFileReader::new(file)).map_err(|reason| damaged(&path, &reason))?;
+    let file = caught(|| Table::open(file)).map_err(|reason| damaged(&path, &reason))?;
     let roots = roots(&file);
     let names: Vec<String> = roots.iter().map(|(name, _)| name.clone()).collect();
     let Shape { format, note, separator, used, assumed } = shape(&path, &file, &names, options)?;
@@ -126,12 +125,7 @@ struct Shape {
 }
 
 /// Finds the text format of the columns: by the option `columns`, or by their names.
-fn shape(
-    path: &Path,
-    file: &SerializedFileReader<File>,
-    names: &[String],
-    options: &Options,
-) -> Result<Shape> {
+fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Result<Shape> {
     let header = names.join(",");
     let is_log = ["submitted_ps", "operation", "sector", "sectors"]
         .iter()
@@ -189,7 +183,7 @@ const fn is_of_columns(format: Format) -> bool {
 /// Returns the lines of a column map.
 fn mapped(
     path: &Path,
-    file: &SerializedFileReader<File>,
+    file: &Table,
     names: &[String],
     map: &Columns,
     options: &Options,
@@ -238,7 +232,7 @@ fn check_units(
 }
 
 /// Unit of the times of a column, if its type gives it.
-fn typed(file: &SerializedFileReader<File>, name: &str) -> Option<TimeUnit> {
+fn typed(file: &Table, name: &str) -> Option<TimeUnit> {
     use parquet::basic::TimeUnit as Unit;
     let schema = file.metadata().file_metadata().schema_descr();
     let column = schema.columns().iter().find(|column| column.path().parts() == [name])?;
@@ -255,7 +249,7 @@ fn typed(file: &SerializedFileReader<File>, name: &str) -> Option<TimeUnit> {
 }
 
 /// Returns the columns at the top of the schema.
-fn roots(file: &SerializedFileReader<File>) -> Roots {
+fn roots(file: &Table) -> Roots {
     let schema = file.metadata().file_metadata().schema_descr();
     let leaf = |name: &str| {
         let is = |column: &ColumnDescriptor| column.path().parts() == [name] && column.max_rep_level() == 0;
@@ -265,12 +259,7 @@ fn roots(file: &SerializedFileReader<File>) -> Roots {
 }
 
 /// Returns the columns to read, and refuses those that cannot be.
-fn fields(
-    path: &Path,
-    file: &SerializedFileReader<File>,
-    roots: &Roots,
-    used: &[bool],
-) -> Result<Vec<Option<usize>>> {
+fn fields(path: &Path, file: &Table, roots: &Roots, used: &[bool]) -> Result<Vec<Option<usize>>> {
     let mut fields = Vec::new();
     for ((name, leaf), used) in roots.iter().zip(used) {
         let refused = |found: String, wanted: &str| Error::Content {
@@ -299,7 +288,7 @@ fn fields(
 }
 
 /// Error for columns of no known format, with a map that may fit them.
-fn unknown(path: &Path, file: &SerializedFileReader<File>, header: &str) -> Error {
+fn unknown(path: &Path, file: &Table, header: &str) -> Error {
     let names: Vec<String> = header.split(',').map(quoted).collect();
     let lines = caught(|| first_lines(file)).unwrap_or_default();
     let proposed = proposal::propose(std::iter::once(header).chain(lines.iter().map(String::as_str)));
@@ -316,12 +305,11 @@ fn unknown(path: &Path, file: &SerializedFileReader<File>, header: &str) -> Erro
 }
 
 /// Returns the first rows as text, for a proposal.
-fn first_lines(file: &SerializedFileReader<File>) -> parquet::errors::Result<Vec<String>> {
-    let group = file.get_row_group(0)?;
-    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0).min(50);
+fn first_lines(file: &Table) -> parquet::errors::Result<Vec<String>> {
+    let rows = file.rows(0).min(50);
     let mut columns = Vec::new();
     for (_, leaf) in roots(file) {
-        let mut read = leaf.map(|leaf| column(&*group, leaf)).transpose()?;
+        let mut read = leaf.map(|leaf| column(file, 0, leaf)).transpose()?;
         if let Some(column) = &mut read {
             column.load(rows)?;
         }
@@ -360,15 +348,13 @@ fn damaged(path: &Path, reason: &str) -> Error {
 impl Rows {
     /// Begins the next row group. Returns whether there is one.
     fn next_group(&mut self) -> Result<bool> {
-        if self.group == self.file.num_row_groups() {
+        if self.group == self.file.metadata().num_row_groups() {
             return Ok(false);
         }
         let (file, at, fields) = (&self.file, self.group, &self.fields);
         let read = caught(|| {
-            let group = file.get_row_group(at)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            let columns = fields.iter().map(|field| field.map(|leaf| column(&*group, leaf)).transpose());
-            Ok((rows, columns.collect::<parquet::errors::Result<Vec<_>>>()?))
+            let columns = fields.iter().map(|field| field.map(|leaf| column(file, at, leaf)).transpose());
+            Ok((file.rows(at), columns.collect::<parquet::errors::Result<Vec<_>>>()?))
         });
         (self.left, self.columns) = read.map_err(|reason| self.broken(&reason))?;
         self.group += 1;

@@ -1,15 +1,46 @@
 //! Values of a column of a row group, as text.
+//!
+//! Pages are read without the rows of the library (`SerializedFileReader`), whose code for types that no trace has would
+//! be a part of the program.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
 };
 use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::RowGroupReader;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+
+/// A file and its description.
+pub(super) struct Table {
+    file: Arc<File>,
+    metadata: ParquetMetaData,
+}
+
+impl Table {
+    /// Reads the description of a file.
+    pub(super) fn open(file: File) -> Result<Self> {
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
+        Ok(Self { file: Arc::new(file), metadata })
+    }
+
+    /// The description.
+    pub(super) const fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// Number of rows of a row group; 0 if there is no such group.
+    pub(super) fn rows(&self, group: usize) -> usize {
+        let rows = self.metadata.row_groups().get(group).map_or(0, |group| group.num_rows());
+        usize::try_from(rows).unwrap_or(0)
+    }
+}
 
 /// A column of a row group.
 pub(super) trait Column: Send {
@@ -21,26 +52,30 @@ pub(super) trait Column: Send {
 }
 
 /// Returns column `at` of a row group.
-pub(super) fn column(group: &dyn RowGroupReader, at: usize) -> Result<Box<dyn Column>> {
-    let schema = group.metadata().column(at).column_descr_ptr();
-    let reader = group.get_column_reader(at)?;
-    let optional = schema.max_def_level() > 0;
+pub(super) fn column(table: &Table, group: usize, at: usize) -> Result<Box<dyn Column>> {
+    let Some(of_group) = table.metadata.row_groups().get(group) else {
+        return Err(ParquetError::General(format!("there is no row group {group}")));
+    };
+    let chunk = of_group.column(at);
+    let schema = chunk.column_descr_ptr();
+    let pages = SerializedPageReader::new(Arc::clone(&table.file), chunk, table.rows(group), None)?;
+    let reader = (schema.clone(), pages);
     let is_unsigned = is_unsigned(&schema);
     let scale = scale(&schema)?;
     let name = || schema.name().to_string();
     Ok(match schema.physical_type() {
-        Type::BOOLEAN => Values::<BoolType>::boxed(reader, optional, |value, text| put(text, value)),
-        Type::INT32 => Values::<Int32Type>::boxed(reader, optional, move |value, text| match scale {
+        Type::BOOLEAN => Values::<BoolType>::boxed(reader, |value, text| put(text, value)),
+        Type::INT32 => Values::<Int32Type>::boxed(reader, move |value, text| match scale {
             0 if is_unsigned => put(text, &(*value as u32)),
             scale => put_decimal(text, i64::from(*value), scale),
         }),
-        Type::INT64 => Values::<Int64Type>::boxed(reader, optional, move |value, text| match scale {
+        Type::INT64 => Values::<Int64Type>::boxed(reader, move |value, text| match scale {
             0 if is_unsigned => put(text, &(*value as u64)),
             scale => put_decimal(text, *value, scale),
         }),
-        Type::FLOAT => Values::<FloatType>::boxed(reader, optional, |value, text| put(text, value)),
-        Type::DOUBLE => Values::<DoubleType>::boxed(reader, optional, |value, text| put(text, value)),
-        Type::BYTE_ARRAY => Values::<ByteArrayType>::boxed(reader, optional, |value: &ByteArray, text| {
+        Type::FLOAT => Values::<FloatType>::boxed(reader, |value, text| put(text, value)),
+        Type::DOUBLE => Values::<DoubleType>::boxed(reader, |value, text| put(text, value)),
+        Type::BYTE_ARRAY => Values::<ByteArrayType>::boxed(reader, |value: &ByteArray, text| {
             text.push_str(&String::from_utf8_lossy(value.data()));
         }),
         kind @ (Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY) => {
@@ -106,14 +141,14 @@ struct Values<T: DataType> {
 
 impl<T: DataType> Values<T> {
     fn boxed(
-        reader: parquet::column::reader::ColumnReader,
-        optional: bool,
+        (schema, pages): (ColumnDescPtr, SerializedPageReader<File>),
         put: impl Fn(&T::T, &mut String) + Send + 'static,
     ) -> Box<dyn Column>
     where
         Self: Send,
     {
-        let reader = get_typed_column_reader::<T>(reader);
+        let optional = schema.max_def_level() > 0;
+        let reader = ColumnReaderImpl::<T>::new(schema, Box::new(pages));
         let (values, levels) = (Vec::new(), Vec::new());
         Box::new(Self { reader, optional, values, levels, row: 0, value: 0, put: Box::new(put) })
     }
