@@ -506,6 +506,16 @@ class Provenance:
 
 
 @dataclass(frozen=True)
+class RebuildTime:
+    """The rebuild of an array."""
+
+    seconds: float
+    """Simulated time from the failure to the end of the rebuild, in seconds; so far, if the run was stopped."""
+    share: float
+    """Share of the rows that were rebuilt: 1 unless the run was stopped."""
+
+
+@dataclass(frozen=True)
 class Simulator:
     """Speed of the simulator on this machine. It is not a property of the simulated device."""
 
@@ -736,8 +746,9 @@ class Verdict:
 class LeftOut:
     """The warm-up: the beginning of a load, which is not measured."""
 
-    end: Literal["rule", "asked", "limit"]
-    """Reason for its end: `rule` (the transient was over), `asked` (the requested length) or `limit` (the load was not steady yet).
+    end: Literal["rule", "asked", "limit", "failure"]
+    """Reason for its end: `rule` (the transient was over), `asked` (the requested length), `limit` (the load was not steady yet) or
+    `failure` (a member of the array failed).
     """
     requests: int
     """Requests completed in the warm-up."""
@@ -998,6 +1009,8 @@ class Summary:
     """Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs. Where
     the host writes whole pages, one at a time, it is the write amplification of analytic models; null if nothing was programmed.
     """
+    rebuild: RebuildTime | None = None
+    """The rebuild that `--until rebuilt` waits for; left out without one."""
     sub_requests: SubRequests | None = None
     """Sub-requests to each of several pools; left out where there is one."""
     tail: Tail | None = None
