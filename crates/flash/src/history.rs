@@ -99,6 +99,7 @@ impl DieWork {
     }
 
     /// Kind of work of a task.
+    #[inline]
     fn of(task: &Task) -> Self {
         let is_read = task.operation == Operation::Read;
         match task.ticket {

@@ -199,6 +199,7 @@ impl FreeSlots {
 
     /// Takes a slot for a request that is bound to `queue`. Returns the queue to use, or `None` if no slot is
     /// free.
+    #[inline]
     fn take(&mut self, queue: u16) -> Option<u16> {
         match self {
             Self::One(free) => {
@@ -214,6 +215,7 @@ impl FreeSlots {
         }
     }
 
+    #[inline]
     fn give(&mut self, queue: u16) {
         match self {
             Self::One(free) => *free += 1,

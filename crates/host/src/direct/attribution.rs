@@ -29,11 +29,13 @@ impl Explainer {
     }
 
     /// Notes the submission of a request.
+    #[inline]
     pub fn note_submission(&mut self, number: u32) {
         self.open.insert(number, None);
     }
 
     /// Notes the completion of a device command for `work`, with its breakdown if the device has one.
+    #[inline]
     pub fn note_device_completion(&mut self, work: Purpose, breakdown: Option<CommandBreakdown>) {
         let (Purpose::Write(number) | Purpose::Read(number) | Purpose::Flush(Some(number))) = work else {
             return;

@@ -85,6 +85,7 @@ impl Striping {
     }
 
     /// The member of an array sector, and the sector on that member.
+    #[inline]
     pub fn locate(&self, sector: u64) -> (u16, u64) {
         let (chunk, within) = (sector / self.chunk, sector % self.chunk);
         let (stripe, index) = (chunk / self.data(), chunk % self.data());

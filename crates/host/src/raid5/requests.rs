@@ -83,21 +83,25 @@ state!(Requests { values { all, waiting, flushes, discarding, epoch } });
 
 impl Requests {
     /// Adds a submitted command and returns its number. The submission counts as one outstanding part.
+    #[inline]
     pub fn add(&mut self, command: Command, submitted: Instant) -> u32 {
         self.all.add(Request { command, submitted, left: 1, failed: false })
     }
 
     /// A command, by its number.
+    #[inline]
     pub fn get(&self, number: u32) -> &Request {
         self.all.get(number)
     }
 
     /// Adds a part to a command.
+    #[inline]
     pub fn begin_part(&mut self, number: u32) {
         self.all.get_mut(number).left += 1;
     }
 
     /// Completes a part of a command. Removes and returns the command after its last part.
+    #[inline]
     pub fn complete_part(&mut self, number: u32, failed: bool) -> Option<Request> {
         let request = self.all.get_mut(number);
         request.left -= 1;

@@ -153,6 +153,7 @@ impl Commands {
     }
 
     /// Ends a part of a command. Returns whether it was the last part.
+    #[inline]
     pub(super) fn finish_part(&mut self, number: u32) -> bool {
         let command = self.all.get_mut(number);
         command.parts -= 1;

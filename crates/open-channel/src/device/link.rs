@@ -45,6 +45,7 @@ impl HostLink {
     }
 
     /// Sends a completion with `bytes` of data to the host. Returns when it has arrived.
+    #[inline]
     pub(super) fn complete(&mut self, bytes: u64, now: Instant) -> Instant {
         let at = if bytes > 0 { self.transfer(Direction::ToHost, bytes, now) } else { now };
         self.link.complete(at)

@@ -139,6 +139,7 @@ impl OpenChannel {
     }
 
     /// Flash location of a logical block of a chunk.
+    #[inline]
     fn location_of(&self, chunk: ChunkId, block: u32) -> Location {
         Location(self.unit_location(chunk, block).0 + block % self.media.unit())
     }
@@ -285,6 +286,7 @@ impl OpenChannel {
     }
 
     /// Ends a part of a command. After its last part the command completes.
+    #[inline]
     fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         self.data.finish_part(number, &mut self.host, &self.media, calendar);
         self.follow_completions(calendar);

@@ -29,6 +29,7 @@ impl PhysicalDevice for OpenChannel {
         &self.media.config.geometry
     }
 
+    #[inline]
     fn report(&self, chunk: Chunk) -> Descriptor {
         let config = &self.media.config;
         let id = self.media.id_of(chunk);
@@ -95,6 +96,7 @@ impl PhysicalDevice for OpenChannel {
         &self.host.completions
     }
 
+    #[inline]
     fn take_completions(&mut self, into: &mut Vec<Completion>) {
         into.append(&mut self.host.completions);
     }
@@ -238,6 +240,7 @@ impl PhysicalDevice for OpenChannel {
         true
     }
 
+    #[inline]
     fn take_breakdown(&mut self, tag: u32) -> Option<CommandBreakdown> {
         self.host.commands.breakdowns.as_mut()?.take(tag)
     }

@@ -82,6 +82,7 @@ impl ProgramUnit {
     }
 
     /// Counts the pages by kind.
+    #[inline]
     pub(crate) fn count_pages(&self) -> PageCounts {
         let data = self.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
         let host = u64::from(self.entry_count());
