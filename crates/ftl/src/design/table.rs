@@ -163,7 +163,7 @@ impl Combination {
         Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc, again })
     }
 
-    /// Hint which device of the [contract test](crate::contract) has blocks that the designs' streams need.
+    /// Hint which device of the contract test of `wordline_ssd` has blocks that the designs' streams need.
     /// Empty if the device of `config` has such blocks.
     pub fn contract_hint(&self, config: &Config) -> &'static str {
         let needs = self.needs();
