@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use crate::measurement::MIB;
 use crate::twin::{Link, Origin, RESERVED_BLOCKS, Twin};
 
 /// Block erase time of a drive, in microseconds (py_ssd_sim, part `tlc-512g`).
 const ERASE: f64 = 10_000.0;
 
 /// Write buffer if nothing identifies it. Chosen: some programs of every die.
-const BUFFER: f64 = 16.0 * 1_048_576.0;
+const BUFFER: f64 = 16.0 * MIB;
 
 /// Idle time before background work. Chosen: reviews see the full speed of an SLC cache again after a second of idle
 /// time (as the presets of client drives).
@@ -34,10 +35,7 @@ impl Twin {
             ("[part]", self.part()),
             ("[part.geometry]", self.geometry()),
             ("[part.timing]", self.timing()),
-            (
-                "[part.bus]",
-                vec![of(Origin::Bus, &format!("mode = {}", self.bus), "the middle of those tried")],
-            ),
+            ("[part.bus]", self.bus_lines()),
             ("[layout]", self.layout()),
             ("[front]", self.front()),
             ("[buffer]", self.buffer()),
@@ -47,12 +45,7 @@ impl Twin {
             ("[ftl.gc]", self.collection()),
             ("[ftl.slc_cache]", self.slc_cache()),
         ];
-        for (head, lines) in sections.into_iter().filter(|(_, lines)| !lines.is_empty()) {
-            let _ = writeln!(text, "\n{head}");
-            for line in lines {
-                let _ = writeln!(text, "{}", line.with_comment(&note));
-            }
-        }
+        write_sections(&mut text, sections, &note);
         text
     }
 
@@ -145,12 +138,17 @@ impl Twin {
         ]
     }
 
+    pub(crate) fn bus_lines(&self) -> Vec<Line> {
+        vec![of(Origin::Bus, &format!("mode = {}", self.bus), "the middle of those tried")]
+    }
+
+    pub(crate) fn command_line(&self) -> Line {
+        let text = format!("command_time = \"{}\"", time(self.command));
+        of(Origin::Command, &text, "that of a fast drive")
+    }
+
     fn front(&self) -> Vec<Line> {
-        let command = of(
-            Origin::Command,
-            &format!("command_time = \"{}\"", time(self.command)),
-            "that of a fast drive",
-        );
+        let command = self.command_line();
         match self.link {
             Link::Express { .. } => vec![
                 chosen("queue_depth = 1024", "more than any load has outstanding"),
@@ -254,7 +252,7 @@ impl Twin {
 
     fn slc_cache(&self) -> Vec<Line> {
         let Some(cache) = self.cache else { return Vec::new() };
-        // A block in SLC mode holds a third of its pages, and all blocks of an erased drive are spare.
+        // A block in SLC mode holds one page for each cell, and all blocks of an erased drive are spare.
         let share = (cache.size * f64::from(self.bits) / self.space).min(1.0);
         vec![chosen("blocks = 1", "the least"), of(Origin::SlcCache, &format!("spare = {share:.4}"), "none")]
     }
@@ -283,9 +281,23 @@ pub(crate) struct Line {
 
 impl Line {
     /// The line, with what its value is from.
-    pub(crate) fn with_comment(self, note: &impl Fn(Origin) -> Option<String>) -> String {
+    fn with_comment(self, note: &impl Fn(Origin) -> Option<String>) -> String {
         let comment = self.origin.and_then(note).unwrap_or_else(|| format!("chosen: {}", self.otherwise));
         format!("{} # {comment}", self.text)
+    }
+}
+
+/// Writes tables of a configuration that have lines, each below its head.
+pub(crate) fn write_sections<const N: usize>(
+    text: &mut String,
+    sections: [(&str, Vec<Line>); N],
+    note: &impl Fn(Origin) -> Option<String>,
+) {
+    for (head, lines) in sections.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let _ = writeln!(text, "\n{head}");
+        for line in lines {
+            let _ = writeln!(text, "{}", line.with_comment(note));
+        }
     }
 }
 
@@ -311,7 +323,7 @@ pub(crate) fn of(origin: Origin, text: &str, reason: &str) -> Line {
 
 /// A size in bytes as the text of a key, in whole MiB.
 fn mebibytes(bytes: f64) -> String {
-    format!("{:.0}MiB", (bytes / 1_048_576.0).max(1.0))
+    format!("{:.0}MiB", (bytes / MIB).max(1.0))
 }
 
 /// A time in microseconds as the text of a key, to the nanosecond.

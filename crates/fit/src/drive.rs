@@ -47,7 +47,7 @@ const SATURATED: f64 = 0.95;
 const FULL: f64 = 0.98;
 
 impl Drive {
-    /// The drive that the file at `path` describes: id, model, capacity and link.
+    /// The drive that the file at `path` describes: id, model and known properties.
     ///
     /// # Errors
     /// [`Error::File`] if the file cannot be read, [`Error::Content`] if it describes no drive.

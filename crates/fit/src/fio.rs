@@ -15,7 +15,7 @@ use wordline_lab::{Error, input};
 
 use crate::load::Load;
 use crate::logs::{Fall, burst, log, media_bytes};
-use crate::measurement::{Measurement, Quantity, RANKS, Statistic};
+use crate::measurement::{MIB, Measurement, Quantity, RANKS, Statistic};
 
 /// Part of the capacity that is in use after job T1 has trimmed a quarter.
 pub const USED_AFTER_TRIM: f64 = 0.75;
@@ -295,7 +295,7 @@ impl Job<'_> {
         let Some(writes) = jobs.iter().find(|job| job.name() == format!("writes-{rate}")) else {
             return Ok((rate > 0).then(|| format!("job reads-{rate} without a job writes-{rate}")));
         };
-        let reached = writes.number("write", &["bw_bytes"])? / 1_048_576.0;
+        let reached = writes.number("write", &["bw_bytes"])? / MIB;
         let wanted = f64::from(rate);
         Ok((reached < REACHED * wanted)
             .then(|| format!("writes of {reached:.0} MiB/s beside job reads-{rate}")))
@@ -389,12 +389,11 @@ mod tests {
         let id = r#"{"nsze": 1000000000, "flbas": 0, "lbafs": [{"ds": 9}]}"#;
         let folder = folder(&[("S2_bw.1.log", &log), ("S2_bw.2.log", &log), ("id-ns.json", id)]);
         let outputs = read(folder.path()).expect("outputs");
-        let mib = 1_048_576.0;
         let near =
             |value: f64, wanted: f64| assert!((value / wanted - 1.0).abs() < 0.01, "{value} for {wanted}");
-        near(value(&outputs, Quantity::Space, Load::Drive), 512.0 + 100_000.0 * mib / 1e9);
-        near(value(&outputs, Quantity::Throughput, Load::FreshWrites), 1000.0 * mib / 1e6);
-        near(value(&outputs, Quantity::Throughput, Load::SteadyWrites), 200.0 * mib / 1e6);
+        near(value(&outputs, Quantity::Space, Load::Drive), 512.0 + 100_000.0 * MIB / 1e9);
+        near(value(&outputs, Quantity::Throughput, Load::FreshWrites), 1000.0 * MIB / 1e6);
+        near(value(&outputs, Quantity::Throughput, Load::SteadyWrites), 200.0 * MIB / 1e6);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use wordline_lab::Error;
 
 use crate::drive::Drive;
 use crate::load::Load;
-use crate::measurement::{Quantity, Statistic};
+use crate::measurement::{MIB, Quantity, Statistic};
 use crate::twin::{BUSES, Link, Parameter, SlcCache, Twin};
 use crate::zones::Zones;
 
@@ -44,8 +44,6 @@ const LEAST_GAIN: f64 = 0.01;
 /// 10 MiB or more is written in less, and closing blocks takes a few programs.
 const LEAST_PADDING: f64 = 50_000.0;
 
-const MIB: f64 = 1_048_576.0;
-
 /// Numbers of units that are tried where reads by depth identify them. Chosen: steps of a quarter at most, as the
 /// depth at which throughput bends differs by as much.
 pub const UNITS: [u32; 16] = [4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128];
@@ -61,7 +59,7 @@ const MOST_SPACE: f64 = 4.0;
 /// Smallest capacity, in GB: below it a plane has hardly a block.
 const SMALLEST: f64 = 1.0;
 
-/// Largest capacity, in GB. Chosen: ten times that of the largest drive of 2026.
+/// Largest capacity, in GB. Chosen: ten times the largest drive of 2026.
 const LARGEST: f64 = 2.5e6;
 
 /// Checks that the properties of a drive make a device.

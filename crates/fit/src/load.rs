@@ -109,8 +109,9 @@ impl Load {
         !matches!(self, Self::Drive | Self::ZoneReset { .. } | Self::ZoneFinish { .. })
     }
 
-    /// As [`Quantity::resolution`](crate::measurement::Quantity::resolution), for loads that are less certain than their quantity. Chosen: the rates until
-    /// a fall are means over the few intervals before it, in which the buffer or the cache was still filling.
+    /// As [`Quantity::resolution`](crate::measurement::Quantity::resolution), for loads that are less certain than
+    /// their quantity. Chosen: the rates until a fall are means over the few intervals before it, in which the buffer
+    /// or the cache was still filling.
     pub const fn resolution(self) -> f64 {
         match self {
             Self::FreshWrites | Self::CacheWrites | Self::NativeWrites => 0.05,

@@ -67,6 +67,19 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// The lines of a log of fio: a time in seconds, and the value behind it.
+fn lines(path: &Path, value: &str) -> Result<Vec<(f64, f64)>, Error> {
+    let of_line = |(line, text): (u64, &str)| {
+        let mut cells = text.split(',').map(|cell| cell.trim().parse::<f64>());
+        let (Some(Ok(at)), Some(Ok(value))) = (cells.next(), cells.next()) else {
+            let wanted = format!("a time in milliseconds, {value}, and more");
+            return Err(Error::Line { path: path.to_owned(), line, found: text.to_owned(), wanted });
+        };
+        Ok((at / 1000.0, value))
+    };
+    (1..).zip(input::text(path, "a log of fio")?.lines()).map(of_line).collect()
+}
+
 /// Bytes a second in each second of all logs of a job; `None` if there are none.
 pub(crate) fn log(folder: &Path, name: &str) -> Result<Option<Vec<f64>>, Error> {
     let mut samples: Vec<(f64, f64)> = Vec::new();
@@ -78,19 +91,10 @@ pub(crate) fn log(folder: &Path, name: &str) -> Result<Option<Vec<f64>>, Error> 
         }
         logs += 1;
         let mut last = 0.0;
-        for (line, text) in input::text(&path, "a log of fio")?.lines().enumerate() {
-            let mut cells = text.split(',').map(|cell| cell.trim().parse::<f64>());
-            let (Some(Ok(at)), Some(Ok(rate))) = (cells.next(), cells.next()) else {
-                return Err(Error::Line {
-                    path,
-                    line: line as u64 + 1,
-                    found: text.to_owned(),
-                    wanted: "a time in milliseconds, a rate in KiB a second, and more".into(),
-                });
-            };
+        for (at, rate) in lines(&path, "a rate in KiB a second")? {
             // A sample is the mean of the time since the last one.
-            samples.push((at / 1000.0, rate * 1024.0 * (at / 1000.0 - last).max(0.0)));
-            last = at / 1000.0;
+            samples.push((at, rate * 1024.0 * (at - last).max(0.0)));
+            last = at;
         }
     }
     let end = samples.iter().map(|(at, _)| *at).fold(0.0, f64::max);
@@ -114,16 +118,7 @@ pub(crate) fn burst(folder: &Path, name: &str) -> Result<Option<f64>, Error> {
     if !path.exists() {
         return Ok(None);
     }
-    let mut writes: Vec<(f64, f64)> = Vec::new();
-    for (line, text) in (1..).zip(input::text(&path, "a log of fio")?.lines()) {
-        let mut cells = text.split(',').map(|cell| cell.trim().parse::<f64>());
-        let (Some(Ok(at)), Some(Ok(latency))) = (cells.next(), cells.next()) else {
-            let wanted = "a time in milliseconds, a latency in nanoseconds, and more".into();
-            return Err(Error::Line { path, line, found: text.to_owned(), wanted });
-        };
-        writes.push((at / 1000.0, latency));
-    }
-    Ok(buffered(&writes))
+    Ok(buffered(&lines(&path, "a latency in nanoseconds")?))
 }
 
 /// As [`burst`], of writes as times of completion in seconds and latencies.

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use crate::load::Load;
 
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
+
 /// A statistic of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Statistic {

@@ -9,7 +9,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use wordline_lab::{Error, input};
 
 use crate::load::Load;
-use crate::measurement::{Measurement, Quantity, RANKS, Statistic};
+use crate::measurement::{MIB, Measurement, Quantity, RANKS, Statistic};
 
 /// The measurements of a table.
 #[derive(Debug, Default)]
@@ -58,9 +58,6 @@ const FORMS: [Form; 9] = [
 /// Share of an offered rate that must be reached. Chosen: next to saturation repetitions of a latency differ by
 /// half.
 const REACHED: f64 = 0.95;
-
-/// Bytes of a GiB.
-const GIB: f64 = 1_073_741_824.0;
 
 /// The engine of fio whose latencies have no time of the kernel in them, and whose rates no limit of a core.
 const BYPASS: &str = "spdk";
@@ -187,7 +184,7 @@ fn steady(used: f64) -> Load {
 
 /// The part in use in a column with GiB; all of the drive if the column is empty.
 fn steady_part(row: &Row<'_>, column: &str) -> Result<Load, Fault> {
-    Ok(row.number(column)?.map_or(Load::SteadyWrites, |used| steady(used * GIB / 1e9)))
+    Ok(row.number(column)?.map_or(Load::SteadyWrites, |used| steady(used * 1024.0 * MIB / 1e9)))
 }
 
 /// Latencies beside writes at an offered rate.

@@ -1,10 +1,9 @@
 //! A twin with zones: the flash of the twin under a zoned namespace, without an FTL.
 
-use std::fmt::Write;
-
 use libm::{ceil, floor};
 
-use crate::document::{Line, chosen, head, of, time};
+use crate::document::{Line, chosen, head, of, time, write_sections};
+use crate::measurement::MIB;
 use crate::twin::{Origin, PAGE, Twin, bus_rate};
 
 /// The zones of a drive.
@@ -33,8 +32,6 @@ const MOST_LAYERS: f64 = 1024.0;
 
 /// Programs of a die that its buffer holds. Chosen: it never waits for data.
 const BUFFERED: f64 = 4.0;
-
-const MIB: f64 = 1_048_576.0;
 
 impl Twin {
     /// Bytes that a die programs at once.
@@ -84,17 +81,12 @@ impl Twin {
         let kept = self.zone_reserve(zones);
         let reserve = (kept + 0.5) / (self.scaled_zones(zones) + kept);
         let mut text = head(&description, source);
-        let command = of(
-            Origin::Command,
-            &format!("command_time = \"{}\"", time(self.command)),
-            "that of a fast drive",
-        );
         let sections = [
             (
                 "",
                 vec![
                     chosen("device = \"zoned-namespace\"", "zones without an FTL, as the drive has them"),
-                    command,
+                    self.command_line(),
                 ],
             ),
             ("[zones]", zones.lines()),
@@ -102,10 +94,7 @@ impl Twin {
             ("[open_channel.part]", self.part()),
             ("[open_channel.part.geometry]", self.zoned_geometry(zones)),
             ("[open_channel.part.timing]", self.in_turns().timing()),
-            (
-                "[open_channel.part.bus]",
-                vec![of(Origin::Bus, &format!("mode = {}", self.bus), "the middle of those tried")],
-            ),
+            ("[open_channel.part.bus]", self.bus_lines()),
             ("[open_channel.layout]", self.layout()),
             ("[open_channel.link]", self.link_lines()),
             ("[open_channel.buffer]", self.zoned_buffer()),
@@ -119,12 +108,7 @@ impl Twin {
             ),
             ("[open_channel.scheduling]", self.scheduling()),
         ];
-        for (head, lines) in sections {
-            let _ = writeln!(text, "\n{head}");
-            for line in lines {
-                let _ = writeln!(text, "{}", line.with_comment(&note));
-            }
-        }
+        write_sections(&mut text, sections, &note);
         Some(text)
     }
 
