@@ -15,6 +15,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
+use crate::until::Until;
+
 /// Completions in an observation. Chosen: a few milliseconds of a fast drive. The shortest warm-up, 20
 /// batches, then has 6,400 requests.
 const OBSERVATION: u64 = 64;
@@ -93,11 +95,15 @@ impl From<WarmUp> for String {
 }
 
 impl WarmUp {
-    /// The default warm-up. A generated load warms up until it is steady, except on an empty device, which
-    /// users want to see filling up. Traces, and jobs with a given amount of work, are measured from their
-    /// first request.
-    pub fn usual(is_generated: bool, is_empty: bool) -> Self {
-        if is_generated && !is_empty { Self::Rule } else { Self::None }
+    /// The default warm-up. A run until an array is rebuilt begins with the failure. A generated load warms up
+    /// until it is steady, except on an empty device, which users want to see filling up. Traces, and jobs with
+    /// a given amount of work, are measured from their first request.
+    pub fn usual(until: Option<&Until>, is_generated: bool, is_empty: bool) -> Self {
+        match until {
+            Some(Until::Rebuilt) => Self::Failure,
+            _ if is_generated && !is_empty => Self::Rule,
+            _ => Self::None,
+        }
     }
 
     /// Number of requests that a generator provides for the warm-up, in addition to the measured ones. A

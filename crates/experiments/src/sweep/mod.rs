@@ -296,10 +296,7 @@ impl Point {
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
         let is_generated = self.is_generated();
         let is_empty = self.from_snapshot.is_none() && self.precondition == Precondition::Empty;
-        let usual = || match self.until {
-            Some(Until::Rebuilt) => WarmUp::Failure,
-            _ => WarmUp::usual(is_generated, is_empty),
-        };
+        let usual = || WarmUp::usual(self.until.as_ref(), is_generated, is_empty);
         let warm_up = self.warm_up.unwrap_or_else(usual);
         let beside = if self.is_endless() { WarmUp::ENDLESS } else { warm_up.beside() };
         (warm_up, if is_generated { beside } else { 0 })

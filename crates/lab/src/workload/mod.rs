@@ -170,10 +170,7 @@ impl Workload {
         let spread = self.spread(&ready, pace, &**configured)?;
         let start = ready.start(options, &shape)?;
         let is_empty = start == Start::Preconditioned(Precondition::Empty);
-        let usual = match options.until {
-            Some(Until::Rebuilt) => WarmUp::Failure,
-            _ => WarmUp::usual(self.is_generated(), is_empty),
-        };
+        let usual = WarmUp::usual(options.until.as_ref(), self.is_generated(), is_empty);
         let load = Load {
             settling: None,
             as_counted: options.as_counted,
@@ -221,8 +218,7 @@ impl Workload {
                 refuse("warm-up", &String::from(asked), "none: a session decides which requests it submits")
             }
             Some(asked) => Ok(asked),
-            None if options.until == Some(Until::Rebuilt) => Ok(WarmUp::Failure),
-            None => Ok(WarmUp::usual(self.is_generated(), false)),
+            None => Ok(WarmUp::usual(options.until.as_ref(), self.is_generated(), false)),
         }
     }
 
