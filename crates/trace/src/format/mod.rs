@@ -111,7 +111,18 @@ fn text_reader(format: Format, units: Units) -> Box<dyn LineReader> {
         Format::Alibaba => cloud(alibaba::HEADER, None, move |line| alibaba::row(line, units)),
         Format::MetaKv => Box::new(meta::KeyValue::new(units)),
         Format::MetaStorage => Box::new(meta::Storage::new(units)),
-        _ => unreachable!("these formats have readers of their own"),
+        Format::Csv
+        | Format::FioIolog
+        | Format::Hfplayer
+        | Format::Ftrace
+        | Format::Biosnoop
+        | Format::Blktrace
+        | Format::Vscsi
+        | Format::OracleGeneral
+        | Format::Mooncake
+        | Format::Lmcache
+        | Format::Parquet
+        | Format::Columns => unreachable!("these formats have readers of their own"),
     }
 }
 

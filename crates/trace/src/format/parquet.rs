@@ -155,7 +155,7 @@ fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Resu
     }
     let units = options.units(format)?;
     let mut assumed = AssumedUnits::of(format, units, &options);
-    let (mut reader, known) = match format {
+    let (reader, known) = match format {
         Format::Csv => {
             let csv =
                 csv::Csv::parse(&header, &options, units, &mut assumed).map_err(|bad| content(path, bad))?;
@@ -163,11 +163,12 @@ fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Resu
             let known = csv.known();
             (Box::new(csv) as Box<dyn LineReader>, known)
         }
-        format => (text_reader(format, units), vec![true; names.len()]),
+        format => {
+            let mut reader = text_reader(format, units);
+            reader.row(&header).map_err(|bad| content(path, bad))?;
+            (reader, vec![true; names.len()])
+        }
     };
-    if format != Format::Csv {
-        reader.row(&header).map_err(|bad| content(path, bad))?;
-    }
     let note = format!("columns are those of the format {}", format.name());
     Ok(Shape { format: reader, note, separator: ',', used: known, assumed })
 }
