@@ -104,20 +104,13 @@ impl BackEndFile {
     fn check_ftl(&self, wrong: &mut Complaints) {
         map::check_recovery(self, wrong);
         let ftl = &self.ftl;
-        let spare = ftl.over_provisioning;
-        wrong.require(
-            (0.0..1.0).contains(&spare),
-            "ftl.over_provisioning",
-            spare,
-            "a fraction from 0 to below 1",
-        );
-        let bad = ftl.factory_bad_blocks;
-        wrong.require(
-            (0.0..0.5).contains(&bad),
-            "ftl.factory_bad_blocks",
-            bad,
-            "a fraction from 0 to below 0.5",
-        );
+        for (key, fraction, end) in [
+            ("ftl.over_provisioning", ftl.over_provisioning, 1.0),
+            ("ftl.factory_bad_blocks", ftl.factory_bad_blocks, 0.5),
+        ] {
+            let wanted = format!("a fraction from 0 to below {end}");
+            wrong.require((0.0..end).contains(&fraction), key, fraction, wanted);
+        }
         for (key, streams) in [
             ("ftl.router.streams", ftl.router.streams()),
             ("ftl.gc.relocator.streams", ftl.gc.relocator.streams()),

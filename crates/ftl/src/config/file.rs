@@ -30,7 +30,7 @@ use crate::pools::PoolFile;
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackEndFile {
     /// Capacity that the host sees. The number of blocks of each plane follows from it and from the
-    /// over-provisioning, and replaces that of the part. `None` if the capacity follows from the blocks.
+    /// over-provisioning, and replaces the number of the part. `None`: the blocks determine the capacity.
     pub capacity: Option<Bytes>,
     /// DRAM for the L2P map; `None` for as much as it takes. If the whole map does not fit, this is the
     /// [size of the cached map](MappingFile::cache), whose own value does not matter.

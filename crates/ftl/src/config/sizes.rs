@@ -7,7 +7,7 @@ use wordline_nand::Geometry;
 use super::file::BackEndFile;
 
 impl BackEndFile {
-    /// Sets the number of blocks by the capacity. `geometry` is that of the chips with any number of blocks.
+    /// Sets the number of blocks by the capacity. `geometry` may have any number of blocks.
     pub(super) fn set_blocks(&mut self, geometry: &Geometry, wrong: &mut Complaints) {
         let Some(capacity) = self.capacity else { return };
         let has_one_pool = self.pools.is_empty();
@@ -35,7 +35,7 @@ impl BackEndFile {
     }
 
     /// Sets the size of the cached map by the memory for the map, if the whole map does not fit there.
-    /// `geometry` is that of the chips with any number of blocks.
+    /// `geometry` may have any number of blocks.
     pub(super) fn set_map_cache(&mut self, geometry: &Geometry) {
         let Some(memory) = self.memory else { return };
         let unit = self.ftl.mapping.unit.unwrap_or(geometry.page_size);

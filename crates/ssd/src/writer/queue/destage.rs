@@ -6,7 +6,7 @@ use wordline_device::Command;
 use wordline_flash::Ticket;
 use wordline_ftl::Ftl;
 use wordline_ftl::base::Base;
-use wordline_ftl::design::{CoalescedUnit, DesignContext, ExtensionPoint};
+use wordline_ftl::design::{CoalescedUnit, DesignContext};
 use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Schedule;
 
@@ -54,7 +54,7 @@ impl WriteQueue {
     pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
-        } else if core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce) {
+        } else if core.ftl.base.coalesces() {
             self.destage_chosen(core.cache.buffer().get(id).logical, core, calendar);
         } else if core.config.file.buffer.coalesce {
             self.destage_run(core.cache.buffer().get(id).logical, core, calendar);
@@ -106,7 +106,7 @@ impl WriteQueue {
 
     /// Whether a design decides that the dirty pages of the unit of a page are destaged now.
     fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
-        if !core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce) {
+        if !core.ftl.base.coalesces() {
             return false;
         }
         let pages = self.unit_of_page(page, core);

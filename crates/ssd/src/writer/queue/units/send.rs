@@ -3,7 +3,7 @@
 use wordline_flash::Ticket;
 use wordline_ftl::base::{Base, LocationRead, WantedSectors};
 use wordline_ftl::contents::InjectedFault;
-use wordline_ftl::design::{DesignContext, ExtensionPoint};
+use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::Continuation;
 use wordline_ftl::policy::router::HostPage;
@@ -94,7 +94,7 @@ impl WriteQueue {
     /// Adds the dirty pages that are destaged together with `leaving` to `members`, and removes discarded
     /// pages.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let asks = core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce);
+        let asks = core.ftl.base.coalesces();
         for page in self.unit_of_page(leaving, core) {
             if let Some(id) = core.cache.buffer().dirty_entry(page)
                 && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
@@ -217,9 +217,7 @@ impl WriteQueue {
         if !self.units().get(sub).whole && is_in_first_pool(location, &core.ftl.base) {
             return;
         }
-        if core.ftl.base.policies.designs.decides(ExtensionPoint::Coalesce)
-            && !is_carried_along(page, location, &mut core.ftl.base)
-        {
+        if core.ftl.base.coalesces() && !is_carried_along(page, location, &mut core.ftl.base) {
             return;
         }
         let read = LocationRead {
