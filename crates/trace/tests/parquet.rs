@@ -95,6 +95,8 @@ fn columns_with_the_names_of_our_csv_mean_the_same() {
         zstd().build(),
         zstd().set_dictionary_enabled(false).set_encoding(Encoding::PLAIN).build(),
         zstd().set_writer_version(parquet::file::properties::WriterVersion::PARQUET_2_0).build(),
+        WriterProperties::builder().set_compression(Compression::SNAPPY).build(),
+        WriterProperties::builder().set_compression(Compression::GZIP(Default::default())).build(),
     ] {
         let trace = read(&file(OURS, &ours(), 1, how), &[]).expect("valid");
         assert_eq!(trace.format, Format::Parquet);
@@ -263,21 +265,22 @@ fn lists_and_unknown_types_are_refused() {
     );
 }
 
-/// The same rows with the compression that pandas, pyarrow, DuckDB and Spark use if not told otherwise.
-#[test]
-fn a_compression_that_is_not_read_is_named_with_its_remedy() {
-    let mut content = file(OURS, &ours(), 1, plain());
-    let error = read(SNAPPY, &[]).expect_err("compressed with snappy");
-    assert_eq!(
-        error,
-        "t.parquet: found column \"t_us\" compressed with snappy, wanted zstd or no compression, as pandas writes with \
-         to_parquet(..., compression=\"zstd\")"
-    );
-    content.truncate(content.len() - 1);
-    assert!(read(&content, &[]).is_err_and(|error| error.contains("that cannot be read")));
-}
-
+/// Files that pyarrow wrote: two rows, compressed as pandas, DuckDB and Spark do if not told otherwise, and
+/// with Brotli.
 const SNAPPY: &[u8] = include_bytes!("data/snappy.parquet");
+const BROTLI: &[u8] = include_bytes!("data/brotli.parquet");
+
+#[test]
+fn files_of_pyarrow_are_read_and_other_compressions_named_with_their_remedy() {
+    let trace = read(SNAPPY, &[]).expect("a file of pyarrow");
+    assert_eq!(shorts(&trace), [(7, Op::Write, 0, 4096), (9, Op::Read, 4096, 512)]);
+    assert_eq!(
+        read(BROTLI, &[]).expect_err("compressed with Brotli"),
+        "t.parquet: found column \"t_us\" compressed with brotli, wanted snappy, gzip, zstd or no compression, as \
+         pandas writes with to_parquet(..., compression=\"zstd\")"
+    );
+    assert!(read(&SNAPPY[..SNAPPY.len() - 1], &[]).is_err_and(|error| error.contains("that cannot be read")));
+}
 
 #[test]
 fn damaged_files_are_errors() {

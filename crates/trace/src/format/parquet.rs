@@ -276,10 +276,13 @@ fn fields(path: &Path, file: &Table, roots: &Roots, used: &[bool]) -> Result<Vec
             leaf.ok_or_else(|| refused("of lists or groups".into(), "a column of numbers or texts"))?;
         for group in file.metadata().row_groups() {
             let codec = group.column(leaf).compression();
-            if !matches!(codec, Compression::UNCOMPRESSED | Compression::ZSTD(_)) {
+            if !matches!(
+                codec,
+                Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_)
+            ) {
                 let name = format!("{codec:?}").split('(').next().unwrap_or_default().to_lowercase();
-                let wanted =
-                    "zstd or no compression, as pandas writes with to_parquet(..., compression=\"zstd\")";
+                let wanted = "snappy, gzip, zstd or no compression, as pandas writes with to_parquet(..., \
+                              compression=\"zstd\")";
                 return Err(refused(format!("compressed with {name}"), wanted));
             }
         }
