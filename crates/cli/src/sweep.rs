@@ -91,8 +91,9 @@ pub struct Arguments {
     #[arg(long, value_name = "STATE")]
     precondition: Option<String>,
     /// Warm-up of each run, whose requests are not measured: a number of requests, a time such as 20ms,
-    /// `rule` (until the load is steady by MSER-5), or none. Default: `rule` for a generated workload unless
-    /// the device is empty.
+    /// `rule` (until the load is steady by MSER-5), `failure` (until a member of an array fails), or none.
+    /// Default: `failure` with `--until rebuilt`, else `rule` for a generated workload unless the device is
+    /// empty.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
     warm_up: Option<WarmUp>,
     /// Ends each run when a metric is known as precisely, such as `p99:2%`, or, with `rebuilt`, when an array has
