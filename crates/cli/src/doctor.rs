@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Bytes;
+use wordline_lab::memory::of_machine;
 use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
 
 use crate::failure::Failure;
@@ -107,8 +108,8 @@ pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         is_debug: cfg!(debug_assertions),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        memory: memory("MemTotal"),
-        memory_free: memory("MemAvailable"),
+        memory: of_machine("MemTotal").map(|size| size.0),
+        memory_free: of_machine("MemAvailable").map(|size| size.0),
         requests_per_second: speed()?,
         missing: missing(python.as_ref(), &arguments.python, &program),
         python,
@@ -165,14 +166,6 @@ fn rounded(bytes: u64) -> String {
         || Bytes(bytes).to_string(),
         |(size, name)| format!("{:.1} {name}", bytes as f64 / size as f64),
     )
-}
-
-/// A field of `/proc/meminfo`. Only Linux has this file.
-fn memory(name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
 }
 
 /// Measures the simulated requests per second.

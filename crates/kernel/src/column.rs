@@ -113,16 +113,6 @@ impl<I: Id, T> Column<I, T> {
     }
 }
 
-impl<I, T> Column<I, T> {
-    pub(crate) fn as_slice(&self) -> &[T] {
-        &self.values
-    }
-
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.values
-    }
-}
-
 impl<I: Id, T> Index<I> for Column<I, T> {
     type Output = T;
     #[inline]

@@ -30,7 +30,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Column, Id};
+use crate::{Column, Id, Pairs};
 
 /// A byte sink.
 pub trait Sink {
@@ -258,14 +258,15 @@ impl<'a> Writer<'a> {
         self.to.put(&(length as u64).to_le_bytes())
     }
 
-    fn words<W: Word>(&mut self, words: &[W]) -> Result<(), SnapshotError> {
+    fn words<W: Word>(&mut self, mut words: impl ExactSizeIterator<Item = W>) -> Result<(), SnapshotError> {
         self.length(words.len())?;
-        for words in words.chunks(WORDS_PER_CHUNK) {
-            self.buffer.resize(words.len() * W::SIZE, 0);
-            for (n, word) in words.iter().enumerate() {
+        while words.len() > 0 {
+            let count = words.len().min(WORDS_PER_CHUNK);
+            self.buffer.resize(count * W::SIZE, 0);
+            for (n, word) in words.by_ref().take(count).enumerate() {
                 let mut bytes = [0; MAX_WORD_SIZE];
                 word.put(&mut bytes);
-                for (byte, plane) in bytes.iter().zip(self.buffer.chunks_exact_mut(words.len())) {
+                for (byte, plane) in bytes.iter().zip(self.buffer.chunks_exact_mut(count)) {
                     plane[n] = *byte;
                 }
             }
@@ -378,18 +379,19 @@ impl<'a> Reader<'a> {
         if found == wanted { Ok(()) } else { Err(SnapshotError::WrongLength { found, wanted }) }
     }
 
-    fn words<W: Word>(&mut self, words: &mut [W]) -> Result<(), SnapshotError> {
-        self.same_length(words.len())?;
-        for words in words.chunks_mut(WORDS_PER_CHUNK) {
-            let count = words.len();
+    /// Reads a list of `wanted` words, and hands each to `set` with its index.
+    fn words<W: Word>(&mut self, wanted: usize, mut set: impl FnMut(usize, W)) -> Result<(), SnapshotError> {
+        self.same_length(wanted)?;
+        for first in (0..wanted).step_by(WORDS_PER_CHUNK) {
+            let count = WORDS_PER_CHUNK.min(wanted - first);
             self.buffer.resize(count * W::SIZE, 0);
             self.from.take(&mut self.buffer)?;
-            for (n, word) in words.iter_mut().enumerate() {
+            for n in 0..count {
                 let mut bytes = [0; MAX_WORD_SIZE];
                 for (byte, plane) in bytes.iter_mut().zip(self.buffer.chunks_exact(count)) {
                     *byte = plane[n];
                 }
-                *word = W::get(&bytes);
+                set(first + n, W::get(&bytes));
             }
         }
         Ok(())
@@ -401,21 +403,44 @@ const BYTES_PER_CHUNK: u64 = 1 << 16;
 
 impl<W: Word> State for Vec<W> {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
-        to.words(self)
+        to.words(self.iter().copied())
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        from.words(self)
+        let len = self.len();
+        from.words(len, |n, word| self[n] = word)
     }
 }
 
 impl<I: Id, W: Word> State for Column<I, W> {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
-        to.words(self.as_slice())
+        to.words(self.iter().copied())
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        from.words(self.as_mut_slice())
+        let len = self.len();
+        from.words(len, |n, word| self[I::from_index(n)] = word)
+    }
+}
+
+/// An entry of [`Pairs`].
+#[derive(Clone, Copy)]
+struct Pair {
+    reference: u32,
+    count: u32,
+}
+
+crate::word!(Pair { reference: u32, count: u32 });
+
+impl<I: Id> State for Pairs<I> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
+        let pair = |n| self.get(I::from_index(n));
+        to.words((0..self.len()).map(pair).map(|(reference, count)| Pair { reference, count }))
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let len = self.len();
+        from.words(len, |n, Pair { reference, count }| self.set(I::from_index(n), (reference, count)))
     }
 }
 

@@ -38,6 +38,7 @@ pub mod devices;
 pub mod drives;
 pub mod import;
 pub mod job;
+pub mod memory;
 pub mod nand;
 mod prepare;
 pub mod report;

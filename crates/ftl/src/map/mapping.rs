@@ -1,7 +1,6 @@
-//! L2P map from logical pages to locations in flash. Also the shadow table, with the versions that the host
-//! wrote last.
+//! L2P map from logical pages to locations in flash, with the versions that the host wrote last.
 
-use wordline_kernel::{Column, id, state, word};
+use wordline_kernel::{Pairs, id, state};
 use wordline_nand::Location;
 
 id!(
@@ -11,23 +10,15 @@ id!(
 
 const UNMAPPED: u32 = u32::MAX;
 
-/// Highest bit of a shadow entry. It is set if the host wrote the page and has not discarded it since.
-const PRESENT: u32 = 1 << 31;
-
-/// Entry of a logical page. The location and the shadow entry are looked up together, so they are stored
-/// together.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    location: u32,
-    shadow: u32,
-}
-
-word!(Known { location: u32, shadow: u32 });
+/// Bit of an entry's count that is set if the host wrote the page and has not discarded it since. The other
+/// bits are the number of its versions.
+const PRESENT: u32 = 1;
 
 /// For each logical page, its location in flash and, independently, the version that the host wrote last.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    known: Column<LogicalPage, Known>,
+    /// Location, and versions with `PRESENT`.
+    known: Pairs<LogicalPage>,
     mapped: u32,
 }
 
@@ -36,18 +27,17 @@ state!(Mapping { values { mapped } parts { known } });
 impl Mapping {
     /// A map of `pages` logical pages without data.
     pub fn new(pages: u32) -> Self {
-        let nothing = Known { location: UNMAPPED, shadow: 0 };
-        Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
+        Self { known: Pairs::new(pages as usize), mapped: 0 }
     }
 
     /// Location of `logical` in flash; `None` if it is not mapped.
     #[inline]
     pub fn get(&self, logical: LogicalPage) -> Option<Location> {
-        let location = self.known[logical].location;
+        let location = self.known.reference(logical);
         (location != UNMAPPED).then_some(Location(location))
     }
 
-    /// Prefetches the entry of `logical`, which will soon be looked up; see [`Column::prefetch`].
+    /// Prefetches the entry of `logical`, which will soon be looked up; see [`Pairs::prefetch`].
     #[inline]
     pub fn prefetch(&self, logical: LogicalPage) {
         self.known.prefetch(logical);
@@ -56,37 +46,32 @@ impl Mapping {
     /// Maps `logical` to `location`. Returns the old location.
     #[inline]
     pub fn set(&mut self, logical: LogicalPage, location: Location) -> Option<Location> {
-        let old = std::mem::replace(&mut self.known[logical].location, location.0);
-        if old == UNMAPPED {
-            self.mapped += 1;
-            return None;
-        }
-        Some(Location(old))
+        let old = self.known.set_reference(logical, location.0);
+        self.mapped += u32::from(old == UNMAPPED);
+        (old != UNMAPPED).then_some(Location(old))
     }
 
     /// Unmaps `logical`. Returns the old location.
     pub fn clear(&mut self, logical: LogicalPage) -> Option<Location> {
-        let old = std::mem::replace(&mut self.known[logical].location, UNMAPPED);
-        (old != UNMAPPED).then(|| {
-            self.mapped -= 1;
-            Location(old)
-        })
+        let old = self.known.set_reference(logical, UNMAPPED);
+        self.mapped -= u32::from(old != UNMAPPED);
+        (old != UNMAPPED).then_some(Location(old))
     }
 
     /// Unmaps all pages. The versions that the host wrote stay.
     pub fn unmap_all(&mut self) {
-        self.known.ids().for_each(|logical| self.known[logical].location = UNMAPPED);
+        self.known.ids().for_each(|logical| _ = self.known.set_reference(logical, UNMAPPED));
         self.mapped = 0;
     }
 
     /// Sets the version that the host wrote last. `present` is false if it was discarded since.
     pub fn set_last_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
-        self.known[logical].shadow = last | if present { PRESENT } else { 0 };
+        self.known.change_count(logical, |_| last << 1 | if present { PRESENT } else { 0 });
     }
 
     /// Number of versions of `logical` so far.
     pub fn versions(&self, logical: LogicalPage) -> u32 {
-        self.known[logical].shadow & !PRESENT
+        self.known.count(logical) >> 1
     }
 
     /// Number of mapped logical pages.
@@ -107,20 +92,18 @@ impl Mapping {
     /// Records a host write of `logical`. Returns the new version.
     #[inline]
     pub fn written(&mut self, logical: LogicalPage) -> u32 {
-        let shadow = &mut self.known[logical].shadow;
-        *shadow = ((*shadow & !PRESENT) + 1) | PRESENT;
-        *shadow & !PRESENT
+        self.known.change_count(logical, |count| (count | PRESENT) + 2) >> 1
     }
 
     /// Records a host discard of `logical`.
     pub fn discarded(&mut self, logical: LogicalPage) {
-        self.known[logical].shadow &= !PRESENT;
+        self.known.change_count(logical, |count| count & !PRESENT);
     }
 
     /// Version that the host wrote last; `None` if there is nothing to read.
     #[inline]
     pub fn last_written(&self, logical: LogicalPage) -> Option<u32> {
-        let shadow = self.known[logical].shadow;
-        (shadow & PRESENT != 0).then_some(shadow & !PRESENT)
+        let count = self.known.count(logical);
+        (count & PRESENT != 0).then_some(count >> 1)
     }
 }

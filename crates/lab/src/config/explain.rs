@@ -11,6 +11,8 @@ use wordline_run::quantity::Quantity;
 use wordline_ssd::Config;
 use wordline_ssd::front::link_of;
 
+use crate::memory::ENTRY;
+
 /// A heading, and the names and values under it.
 pub type Section = (String, Vec<(String, String)>);
 
@@ -33,7 +35,7 @@ pub(crate) fn sections(config: &Config, designs: &SelectedDesigns) -> Vec<Sectio
         of_pools(collection, "garbage collection"),
         vec![
             ("map of the device".to_owned(), map(config)),
-            ("memory of the simulator, about".to_owned(), memory(config)),
+            ("memory of the simulator, about".to_owned(), memory_rows(config)),
         ],
         of_pools(latency, "unloaded latency"),
         of_pools(peak, "peak throughput"),
@@ -198,26 +200,44 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Memory of the tables of the simulation. The map and the shadow map take 4 B per logical page each, the
-/// data tags 8 B per mapping unit of flash. A block takes 32 B (counters, state and list links, rounded up).
-fn memory(config: &Config) -> Rows {
-    let (map, stamps) =
-        (Bytes(8 * u64::from(config.ftl.mapped_pages())), Bytes(8 * u64::from(config.ftl.pools.locations())));
-    let blocks = Bytes(32 * u64::from(config.ftl.pools.block_sets()));
-    // A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
-    let cache = config
-        .ftl
-        .map_cache()
-        .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
+/// Memory of the tables of the simulation.
+pub(crate) struct Memory {
+    map: Bytes,
+    tags: Bytes,
+    blocks: Bytes,
+    cache: Bytes,
+}
+
+impl Memory {
+    /// All tables together.
+    pub(crate) fn sum(&self) -> Bytes {
+        self.map + self.tags + self.blocks + self.cache
+    }
+}
+
+/// Memory of the tables of the simulation. The map has the location and the versions of each logical page. The
+/// data tag of a mapping unit is beside a valid bit. A block takes 32 B (counters, state and list links,
+/// rounded up). A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
+pub(crate) fn memory(config: &Config) -> Memory {
+    let (pages, units) = (u64::from(config.ftl.mapped_pages()), u64::from(config.ftl.pools.locations()));
+    let cache = config.ftl.map_cache();
+    Memory {
+        map: Bytes(ENTRY * pages),
+        tags: Bytes(ENTRY * units + units / 8),
+        blocks: Bytes(32 * u64::from(config.ftl.pools.block_sets())),
+        cache: cache.map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables))),
+    }
+}
+
+fn memory_rows(config: &Config) -> Rows {
+    let memory = memory(config);
+    let pages = count(config.ftl.mapped_pages());
     vec![
-        row(
-            "map and shadow, 8 B a logical page",
-            format!("{} of {} pages", human(map), count(config.ftl.mapped_pages())),
-        ),
-        row("data tags, 8 B a mapping unit", human(stamps)),
-        row("blocks, 32 B each", human(blocks)),
-        row("cache of the map, 56 B an entry", human(cache)),
-        row("together", human(map + stamps + blocks + cache)),
+        row("map and versions, 5 B a logical page", format!("{} of {pages} pages", human(memory.map))),
+        row("data tags, 5 B a mapping unit, and valid bits", human(memory.tags)),
+        row("blocks, 32 B each", human(memory.blocks)),
+        row("cache of the map, 56 B an entry", human(memory.cache)),
+        row("together", human(memory.sum())),
     ]
 }
 

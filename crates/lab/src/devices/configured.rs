@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wordline_device::block_device::Shape;
-use wordline_kernel::Complaints;
+use wordline_kernel::{Bytes, Complaints};
 use wordline_run::prepare::pages_to_fill;
 use wordline_run::running::{self, OutputFiles};
 use wordline_run::steps::SteppedRun;
@@ -18,6 +18,7 @@ use crate::config::read::Keys;
 use crate::config::schema::DEVICE;
 use crate::error::Result;
 use crate::load::{Load, Start};
+use crate::memory;
 use crate::observer::{Observer, PRECONDITIONING};
 use crate::prepare::{self, SnapshotRequest};
 
@@ -33,6 +34,8 @@ pub trait Configured: fmt::Debug + Send + Sync {
     fn queues(&self) -> u16;
     /// The chips of each pool.
     fn chips(&self) -> Vec<ChipsInfo>;
+    /// Memory that the simulator needs for its tables, about.
+    fn memory(&self) -> Bytes;
     /// The values that follow from its configuration.
     fn explain(&self) -> Vec<Section>;
     /// The keys that a lower layer set and that are without effect.
@@ -77,6 +80,10 @@ impl<T: DeviceType> Configured for T {
         DeviceType::chips(self)
     }
 
+    fn memory(&self) -> Bytes {
+        DeviceType::memory(self)
+    }
+
     fn explain(&self) -> Vec<Section> {
         DeviceType::explain(self)
     }
@@ -86,6 +93,7 @@ impl<T: DeviceType> Configured for T {
     }
 
     fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn SteppedRun>> {
+        memory::check(DeviceType::memory(self), memory::free())?;
         let opened = OutputFiles::of(&load)?;
         let began = Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
@@ -96,6 +104,7 @@ impl<T: DeviceType> Configured for T {
     }
 
     fn make_snapshot(&self, making: SnapshotRequest<'_>, observer: &mut dyn Observer) -> Result<()> {
+        memory::check(DeviceType::memory(self), memory::free())?;
         prepare::make_snapshot_of(self, making, observer)
     }
 

@@ -14,6 +14,7 @@ use wordline_nand::Pool;
 use crate::config::embedded::Embedded;
 use crate::config::explain::{self, Section, geometry_in_words};
 use crate::config::read::Keys;
+use crate::memory;
 
 /// A device type. A value of the type is a validated configuration.
 pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
@@ -54,6 +55,11 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// The chips of each pool.
     fn chips(&self) -> Vec<ChipsInfo> {
         Vec::new()
+    }
+
+    /// Memory that the simulator needs for the tables of the device, about.
+    fn memory(&self) -> Bytes {
+        memory::tables(&self.shape(), &self.chips())
     }
 
     /// The values that follow from the configuration.

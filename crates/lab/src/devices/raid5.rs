@@ -169,6 +169,10 @@ impl DeviceType for Raid5 {
         self.devices().flat_map(Ssd::chips).collect()
     }
 
+    fn memory(&self) -> Bytes {
+        self.devices().map(Ssd::memory).sum()
+    }
+
     fn designs(&self) -> Designs {
         self.member.designs()
     }

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
 use wordline_device::block_device::Shape;
-use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_kernel::{Bytes, Complaints, Metric, Seed};
 use wordline_nand::CellMode;
 use wordline_ssd::config::Interface;
 use wordline_ssd::{Config, Device, DeviceFile, Parts};
@@ -100,6 +100,10 @@ impl DeviceType for Ssd {
 
     fn chips(&self) -> Vec<ChipsInfo> {
         self.config.ftl.pools.iter().map(ChipsInfo::of).collect()
+    }
+
+    fn memory(&self) -> Bytes {
+        explain::memory(&self.config).sum()
     }
 
     fn explain(&self) -> Vec<Section> {

@@ -80,7 +80,7 @@ impl Chips {
     /// # Errors
     /// The first tag that is out of range.
     pub fn check_data_tags(&self, units: u32) -> Result<(), String> {
-        let mut stamps = self.cells.pages.stamps.iter().chain(self.cells.pages.all_registers());
+        let mut stamps = self.cells.pages.stamps().chain(self.cells.pages.all_registers().iter().copied());
         match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {
             Some(stamp) => Err(format!("flash holds unit {} of {units}", stamp.logical)),
             None => Ok(()),
@@ -131,7 +131,7 @@ impl Pages {
         for block in self.pools.all_blocks() {
             let (programmed, all) = (self.programmed[block], self.pools.per_block(block));
             let first = self.pools.at(block, 0).0;
-            let is_written = |place: &u32| self.stamps[Location(first + place)] != DataTag::ERASED;
+            let is_written = |place: &u32| self.stamp(Location(first + place)) != DataTag::ERASED;
             let fits = programmed <= all
                 && match self.any_order {
                     // A partially programmed unit may contain erased locations.

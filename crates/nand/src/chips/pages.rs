@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, state, word};
+use wordline_kernel::{Column, Pairs, state, word};
 
 use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;
@@ -73,7 +73,8 @@ pub(super) struct Pages {
     /// Data registers of the dies, each as large as the largest program unit: the data of the next program.
     registers: Vec<DataTag>,
     per_die: u32,
-    pub(super) stamps: Column<Location, DataTag>,
+    /// The data tag of each location: logical unit and version.
+    tags: Pairs<Location>,
     pub(super) erases: Column<BlockSetId, u32>,
     /// Number of programmed locations of each block; they are programmed in order unless `any_order` is set.
     pub(super) programmed: Column<BlockSetId, u32>,
@@ -83,7 +84,7 @@ pub(super) struct Pages {
 
 state!(Pages {
     values { ledger }
-    parts { registers, stamps, erases, programmed }
+    parts { registers, tags, erases, programmed }
     fixed { pools, any_order, per_die }
 });
 
@@ -95,7 +96,7 @@ impl Pages {
         Self {
             registers: vec![DataTag::PADDING; (pools.dies() * per_die) as usize],
             per_die,
-            stamps: Column::filled(pools.locations() as usize, DataTag::ERASED),
+            tags: Pairs::new(pools.locations() as usize),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
             any_order: false,
@@ -112,7 +113,7 @@ impl Pages {
         Self {
             registers: Vec::new(),
             per_die: 0,
-            stamps: Column::filled(0, DataTag::ERASED),
+            tags: Pairs::new(0),
             erases: Column::filled(0, 0),
             programmed: Column::filled(0, 0),
             any_order: false,
@@ -149,12 +150,23 @@ impl Pages {
 
     #[inline]
     pub(super) fn prefetch(&self, location: Location) {
-        self.stamps.prefetch(location);
+        self.tags.prefetch(location);
     }
 
     #[inline]
     pub(super) fn stamp(&self, location: Location) -> DataTag {
-        self.stamps[location]
+        let (logical, version) = self.tags.get(location);
+        DataTag { logical, version }
+    }
+
+    #[inline]
+    fn set_stamp(&mut self, location: Location, stamp: DataTag) {
+        self.tags.set(location, (stamp.logical, stamp.version));
+    }
+
+    /// Data tags of all locations.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = DataTag> {
+        self.tags.ids().map(|location| self.stamp(location))
     }
 
     /// Applies a command whose array operation is over. A program writes `word_line` pages in each plane.
@@ -181,7 +193,7 @@ impl Pages {
                 let locations = self.pools.of_die(die).locations;
                 let [from, to] = [command.page, to].map(|page| locations.location_of(page).0);
                 for n in 0..command.planes * locations.per_page() / locations.pages() {
-                    let stamp = self.stamps[Location(from + n)];
+                    let stamp = self.stamp(Location(from + n));
                     self.put(Location(to + n), stamp);
                 }
                 0
@@ -193,38 +205,37 @@ impl Pages {
     /// Programs the locations of a unit from `first` on with the data in these registers.
     #[inline]
     fn put_unit(&mut self, first: Location, registers: Range<usize>) {
-        let Self { pools, registers: stamps, stamps: locations, programmed, .. } = self;
+        let Self { pools, registers: stamps, tags, programmed, .. } = self;
         let layout = &pools.of_location(first).locations;
         let (block, place) = layout.split(first);
         let unit = registers.len() as u32;
         assert!(place + unit <= layout.per_block(), "a unit is of one block");
         let stamps = &stamps[registers];
-        let targets = (first.0..).map(Location).zip(stamps);
         if self.any_order {
-            let mut locations = targets.clone().map(|(location, _)| locations[location]);
-            assert!(locations.all(|stamp| stamp == DataTag::ERASED), "a page is programmed once");
+            let mut held = (first.0..first.0 + unit).map(|location| tags.reference(Location(location)));
+            assert!(held.all(|logical| logical == DataTag::ERASED.logical), "a page is programmed once");
         } else {
             assert_eq!(programmed[block], place, "pages of a block are programmed in order");
         }
         programmed[block] += unit;
-        targets.for_each(|(location, stamp)| locations[location] = *stamp);
+        tags.set_all(first, stamps.iter().map(|stamp| (stamp.logical, stamp.version)));
     }
 
     #[inline]
     pub(super) fn put(&mut self, location: Location, stamp: DataTag) {
         let (block, place) = self.pools.of_location(location).locations.split(location);
         if self.any_order {
-            assert_eq!(self.stamps[location], DataTag::ERASED, "a page is programmed once");
+            assert_eq!(self.stamp(location), DataTag::ERASED, "a page is programmed once");
         } else {
             assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
         }
         self.programmed[block] += 1;
-        self.stamps[location] = stamp;
+        self.set_stamp(location, stamp);
     }
 
     /// Makes a programmed location unreadable.
     pub(super) fn corrupt(&mut self, location: Location) {
-        self.stamps[location] = DataTag::UNREADABLE;
+        self.set_stamp(location, DataTag::UNREADABLE);
     }
 
     /// Makes `pages` pages of a program unreadable in each of these planes. Bit 0 of `planes` is the plane of
@@ -245,7 +256,7 @@ impl Pages {
 
     /// Replaces the data tag of a location.
     pub(super) fn replace_one(&mut self, location: Location, stamp: DataTag) {
-        self.stamps[location] = stamp;
+        self.set_stamp(location, stamp);
     }
 
     /// Replaces the contents of `planes` pages from `first` on by the registers of `die`.
@@ -253,7 +264,7 @@ impl Pages {
         let locations = &self.pools.of_die(die).locations;
         let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(first));
         for n in 0..locations.of_adjacent_pages(planes) {
-            self.stamps[Location(first.0 + n)] = self.registers[from + n as usize];
+            self.set_stamp(Location(first.0 + n), self.registers[from + n as usize]);
         }
     }
 
@@ -269,7 +280,7 @@ impl Pages {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let locations = (0..unit).map(|n| (self.registers[from + n as usize], Location(first.0 + n)));
         let mut twice = locations
-            .filter(|(register, location)| ![*register, self.stamps[*location]].contains(&DataTag::ERASED));
+            .filter(|(register, location)| ![*register, self.stamp(*location)].contains(&DataTag::ERASED));
         twice.next().map(|(_, location)| location)
     }
 
@@ -284,7 +295,7 @@ impl Pages {
         for n in 0..unit {
             let stamp = self.registers[from + n as usize];
             if stamp != DataTag::ERASED {
-                self.stamps[Location(first.0 + n)] = stamp;
+                self.set_stamp(Location(first.0 + n), stamp);
             }
         }
     }
@@ -295,7 +306,7 @@ impl Pages {
         let first = locations.location_of(first);
         // A location may span pages of several planes.
         (0..locations.of_adjacent_pages(planes).max(1))
-            .all(|n| self.stamps[Location(first.0 + n)] != DataTag::ERASED)
+            .all(|n| self.stamp(Location(first.0 + n)) != DataTag::ERASED)
     }
 
     /// Applies an interrupted erase of `block`: it can neither be read nor programmed.
@@ -303,7 +314,7 @@ impl Pages {
         self.erases[block] += 1;
         let first = self.pools.at(block, 0);
         for n in 0..self.programmed_end(block) {
-            if self.stamps[Location(first.0 + n)] != DataTag::ERASED {
+            if self.stamp(Location(first.0 + n)) != DataTag::ERASED {
                 self.corrupt(Location(first.0 + n));
             }
         }
@@ -320,9 +331,7 @@ impl Pages {
 
     pub(super) fn wipe(&mut self, block: BlockSetId) -> bool {
         let first = self.pools.at(block, 0);
-        for n in 0..self.programmed_end(block) {
-            self.stamps[Location(first.0 + n)] = DataTag::ERASED;
-        }
+        self.tags.clear(first, self.programmed_end(block) as usize);
         self.programmed[block] = 0;
         self.erases[block] += 1;
         self.erases[block] <= self.pools.of_block(block).part.endurance
@@ -335,7 +344,7 @@ impl Pages {
 
     /// Whether `page` holds `stamp`; false without data tags.
     pub(super) fn holds(&self, page: PageId, stamp: DataTag) -> bool {
-        self.ledger.is_none() && self.stamps[self.pools.of_page(page).locations.location_of(page)] == stamp
+        self.ledger.is_none() && self.stamp(self.pools.of_page(page).locations.location_of(page)) == stamp
     }
 
     /// Applies a failed program of `pages` pages from `first` on.
