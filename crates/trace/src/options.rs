@@ -136,7 +136,9 @@ pub struct Options {
     pub token_bytes: Option<Bytes>,
     /// Tokens of a block in a trace of a KV cache, from 1 to 65,536; 512 by default, as in Mooncake's traces.
     pub block_tokens: Option<u32>,
-    /// Treatment of recorded zone operations. Default: `keep` for a run on a zoned namespace, `map` for all else.
+    /// Treatment of zone operations. Default: `keep` for a run on a zoned namespace, `map` for a run on another
+    /// device. Without a run they are kept in formats that have operations of zones (`csv`, `columns`), and
+    /// mapped in recordings.
     pub zones: Option<Zones>,
     /// Treatment of recorded discards: `keep` or `skip`. Skipping them shows what TRIM gains.
     pub discards: Discards,

@@ -144,6 +144,7 @@ impl RecordedCounts {
         let appends = self.count(RecordedOp::ZoneAppend, taken).map(|count| {
             let address = match taken {
                 Some(Action::Complete) => "the address at which the device wrote the data",
+                None => "the recorded address",
                 _ => "the recorded address, the start of the zone (option action=complete: at which the device wrote)",
             };
             format!("{count} simulated as writes at {address}")

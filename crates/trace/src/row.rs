@@ -2,7 +2,7 @@
 
 use super::field;
 use super::input::{Lines, ParseError};
-use super::options::Action;
+use super::options::{Action, Zones};
 use super::recorded::RecordedOp;
 use super::{Generated, Op};
 use crate::error::Result as Read;
@@ -92,9 +92,22 @@ impl Row {
         }
     }
 
-    /// The row with its recorded operation, if that is one of zones.
-    pub(super) fn of_zones(self) -> Self {
-        self.recorded.and_then(RecordedOp::of_zones).map_or(self, |op| Self { op, ..self })
+    /// The row with its operation kept or mapped, if that is one of zones. A format whose operations are those
+    /// of requests has them kept, another one mapped.
+    pub(super) fn with_zones(self, zones: Zones) -> Self {
+        match (zones, self.op) {
+            (Zones::Keep, _) => {
+                self.recorded.and_then(RecordedOp::of_zones).map_or(self, |op| Self { op, ..self })
+            }
+            (Zones::Map, Op::ZoneAppend) => {
+                Self { op: Op::Write, recorded: Some(RecordedOp::ZoneAppend), ..self }
+            }
+            (Zones::Map, op) if op.is_zone_management() => {
+                let is_it = |recorded: &RecordedOp| recorded.of_zones() == Some(op);
+                Self { recorded: RecordedOp::ALL.into_iter().find(is_it), op: Op::Flush, ..self }
+            }
+            (Zones::Map, _) => self,
+        }
     }
 
     /// Sets the recorded response time, in picoseconds; ignores a value that does not fit.

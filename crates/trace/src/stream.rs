@@ -33,8 +33,8 @@ pub struct Stream<'a> {
     recorded: RecordedCounts,
     check: UnitCheck,
     device: Option<u32>,
-    /// Whether zone operations stay what they are.
-    keeps_zones: bool,
+    /// Treatment of zone operations; `None` for that of the format.
+    zones: Option<Zones>,
     jump: i128,
     /// Arrival of the first request, in the time of the sorter.
     origin: Option<i128>,
@@ -72,7 +72,7 @@ impl<'a> Stream<'a> {
             recorded: RecordedCounts::default(),
             check: UnitCheck::new(assumed),
             device: options.device,
-            keeps_zones: options.zones == Some(Zones::Keep),
+            zones: options.zones,
             jump: i128::from(options.jump.ps()),
             origin: None,
             of_any_device: 0,
@@ -187,7 +187,7 @@ impl<'a> Stream<'a> {
                 break;
             };
             self.check.set_start(row.time);
-            let row = if self.keeps_zones { row.of_zones() } else { row };
+            let row = self.zones.map_or(row, |zones| row.with_zones(zones));
             if self.is_left_out(&row) {
                 continue;
             }

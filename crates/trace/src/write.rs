@@ -118,8 +118,9 @@ impl Compression {
     }
 }
 
-/// Extensions of compressed files that cannot be written.
-const FOREIGN: [&str; 11] = ["xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z", "z", "tgz", "tar"];
+/// Extensions of files that cannot be written.
+const FOREIGN: [&str; 12] =
+    ["parquet", "xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z", "z", "tgz", "tar"];
 
 /// Reasons why a trace cannot be written.
 #[derive(Debug, thiserror::Error)]

@@ -117,6 +117,20 @@ fn zone_operations_that_are_kept_are_requests_to_their_zones() {
 }
 
 #[test]
+fn zone_operations_of_a_csv_are_kept_or_mapped() {
+    let text = "t_us,op,offset,size\n0,ZA,0,4096\n1,ZR,0,0\n2,W,4096,4096\n3,ZF,0,0\n";
+    let all = [Op::ZoneAppend, Op::ZoneReset, Op::Write, Op::ZoneFinish];
+    let ops = |trace: &Trace| trace.requests.iter().map(|request| request.op).collect::<Vec<_>>();
+    assert_eq!(ops(&read(text.as_bytes(), &[])), all);
+    assert_eq!(ops(&read(text.as_bytes(), &["zones=keep"])), all);
+    let mapped = read(text.as_bytes(), &["zones=map"]);
+    assert_eq!(ops(&mapped), [Op::Write, Op::Write]);
+    let notes = mapped.notes.join("; ");
+    assert!(notes.contains("1 zone append simulated as writes at the recorded address; "), "{notes}");
+    assert!(notes.contains("left out: 1 zone reset, 1 zone finish"), "{notes}");
+}
+
+#[test]
 fn what_is_left_out_of_another_device_is_not_counted() {
     let text = "8,0 1 1 0.1 7 Q ZR [a]\n8,16 1 2 0.2 7 Q ZR [a]\n8,16 1 3 0.3 7 Q R 8 + 8 [a]\n";
     let notes = read(text.as_bytes(), &["device=8388624"]).notes.join("; ");

@@ -35,7 +35,12 @@ fn requests(trace: &Statistics) -> Rows {
         row("Flushes", Quantity::Count(trace.flushes)),
     ];
     // Rare operations have a row only if the trace has them.
-    let rare = [("Write zeroes", trace.write_zeroes), ("Compares", trace.compares)];
+    let rare = [
+        ("Write zeroes", trace.write_zeroes),
+        ("Compares", trace.compares),
+        ("Zone appends, of the writes", trace.zone_appends),
+        ("Zone resets, finishes, opens, closes", trace.zone_management),
+    ];
     let rare = rare
         .into_iter()
         .filter(|(_, count)| *count > 0)

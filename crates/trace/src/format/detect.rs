@@ -80,9 +80,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
         wanted: format!(
             "a trace in one of the formats {} (name it with --format), or a map of its columns{}",
             Format::names(),
-            proposal::propose(rows()).map_or(" (option columns)".into(), |map| {
-                format!(", which may be --trace-option 'columns={map}'")
-            })
+            proposal::in_words(rows())
         ),
     })
 }

@@ -295,16 +295,11 @@ fn fields(path: &Path, file: &Table, roots: &Roots, used: &[bool]) -> Result<Vec
 fn unknown(path: &Path, file: &Table, header: &str) -> Error {
     let names: Vec<String> = header.split(',').map(quoted).collect();
     let lines = caught(|| first_lines(file)).unwrap_or_default();
-    let proposed = proposal::propose(std::iter::once(header).chain(lines.iter().map(String::as_str)));
+    let proposed = proposal::in_words(std::iter::once(header).chain(lines.iter().map(String::as_str)));
     Error::Content {
         path: path.into(),
         found: format!("a Parquet file with columns {}", names.join(", ")),
-        wanted: format!(
-            "columns with the names of a known format, or a map of its columns{}",
-            proposed.map_or(" (option columns)".into(), |map| {
-                format!(", which may be --trace-option 'columns={map}'")
-            })
-        ),
+        wanted: format!("columns with the names of a known format, or a map of its columns{proposed}"),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Proposes a column map for a text file in no known format, from its first lines. The user checks it: texts, digits
 //! and ranges suggest a field, they do not prove it.
 
+use std::collections::BTreeSet;
+
+use super::super::Op;
 use super::super::row::op;
 use super::columns::Separator;
 
@@ -12,14 +15,25 @@ const LINES: usize = 50;
 const NAMES: [(&str, &[&str]); 6] = [
     ("resp", &["resp", "lat", "elapsed", "duration"]),
     ("ts", &["ts", "t", "time", "timestamp", "arrival", "start"]),
-    ("op", &["op", "opcode", "type", "iotype", "rw", "io", "cmd", "command", "operation"]),
+    ("op", &["op", "opcode", "type", "iotype", "rw", "io", "cmd", "command", "operation", "kind"]),
     ("off", &["off", "offset", "lba", "lbn", "sector", "addr", "address", "block", "blkno", "slba"]),
     ("len", &["len", "length", "size", "bytes", "nblks", "blocks", "sectors", "count", "nlb"]),
     ("dev", &["dev", "device", "disk", "lun", "volume", "vol", "asu", "dsk"]),
 ];
 
+/// Ends the error for a file in no known format, with the map that may fit these lines.
+pub(super) fn in_words<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let Some(map) = propose(lines) else { return " (option columns)".into() };
+    let open = if map.contains('?') {
+        " (a ? stands for the letter of an operation, or - to leave it out)"
+    } else {
+        ""
+    };
+    format!(", which may be --trace-option 'columns={map}'{open}")
+}
+
 /// Returns a column map for these lines; `None` if time, address or size cannot be found.
-pub(super) fn propose<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+fn propose<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let lines: Vec<&str> = lines.take(LINES).collect();
     let separator = Separator::of(lines.first()?);
     let mut rows: Vec<Vec<&str>> = lines.iter().map(|line| separator.split(line)).collect();
@@ -67,7 +81,7 @@ fn by_name(name: &str, column: &[&str]) -> Option<String> {
             let unit = unit.unwrap_or_else(|| if *field == "ts" { time_unit(column) } else { "us" });
             are_numbers(column).then(|| format!("{field}:{unit}"))
         }
-        "op" => Some(operations(column).unwrap_or("op".into())),
+        "op" => Some(operations(column).or_else(|| listed(column)).unwrap_or("op".into())),
         "dev" => Some("dev".into()),
         _ if words.contains(&"bytes") => Some((*field).into()),
         _ => are_numbers(column).then(|| with_unit(field, column)),
@@ -110,6 +124,9 @@ fn complete(fields: &mut [Option<String>], columns: &[Vec<&str>]) {
             fields[at] = Some(with_unit(name, &columns[at]));
         }
     }
+    if let Some(at) = free(fields, &|column| listed(column).is_some()).filter(|_| !has(fields, "op")) {
+        fields[at] = listed(&columns[at]);
+    }
 }
 
 /// Whether a column has numbers with as many digits as dates have.
@@ -147,6 +164,21 @@ fn operations(column: &[&str]) -> Option<String> {
     (binary && is("0") && is("1")).then(|| "op:0=R|1=W".into())
 }
 
+/// Most values of a column that may be operations. Chosen: as many as are simulated without those of zones, and
+/// two unknown ones.
+const MOST_OPERATIONS: usize = 8;
+
+/// Returns the field of a column of few different texts or digits, which may be operations. Those that our CSV has
+/// not are left to the user, as `?`.
+fn listed(column: &[&str]) -> Option<String> {
+    let values: BTreeSet<&str> = column.iter().copied().collect();
+    let are_short = values.iter().all(|value| value.len() == 1 || number(value).is_none());
+    let few = 2..=MOST_OPERATIONS.min(column.len() - 1);
+    let letters = |value: &&str| format!("{value}={}", op(value).map_or("?", Op::letters));
+    let listed = || values.iter().map(letters).collect::<Vec<_>>().join("|");
+    (are_short && few.contains(&values.len())).then(|| format!("op:{}", listed()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +189,11 @@ mod tests {
             ("1.5;vm1;8;R;8\n2.5;vm1;4096;W;16\n", "ts:s,_,off:512,op,len:512"),
             ("op lat_us t_ms lba bytes\nread 5 1 99 512\nwrite 7 2 8 4096\n", "op,resp:us,ts:ms,off:512,len"),
             ("1538323200\t42\t1\t512\t1048576\n1538323201\t42\t0\t4096\t0\n", "ts:s,_,op:0=R|1=W,len,off"),
+            (
+                "when;kind;lba;n\n1.5;read;8;8\n2.5;write;16;8\n3.5;foo;24;8\n4.5;read;32;8\n",
+                "ts:s,op:foo=?|read=R|write=W,off:512,len:512",
+            ),
+            ("1.5 0 8 8\n2.5 1 16 8\n3.5 2 24 8\n4.5 0 32 8\n", "ts:s,op:0=?|1=?|2=?,off:512,len:512"),
             ("Time,Volume,Address,Length\n7,a,8,8\n9,b,16,8\n", "ts:us,dev,off:512,len:512,op=R"),
         ] {
             assert_eq!(propose(text.lines()).as_deref(), Some(map), "{text}");
