@@ -35,7 +35,8 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
         let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
         let wanted = format!("requests of at most a zone, {most} bytes");
         let largest = settings.largest();
-        wrong.require(largest <= most, "bs", largest, wanted);
+        // Zones of a usual size may be those of a device, which is not known yet.
+        wrong.require(largest <= most || zones.has_usual_size, "bs", largest, wanted);
         let skips = zones.skip != Amount::Bytes(0) && zones.skip != Amount::Zones(0);
         wrong.require(
             !skips,
@@ -82,10 +83,19 @@ fn check_order(jobs: &[Job], wrong: &mut Complaints) {
 fn check_zones(jobs: &[Job], wrong: &mut Complaints) {
     let mut zoned = jobs.iter().filter(|job| job.settings.zones.kind() == ZoneMode::Zbd);
     let Some(first) = zoned.next() else { return };
-    let of = |job: &Job| (job.settings.zones.size, job.settings.zones.capacity, job.settings.zones.max_open);
-    for job in zoned.filter(|job| of(job) != of(first)) {
-        let wanted = format!("zones as those of [{}]: a run has one device", first.name);
-        wrong.add(job.place("zonesize"), "other zones", wanted);
+    for job in zoned {
+        let (own, of_first) = (&job.settings.zones, &first.settings.zones);
+        // As in fio, a job without a limit has that of the first one.
+        let max_open = if own.max_open == 0 { of_first.max_open } else { own.max_open };
+        let keys = [
+            ("zonesize", own.size, of_first.size),
+            ("zonecapacity", own.capacity, of_first.capacity),
+            ("max_open_zones", max_open, of_first.max_open),
+        ];
+        for (key, found, wanted) in keys.into_iter().filter(|(_, found, wanted)| found != wanted) {
+            let wanted = format!("{wanted}, as in [{}]: a run has one device", first.name);
+            wrong.add(job.place(key), found, wanted);
+        }
     }
 }
 
@@ -119,7 +129,11 @@ pub fn notes(
     note_of(
         &|settings| settings.zones.kind() == ZoneMode::Zbd,
         "zones are written in order, and a full zone is written again from its start; on a zoned namespace it is reset \
-         before. A zone append is a write at the write pointer",
+         before",
+    );
+    note_of(
+        &|settings| settings.zones.appends,
+        "writes are zone appends on a zoned namespace, and writes at the write pointer elsewhere",
     );
     note_of(
         &|settings| settings.zones.has_usual_size,

@@ -138,6 +138,10 @@ impl Layout {
                     format!("at least {}, for at most {MAX_ZONES} zones", Bytes(self.device / MAX_ZONES));
                 return Err(("zonesize", Bytes(self.zone).to_string(), wanted));
             }
+            if least > self.zone {
+                let wanted = format!("requests of at most a zone, {}", Bytes(self.zone));
+                return Err(("bs", Bytes(least).to_string(), wanted));
+            }
             let end = (span.begin + span.offset + span.length) / self.zone * self.zone;
             let begin = (span.begin + span.offset).next_multiple_of(self.zone);
             if begin >= end {

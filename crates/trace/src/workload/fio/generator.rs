@@ -20,12 +20,14 @@ pub struct Draft {
     pub waits: bool,
     /// Zone that is reset by a command: before a write, or in place of a trim.
     pub reset: Option<u64>,
+    /// Whether a write is a zone append.
+    pub appends: bool,
 }
 
 impl Draft {
     /// Creates a read.
     pub fn read(address: u64, size: u64) -> Self {
-        Self { kind: 0, address, size, stream: 0, waits: false, reset: None }
+        Self { kind: 0, address, size, stream: 0, waits: false, reset: None, appends: false }
     }
 }
 
@@ -50,6 +52,7 @@ pub struct Generator {
     file_left: u64,
     /// Whether zones are written in order, and how many of them at a time.
     zones: Option<u64>,
+    appends: bool,
     streams: Vec<u64>,
     is_random_stream: bool,
     next_stream: usize,
@@ -113,6 +116,7 @@ impl Generator {
             file_left: 0,
             spans,
             zones: is_zoned.then_some(settings.zones.job_max_open),
+            appends: is_zoned && settings.zones.appends,
             streams: if settings.streams.is_on { settings.streams.ids.clone() } else { Vec::new() },
             is_random_stream: settings.streams.is_random,
             next_stream: 0,
@@ -218,7 +222,8 @@ impl Generator {
         let at = address.saturating_sub(cursor.address(0));
         let size = cursor.accept(&self.rules, kind, position, at, size);
         let reset = fitted.filter(|fitted| has_commands && fitted.resets).map(|_| address);
-        Some(Draft { kind, address, size, stream: self.stream(kind), waits, reset })
+        let appends = self.appends && has_commands && kind == 1;
+        Some(Draft { kind, address, size, stream: self.stream(kind), waits, reset, appends })
     }
 
     /// Fits a request to the zones of the device.
@@ -263,7 +268,7 @@ impl Generator {
         let position = Position { at, is_random: false };
         self.files[file].accept(&self.rules, 1, position, at, size);
         let address = self.files[file].address(at);
-        Some(Draft { kind, address, size, stream: self.stream(1), waits: false, reset: None })
+        Some(Draft { kind, address, size, stream: self.stream(1), waits: false, reset: None, appends: false })
     }
 
     /// Stream of a request.

@@ -113,7 +113,7 @@ impl Settings {
             | "randrepeat"
             | "randseed" => self.place.set(key, given),
             "zonemode" | "zonesize" | "zonecapacity" | "zonerange" | "zoneskip" | "max_open_zones"
-            | "job_max_open_zones" | "read_beyond_wp" => self.zones.set(key, given),
+            | "job_max_open_zones" | "read_beyond_wp" | "write_mode" => self.zones.set(key, given),
             "io_size" => {
                 let size = given.amount().map(|size| Some(size).filter(|size| *size != Amount::Bytes(0)));
                 assign(&mut self.total.bytes, size, AMOUNT)
@@ -402,6 +402,7 @@ impl ZoneSettings {
             "max_open_zones" => self.max_open = given.within(0, u64::from(u32::MAX))?,
             "job_max_open_zones" => self.job_max_open = given.within(0, u64::from(u32::MAX))?,
             "read_beyond_wp" => self.reads_beyond = given.flag().ok_or(FLAG)?,
+            "write_mode" => self.appends = given.word(&[("write", false), ("zone_append", true)])?,
             _ => {
                 let size = given.number().filter(|size| size.is_multiple_of(512));
                 let size = size.ok_or("a size in multiples of 512, such as 256m")?;

@@ -410,7 +410,7 @@ impl Lane {
     }
 
     fn issue(&mut self, draft: Draft, now: Instant) -> Request {
-        let op = [Op::Read, Op::Write, Op::Discard][draft.kind];
+        let op = [Op::Read, if draft.appends { Op::ZoneAppend } else { Op::Write }, Op::Discard][draft.kind];
         let request = Request {
             fua: draft.kind == 1 && (self.durability.is_sync || self.durability.fua),
             stream: draft.stream,

@@ -4,6 +4,8 @@ use std::io;
 
 use wordline_kernel::Complaints;
 
+use super::table::{self, Treatment};
+
 /// Files and variables that a job file may refer to.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
@@ -110,8 +112,11 @@ impl Lexer<'_, '_> {
             Some((key, value)) => (key.trim(), Some(value.trim())),
             None => (line, None),
         };
+        let has_no_effect =
+            table::find(key).is_some_and(|key| matches!(key.treatment, Treatment::Harmless(_)));
         let value = match value.map(|value| self.expanded(value)).transpose() {
             Ok(value) => value,
+            Err(_) if has_no_effect => value.map(str::to_owned),
             Err((found, wanted)) => return self.wrong.add(format!("{place}: {key}"), found, wanted),
         };
         let section = self.sections.last_mut().expect("a line is inside a section");
@@ -198,6 +203,12 @@ mod tests {
             "a.fio:5 ba=4096",
         ];
         assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_no_fault_where_the_key_has_no_effect() {
+        let (sections, wrong) = lexed("[a]\nhttp_s3_key=${S3_KEY}\nbs=4k\n");
+        assert_eq!((sections[0].entries.len(), wrong.as_str()), (2, ""));
     }
 
     #[test]

@@ -182,6 +182,8 @@ pub struct ZoneSettings {
     pub job_max_open: u64,
     /// Whether reads may go beyond the write pointer of a zone.
     pub reads_beyond: bool,
+    /// Whether writes are zone appends, if the device is a zoned namespace.
+    pub appends: bool,
     /// Whether the size is not given, so that it is [`USUAL_ZONE`].
     pub has_usual_size: bool,
 }
@@ -379,6 +381,7 @@ impl Default for ZoneSettings {
             skip: Amount::Bytes(0),
             max_open: 0,
             job_max_open: 0,
+            appends: false,
             reads_beyond: false,
             has_usual_size: false,
         }

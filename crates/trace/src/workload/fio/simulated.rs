@@ -7,7 +7,7 @@ const LAST_FLUSH: &str = "a flush after the last write";
 const EACH_FLUSH: &str = "a flush after so many writes";
 
 /// The keys, by name.
-pub static SIMULATED: [Key; 81] = [
+pub static SIMULATED: [Key; 82] = [
     also("ba", "blockalign", Simulated("unit of random addresses")),
     also(
         "bs",
@@ -192,6 +192,12 @@ pub static SIMULATED: [Key; 81] = [
     key("verify_backlog", Simulated("the data are read after so many writes")),
     key("verify_backlog_batch", Simulated("so many of them at a time")),
     key("wait_for", Simulated("the job starts when the named job has ended")),
+    key(
+        "write_mode",
+        Simulated(
+            "`zone_append` with `zonemode=zbd`: writes are zone appends on a zoned namespace, and writes elsewhere. Only `write` beside it",
+        ),
+    ),
     key("writefua", Simulated("writes have forced unit access")),
     key("zonecapacity", Simulated("bytes of a zone that are written")),
     key(

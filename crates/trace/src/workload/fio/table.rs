@@ -82,7 +82,7 @@ const TRIMS: &str = "`rw=trimwrite`, or a job of trims";
 const RESETS: &str = "0: zones are reset when they are written again";
 
 /// The other keys, by name.
-static OTHERS: [Key; 295] = [
+static OTHERS: [Key; 294] = [
     key("allow_file_create", Harmless(FILES)),
     key("allow_mounted_write", Harmless(FILES)),
     key("apptag", Noted(NO_PROTECTION)),
@@ -371,13 +371,6 @@ static OTHERS: [Key; 295] = [
     key("write_iolog", Harmless(REPORTS)),
     key("write_iops_log", Harmless(REPORTS)),
     key("write_lat_log", Harmless(REPORTS)),
-    key(
-        "write_mode",
-        HarmlessAt(
-            "write zone_append",
-            "`write` or `zone_append`: other commands of `write_mode` are not simulated",
-        ),
-    ),
     key("write_zone_remainder", HarmlessAt("0", "0: the rest of a zone is not written")),
     key("xnvme_admin", Harmless(API)),
     key("xnvme_async", Harmless(API)),

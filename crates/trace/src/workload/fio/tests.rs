@@ -108,6 +108,15 @@ fn wrong_sections_and_files_are_named() {
         wrong.starts_with("job.fio:4: [b] filename: found `/dev/sdb`, wanted `/dev/sda` in all jobs"),
         "{wrong}"
     );
+    let zoned = |open: &str| {
+        let text = format!(
+            "[a]\nfilename=x\nrw=write\nzonemode=zbd\nmax_open_zones=2\n[b]\nfilename=x\nrw=read\nzonemode=zbd\n{open}"
+        );
+        JobFile::parse("job.fio", &text).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(zoned(""), Ok(()), "a job without a limit has that of the first one");
+    let wrong = zoned("max_open_zones=4\n").expect_err("two limits");
+    assert!(wrong.contains("job.fio:10: [b] max_open_zones: found 4, wanted 2, as in [a]"), "{wrong}");
     let both = JobFile::parse("job.fio", "[a]\nbs=1\nrw=x\n").expect_err("both").to_string();
     assert_eq!(both.lines().count(), 2, "all at once: {both}");
 }

@@ -199,6 +199,16 @@ fn on_a_zoned_namespace_full_zones_are_reset_before_they_are_written_again() {
     let first = zone(0).chain(zone(1));
     let again = [reset(0)].into_iter().chain(zone(0)).chain([reset(1)]).chain(zone(1));
     assert_eq!(all, first.chain(again).collect::<Vec<_>>());
+    let large = parsed("[a]\nfilename=x\nrw=write\nbs=2m\nzonemode=zbd\n");
+    let wrong =
+        large.jobs_on(Seed(1), DEVICE, Some(zones), None).expect_err("larger than a zone").to_string();
+    assert!(wrong.contains("bs: found 2MiB, wanted requests of at most a zone, 1MiB"), "{wrong}");
+    let appended = parsed(
+        "[a]\nfilename=x\nrw=write\nbs=128k\nzonemode=zbd\nzonesize=1m\nwrite_mode=zone_append\nsize=2m\n",
+    );
+    let jobs = |zones| appended.jobs_on(Seed(1), DEVICE, zones, None).expect("it fits");
+    assert!(jobs(Some(zones)).in_turn().all(|request| request.op == Op::ZoneAppend));
+    assert!(jobs(None).in_turn().all(|request| request.op == Op::Write), "no zones to append to");
     let other = parsed("[a]\nfilename=x\nrw=write\nzonemode=zbd\nzonesize=2m\n");
     let wrong = other.jobs_on(Seed(1), DEVICE, Some(zones), None).expect_err("other zones").to_string();
     assert!(wrong.starts_with("job.fio:5: [a] zonesize: found 2MiB, wanted 1MiB"), "{wrong}");
