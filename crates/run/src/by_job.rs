@@ -1,6 +1,6 @@
 //! Measurements for each job of a job file.
 
-use wordline_device::{Completion, SECTOR};
+use wordline_device::{Completion, Operation, SECTOR};
 use wordline_kernel::{Duration, Histogram, Instant};
 
 use crate::percentiles::latency;
@@ -36,20 +36,38 @@ impl JobMeasurements {
         let [first, _] = job.span.unwrap_or([submitted, now]);
         job.span = Some([first.min(submitted), now]);
         // Reads and writes are the first two variants of `Operation`.
-        let kind = completion.command.operation as usize;
+        let kind = match completion.command.operation {
+            Operation::ZoneAppend => Operation::Write,
+            operation => operation,
+        } as usize;
         if let Some(histogram) = job.latency.get_mut(kind) {
             histogram.record(completion.latency);
             job.bytes[kind] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
         }
     }
 
-    /// The results of each job for the summary, and Jain's index of their IOPS if there are several jobs.
+    /// The results of each job for the summary, and Jain's index of the IOPS of jobs with requests if there are
+    /// several.
     pub fn usage(&self) -> (Vec<JobUse>, Option<f64>) {
         let all: Vec<JobUse> = self.0.iter().map(of).collect();
+        let ran = all.iter().filter(|job| job.requests > 0).count();
         let sum: f64 = all.iter().map(|job| job.iops).sum();
         let squares: f64 = all.iter().map(|job| job.iops * job.iops).sum();
-        let fairness = (all.len() > 1 && squares > 0.0).then(|| sum * sum / (all.len() as f64 * squares));
+        let fairness = (ran > 1 && squares > 0.0).then(|| sum * sum / (ran as f64 * squares));
         (all, fairness)
+    }
+
+    /// Names the jobs without a completed request; `None` if there are none.
+    pub fn idle_note(&self) -> Option<String> {
+        let idle: Vec<&str> =
+            self.0.iter().filter(|job| job.requests == 0).map(|job| job.name.as_str()).collect();
+        let jobs = if idle.len() == 1 { "job" } else { "jobs" };
+        (!idle.is_empty()).then(|| {
+            format!(
+                "{jobs} {}: no request was completed before the end of the run; fairness is that of the others",
+                idle.join(", ")
+            )
+        })
     }
 }
 
@@ -69,5 +87,27 @@ fn of(job: &Job) -> JobUse {
         iops: if time == Duration::ZERO { 0.0 } else { job.requests as f64 / time.seconds() },
         read_latency_us: latency(&job.latency[0]),
         write_latency_us: latency(&job.latency[1]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_device::Command;
+
+    use super::*;
+
+    #[test]
+    fn jobs_that_did_not_begin_are_named_and_not_unfair() {
+        let mut jobs = JobMeasurements::named(&["a", "b", "late"].map(str::to_owned));
+        assert_eq!(jobs.usage().1, None);
+        for job in [0, 1] {
+            let command = Command { operation: Operation::ZoneAppend, sectors: 8, ..Command::default() };
+            let completion = Completion { command, latency: Duration::from_us(2), failed: false };
+            jobs.completed(job, &completion, Instant::ZERO + Duration::from_us(9));
+        }
+        let (all, fairness) = jobs.usage();
+        assert_eq!(fairness, Some(1.0));
+        assert_eq!((all[0].writes, all[0].written_bytes, all[2].writes), (1, 4096, 0));
+        assert!(jobs.idle_note().is_some_and(|note| note.starts_with("job late: no request")));
     }
 }

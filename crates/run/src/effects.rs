@@ -88,10 +88,12 @@ impl Effects {
             ));
         }
         if fua > 0 {
+            let zeroes = (zeroes.commands > 0).then(|| format!(" and {} write zeroes", zeroes.commands));
             notes.push(format!(
-                "{} with forced unit access (FUA), of {}: each completed when its data were non-volatile",
+                "{} with forced unit access (FUA), of {}{}: each completed when its data were non-volatile",
                 counted(fua, "command"),
-                counted(self.writes + zeroes.commands, "write"),
+                counted(self.writes, "write"),
+                zeroes.unwrap_or_default(),
             ));
         }
         notes
@@ -126,7 +128,7 @@ mod tests {
                 "discards cover 16KiB; 8KiB of it, the mapping units of 4KiB that they cover as a whole, was discarded",
                 "1 command of write zeroes: 8KiB was discarded, the mapping units of 4KiB that they cover as a whole, and 512B \
                  written",
-                "1 command with forced unit access (FUA), of 3 writes: each completed when its data were non-volatile",
+                "1 command with forced unit access (FUA), of 2 writes and 1 write zeroes: each completed when its data were non-volatile",
             ]
         );
     }

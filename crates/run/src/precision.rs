@@ -81,6 +81,16 @@ impl Batches {
         self.length - self.present
     }
 
+    /// Checks that results have the metric.
+    ///
+    /// # Errors
+    /// As for [`take`](Self::take).
+    pub fn check(&self, batch: &Summary) -> Result<(), String> {
+        let values = serde_json::to_value(batch).expect("a summary's keys are text");
+        let column = self.column.clone().unwrap_or_else(|| full_name(&self.wanted.column, batch));
+        follow(&values, &column).map(|_| ()).ok_or_else(metrics)
+    }
+
     /// Ends a batch whose results are `batch`. Returns whether the batch is complete; if the metric has no
     /// value in it, the batch continues.
     ///
@@ -90,9 +100,7 @@ impl Batches {
         self.present = self.length;
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
         let column = self.column.get_or_insert_with(|| full_name(&self.wanted.column, batch));
-        match follow(&values, column)
-            .ok_or_else(|| "iops, mean, max or p50 to p99999 (of reads, or of writes if nothing is read), or a column of `wordline metrics`".to_owned())?
-        {
+        match follow(&values, column).ok_or_else(metrics)? {
             Json::Number(number) => {
                 self.values.push(number.as_f64().unwrap_or(f64::NAN));
                 self.distributions.extend(distribution(&values, column));
@@ -146,6 +154,12 @@ impl Batches {
             is_reached: is_narrow && self.values.len() >= LEAST,
         }
     }
+}
+
+/// The metrics that can have a precision, in words.
+fn metrics() -> String {
+    "iops, mean, max or p50 to p99999 (of reads, or of writes if nothing is read), or a column of `wordline metrics`"
+        .to_owned()
 }
 
 /// The fraction of the percentile that a metric is; `None` if it is none.

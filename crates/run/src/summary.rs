@@ -101,8 +101,8 @@ pub struct Summary {
     /// The jobs of a job file, in order; left out for other workloads. The clones of a job count as one job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobUse>,
-    /// Jain's fairness index of the jobs' IOPS: 1 if all are equal, one over the number of jobs if one job
-    /// has all. Left out for fewer than two jobs.
+    /// Jain's fairness index of the IOPS of the jobs with completed requests: 1 if all are equal, one over
+    /// their number if one job has all. Left out for fewer than two of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub fairness: Option<f64>,
@@ -308,7 +308,7 @@ pub struct JobUse {
     pub requests: u64,
     /// Reads completed.
     pub reads: u64,
-    /// Writes completed.
+    /// Writes and zone appends completed.
     pub writes: u64,
     /// Requests that failed.
     pub failed: u64,

@@ -176,9 +176,12 @@ fn a_run_ends_when_its_column_is_known_well_enough() {
     let short = run_of("mixed-70-30", 5_000, &until("iops:0.001%"));
     let attained = short.precision.as_ref().expect("it was asked for");
     assert!(!attained.is_reached && short.host.requests == 5_000, "{attained:?}");
-    let load = Workload { requests: Some(5_000), ..Workload::named("mixed-70-30") };
-    let error = run_on_tiny(&load, &until("waf:5%")).expect_err("no such column").to_string();
-    assert!(error.contains("the metric of --until: found waf"), "{error}");
+    // The shorter run ends before its first batch.
+    for requests in [5_000, 100] {
+        let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
+        let error = run_on_tiny(&load, &until("waf:5%")).expect_err("no such column").to_string();
+        assert!(error.contains("the metric of --until: found waf"), "{error}");
+    }
 }
 
 fn run_on_tiny(load: &Workload, options: &RunOptions) -> crate::error::Result<Summary> {

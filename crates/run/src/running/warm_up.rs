@@ -12,6 +12,7 @@ use crate::measure::{Measurements, RunEnd};
 use crate::measured::{LeftOut, WarmUpEnd};
 use crate::observer::{Observer, RUNNING, SETTLING};
 use crate::power::Power;
+use crate::precision::Batches;
 use crate::settling::{PassChanges, Settling};
 use crate::steps::StopReason;
 use crate::summary::{Outcome, Summary};
@@ -155,6 +156,11 @@ impl<D: BlockDevice> Running<D> {
         let Some(mut batches) = self.batches.take() else {
             return self.resume(StopCondition::NEVER, observer);
         };
+        let unknown = |batches: &Batches, wanted| Error::Argument {
+            what: "the metric of --until".into(),
+            found: batches.column().to_owned(),
+            wanted,
+        };
         let (mut is_new, mut reached) = (true, Ok(StopReason::Target));
         while let Ok(StopReason::Target) = reached
             && !batches.attained().is_reached
@@ -168,13 +174,11 @@ impl<D: BlockDevice> Running<D> {
             };
             reached = self.resume(stop, observer);
             if let Ok(StopReason::Target) = reached {
-                is_new = batches.take(&self.batch()).map_err(|wanted| Error::Argument {
-                    what: "the metric of --until".into(),
-                    found: batches.column().to_owned(),
-                    wanted,
-                })?;
+                is_new = batches.take(&self.batch()).map_err(|wanted| unknown(&batches, wanted))?;
             }
         }
+        // A run may end before its first batch.
+        batches.check(&self.batch()).map_err(|wanted| unknown(&batches, wanted))?;
         self.batches = Some(batches);
         match reached? {
             StopReason::Target => self.end_load(observer),
