@@ -177,12 +177,16 @@ impl Arguments {
             }
             None => {
                 let options = self.format.options()?;
-                let DeviceArguments { preset: of_file, keys: device, config } =
-                    studies::device_of(self.config.as_deref(), &self.settings)?;
-                let usual = || self.config.is_none().then(|| DEFAULT_PRESET.to_owned());
+                // A file without a preset is the device, as in `run`.
+                let (of_file, changing) = match (&self.preset, &self.config) {
+                    (None, Some(file)) => (Some(file.display().to_string()), None),
+                    (_, changing) => (None, changing.as_deref()),
+                };
+                let DeviceArguments { keys: device, config, .. } =
+                    studies::device_of(changing, &self.settings)?;
                 let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
                 let asked = StudyArguments {
-                    preset: self.preset.clone().or(of_file).or_else(usual),
+                    preset: self.preset.clone().or(of_file).or_else(|| Some(DEFAULT_PRESET.to_owned())),
                     load: LoadArguments {
                         workload: &self.workload,
                         trace: self.trace.as_deref(),

@@ -225,6 +225,8 @@ pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<DeviceArgum
             let line = text[..at].matches('\n').count() as u64 + 1;
             Error::Line { path: path.into(), line, found, wanted }
         })?;
+        // A study has a title of its own.
+        ["name", "description", "source"].iter().for_each(|key| _ = device.remove(*key));
         config = Some((path.to_owned(), text));
     }
     for setting in settings {

@@ -282,6 +282,30 @@ fn parts_add_the_seeds_that_precision_requires_once_the_store_has_the_first() {
 }
 
 #[test]
+fn a_configuration_that_runs_is_swept() {
+    let folder = Folder::new();
+    let shown = folder.with("shown.toml", wordline(&["config", "show", "--preset", "tiny"]).success());
+    let load = [
+        "--workload",
+        "randread-4k",
+        "--requests",
+        "300",
+        "--vary",
+        "ftl.over_provisioning=0.2,0.3",
+        "--json",
+    ];
+    let alone = wordline(&[&["sweep", "--config", &shown][..], &load].concat()).json();
+    assert_eq!(alone["rows"].as_array().map(Vec::len), Some(2), "{alone}");
+    let named =
+        folder.with("named.toml", "name = \"mine\"\ndescription = \"d\"\n[buffer]\nsize = \"1MiB\"\n");
+    let changed = wordline(&[&["sweep", "--preset", "tiny", "--config", &named][..], &load].concat()).json();
+    assert_eq!(changed["rows"].as_array().map(Vec::len), Some(2), "{changed}");
+    let wrong = folder.with("wrong.toml", "preset = \"tiny\"\n[ftl]\nover_provisionin = 0.3\n");
+    let refusal = wordline(&[&["sweep", "--config", &wrong][..], &load].concat()).refusal();
+    assert!(refusal.contains("wrong.toml:3: ftl.over_provisionin: found an unknown key"), "{refusal}");
+}
+
+#[test]
 fn a_part_that_there_is_not_is_refused() {
     let folder = Folder::new();
     let store = folder.path("runs");

@@ -499,6 +499,10 @@ impl Sweep {
                 .preset(name, || config::preset_table(&self.registry, name))
                 .map(Layers::of_preset)
                 .map_err(|error| {
+                    // A fault within a preset file has its own place.
+                    if error.findings().iter().any(|finding| finding.file.is_some()) {
+                        return error;
+                    }
                     let mut wrong = Complaints::default();
                     let is_varied = self.vary.iter().any(|axis| axis.key == PRESET);
                     let key = if is_varied { "vary preset" } else { PRESET };
