@@ -1,6 +1,6 @@
 //! Tests zoned namespaces in the program. Each key must have an effect, and an invalid key must be an error.
 
-use super::wordline;
+use super::{Folder, wordline};
 
 /// Preset `bench-zns`, scaled down.
 const SMALL: [&str; 6] = [
@@ -74,4 +74,16 @@ fn what_is_wrong_with_zones_is_named_by_its_key() {
                 .refusal();
         assert!(refusal.contains(wanted), "{set:?}: {refusal}");
     }
+}
+
+#[test]
+fn latencies_of_zone_operations_stand_beside_those_of_reads() {
+    let folder = Folder::new();
+    let text = "t_us,op,offset,size\n0,ZA,0,4096\n900,R,0,4096\n9000,ZR,0,0\n";
+    let trace = folder.with("zones.csv", text);
+    let raw = wordline(&["run", "--preset", "zns-tlc-raw", "--trace", &trace]).success();
+    let head = raw.lines().find(|line| line.contains("Latency")).expect("a table of latencies");
+    assert!(head.contains("appends") && head.contains("resets") && !head.contains("closes"), "{raw}");
+    let mapped = wordline(&["run", "--preset", "tiny", "--trace", &trace, "--json"]).json();
+    assert_eq!((&mapped["host"]["reads"], &mapped["host"]["writes"]), (&1.into(), &1.into()), "{mapped}");
 }

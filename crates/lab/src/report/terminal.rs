@@ -86,8 +86,14 @@ pub fn table(run: &Summary, columns: u16) -> String {
         ("Discard latency", "discards"),
         ("Write zeroes latency", "zeroes"),
         ("Compare latency", "compares"),
+        ("Zone appends", "appends"),
+        ("Zone resets", "resets"),
+        ("Zone finishes", "finishes"),
+        ("Zone opens", "opens"),
+        ("Zone closes", "closes"),
     ];
-    let rare = rare.into_iter().filter(|(group, _)| !groups[*group].rows.is_empty());
+    let rare =
+        rare.into_iter().filter(|(group, _)| groups.get(*group).is_some_and(|group| !group.rows.is_empty()));
     let latencies: Vec<_> =
         [("Read latency", "reads"), ("Write latency", "writes")].into_iter().chain(rare).collect();
     let latency = side_by_side("Latency", &latencies);
