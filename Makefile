@@ -98,10 +98,10 @@ instructions: ## Instructions of a request in the release program, beside their 
 	$(CARGO) build --release --locked
 	.ci/instructions
 
-bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone; then each part by itself.
-	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32
-	$(CARGO) run --locked --release -- run --workload randwrite-4k-steady --queue-depth 32
-	$(CARGO) run --locked --release -- repro nandflashsim/speed
+bench: ## Requests simulated a second by ten loads, and on chips alone; then each part by itself.
+	$(CARGO) build --locked --release -p wordline-cli
+	.ci/loads
+	target/release/wordline repro nandflashsim/speed
 	$(CARGO) bench --locked -p wordline-bench
 
 # A Rust without rustup has to bring rustfmt and clippy itself.
