@@ -39,7 +39,8 @@ pub(crate) fn check(needed: Bytes, free: Option<Bytes>) -> Result<()> {
 
 /// Memory that is free on this machine, and in the control group of the process; `None` if unknown.
 pub(crate) fn free() -> Option<Bytes> {
-    let number = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok();
+    let number =
+        |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok();
     let of_group = number("memory.max").zip(number("memory.current"));
     let of_group = of_group.map(|(most, used): (u64, u64)| Bytes(most.saturating_sub(used)));
     [of_machine("MemAvailable"), of_group].into_iter().flatten().min()

@@ -225,7 +225,8 @@ pub(crate) fn memory(config: &Config) -> Memory {
         map: Bytes(ENTRY * pages),
         tags: Bytes(ENTRY * units + units / 8),
         blocks: Bytes(32 * u64::from(config.ftl.pools.block_sets())),
-        cache: cache.map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables))),
+        cache: cache
+            .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables))),
     }
 }
 
