@@ -5,7 +5,7 @@ use wordline_lab::Error;
 
 use crate::drive::Drive;
 use crate::load::Load;
-use crate::measurement::{MIB, Quantity, Statistic};
+use crate::measurement::{MIB, Measurement, Quantity, Statistic};
 use crate::twin::{BUSES, Link, Parameter, SlcCache, Twin};
 use crate::zones::Zones;
 
@@ -50,6 +50,9 @@ pub const UNITS: [u32; 16] = [4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 8
 
 /// Least depth of reads that identifies the number of units. Chosen: few reads meet below it.
 const DEEP: u64 = 16;
+
+/// Rank of a percentile of reads of the fastest page of three.
+const FASTEST: f64 = 33.0;
 
 /// Space behind the capacity, as a factor of it. Chosen: garbage collection needs some of it, and drives have less
 /// than twice as much.
@@ -106,6 +109,7 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         space,
         units: dies(space, if bits == 4 { DIE_OF_FOUR_BITS } else { DIE }),
         read: READ,
+        tied: false,
         program: PROGRAM,
         suspend: SUSPEND,
         command: COMMAND,
@@ -288,19 +292,32 @@ pub fn identifies_units(drive: &Drive) -> bool {
     drive.loads().iter().any(|load| matches!(load, Load::RandomReads { .. }) && load.outstanding() >= DEEP)
 }
 
+/// Whether reads have a percentile of a rank.
+fn has_rank(drive: &Drive, is: fn(f64) -> bool) -> bool {
+    let shows = |one: &Measurement| {
+        is_read(one.load) && matches!(one.quantity, Quantity::Read(Statistic::Percentile(rank)) if is(rank))
+    };
+    drive.measured.iter().any(shows)
+}
+
+/// Whether percentiles of reads identify the pages of a word line one by one.
+fn identifies_pages(drive: &Drive) -> bool {
+    has_rank(drive, |rank| rank == 50.0) && has_rank(drive, |rank| rank == 90.0)
+}
+
+/// Whether only means of reads tell the fastest page, in which delays are as well: no low percentile was measured.
+pub fn is_fastest_in_means(drive: &Drive) -> bool {
+    identifies_pages(drive) && !has_rank(drive, |rank| rank <= FASTEST)
+}
+
 /// The parameters that the measurements can identify.
 pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     let has =
         |is: &dyn Fn(Load, Quantity) -> bool| drive.measured.iter().any(|one| is(one.load, one.quantity));
     let mut free = Vec::new();
-    let has_rank = |is: fn(f64) -> bool| {
-        has(&|load, quantity| {
-            is_read(load) && matches!(quantity, Quantity::Read(Statistic::Percentile(rank)) if is(rank))
-        })
-    };
-    if has_rank(|rank| rank == 50.0) && has_rank(|rank| rank == 90.0) {
-        // Without a low percentile the mean tells the fastest page.
-        free.extend([Parameter::FastRead, Parameter::MiddleRead, Parameter::SlowRead]);
+    if identifies_pages(drive) {
+        free.extend((!twin.tied).then_some(Parameter::FastRead));
+        free.extend([Parameter::MiddleRead, Parameter::SlowRead]);
     } else if has(&|load, quantity| is_read(load) && matches!(quantity, Quantity::Read(_) | Quantity::Iops)) {
         free.push(Parameter::Read);
     }

@@ -37,6 +37,9 @@ pub struct Fit {
     pub units: Vec<Tried>,
     /// Rates of the flash bus that were tried, in MT/s, each with its sum of squared deviations.
     pub buses: Vec<Tried>,
+    /// The two searches for the read time of the fastest page; null if percentiles tell it.
+    #[schemars(with = "FastestPage")]
+    pub fastest_page: Option<FastestPage>,
     /// Number of simulated loads.
     pub runs: usize,
     /// The device, as a configuration.
@@ -100,6 +103,31 @@ pub struct Tried {
     pub squares: f64,
 }
 
+/// Sums of squared deviations of the two searches for the read time of the fastest page, where only means of reads
+/// tell it. The twin is that of the smaller sum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FastestPage {
+    /// With a read time of its own.
+    pub free: f64,
+    /// With a fixed part of that of the middle page.
+    pub tied: f64,
+}
+
+impl FastestPage {
+    /// The result of both searches, as a sentence.
+    pub(crate) fn sentence(self) -> String {
+        let Self { free, tied } = self;
+        let [what, other] = match free < tied {
+            true => ["fitted", "tied to that of the middle page"],
+            false => ["tied to that of the middle page", "fitted"],
+        };
+        let [least, most] = if free < tied { [free, tied] } else { [tied, free] };
+        format!(
+            "The read time of the fastest page is {what}: a sum of squares of {least:.1}, and of {most:.1} if it is {other}."
+        )
+    }
+}
+
 impl Fit {
     /// The outcome of a search. `source` names the measurements in the device.
     pub(crate) fn of(drive: &Drive, found: &Found, source: &str) -> Self {
@@ -143,6 +171,7 @@ impl Fit {
                 .iter()
                 .map(|(bus, squares)| Tried { value: rate(*bus), squares: *squares })
                 .collect(),
+            fastest_page: found.fastest.map(|[free, tied]| FastestPage { free, tied }),
             runs: found.runs,
             configuration: twin.document(source, note),
             zoned: twin.zoned_document(source, note),

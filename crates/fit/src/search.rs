@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use libm::{exp, log};
+use libm::log;
 use wordline_lab::Error;
 use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
 
 use crate::drive::Drive;
-use crate::identify::{UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units};
+use crate::identify::{
+    UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units, is_fastest_in_means,
+};
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::load::Load;
 use crate::measurement::Measurement;
@@ -31,6 +33,9 @@ pub struct Found {
     pub units: Vec<(u32, f64)>,
     /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
+    /// Sums of squares with the read time of the fastest page free and tied to that of the middle page; `None` if
+    /// percentiles tell it.
+    pub fastest: Option<[f64; 2]>,
     /// The values of the twin for each measurement of the drive; `None` if no load of it is simulated.
     pub values: Vec<Option<f64>>,
     /// The measurements that were left out, because they contradict all others.
@@ -77,6 +82,13 @@ struct Best {
     found: Minimum,
     units: Vec<(u32, f64)>,
     buses: Vec<(u8, f64)>,
+    fastest: Option<[f64; 2]>,
+}
+
+impl Best {
+    fn sum(&self) -> f64 {
+        squares(&self.found.residuals)
+    }
 }
 
 /// The search with its inputs.
@@ -111,19 +123,46 @@ impl<'a> Search<'a> {
             self.left_out.push(place);
             best = self.best(&guess)?;
         }
-        let Best { twin, found, units, buses } = best;
+        let Best { twin, found, units, buses, fastest } = best;
         let twin = Twin { scale, ..twin };
         let values = self.values(&[&twin])?.remove(0);
         let parameters = free(self.drive, &twin).into_iter().zip(found.deviations).collect();
-        Ok(Found { twin, parameters, units, buses, values, left_out: self.left_out, runs: self.runs })
+        Ok(Found {
+            twin,
+            parameters,
+            units,
+            buses,
+            fastest,
+            values,
+            left_out: self.left_out,
+            runs: self.runs,
+        })
     }
 
-    /// The best twin of all choices.
+    /// The best twin of all. If only means tell the fastest page, its read time is searched free and tied, and free
+    /// from where the tied search ended: with one parameter more a search alone may end in a worse minimum.
     fn best(&mut self, guess: &Twin) -> Result<Best, Error> {
         let guess = self.first(guess)?;
+        if !is_fastest_in_means(self.drive) {
+            return self.best_choice(guess);
+        }
+        let mut tied = self.best_choice(Twin { tied: true, ..guess.clone() })?;
+        let mut free = self.best_choice(guess)?;
+        let (twin, found) = self.refined(Twin { tied: false, ..tied.twin.clone() })?;
+        if squares(&found.residuals) < free.sum() {
+            (free.twin, free.found) = (twin, found);
+        }
+        let sums = Some([free.sum(), tied.sum()]);
+        (tied.fastest, free.fastest) = (sums, sums);
+        Ok(if free.sum() < tied.sum() { free } else { tied })
+    }
+
+    /// The best twin of all choices, from a guess.
+    fn best_choice(&mut self, guess: Twin) -> Result<Best, Error> {
         let (twin, found) = self.refined(guess)?;
         let sum = squares(&found.residuals);
-        let mut best = Best { units: vec![(twin.units, sum)], buses: vec![(twin.bus, sum)], twin, found };
+        let mut best =
+            Best { units: vec![(twin.units, sum)], buses: vec![(twin.bus, sum)], fastest: None, twin, found };
         for choice in self.choices(&best.twin) {
             let (twin, found) = self.refined(choice(&best.twin))?;
             let sum = squares(&found.residuals);
@@ -133,7 +172,7 @@ impl<'a> Search<'a> {
             if twin.bus != best.twin.bus {
                 best.buses.push((twin.bus, sum));
             }
-            if sum < squares(&best.found.residuals) {
+            if sum < best.sum() {
                 (best.twin, best.found) = (twin, found);
             }
         }
@@ -210,18 +249,11 @@ impl<'a> Search<'a> {
     fn refined(&mut self, guess: Twin) -> Result<(Twin, Minimum), Error> {
         let parameters = free(self.drive, &guess);
         let start = parameters.iter().map(|parameter| log(parameter.get(&guess))).collect();
-        let moved = |at: &[f64]| {
-            let mut twin = guess.clone();
-            for (parameter, at) in parameters.iter().zip(at) {
-                parameter.set(&mut twin, exp(*at));
-            }
-            twin
-        };
         let found = minimum(start, &mut |points| {
-            let twins: Vec<Twin> = points.iter().map(|at| moved(at)).collect();
+            let twins: Vec<Twin> = points.iter().map(|at| guess.moved(&parameters, at)).collect();
             self.residuals(&twins.iter().collect::<Vec<_>>())
         })?;
-        Ok((moved(&found.at), found))
+        Ok((guess.moved(&parameters, &found.at), found))
     }
 
     /// The values of each twin for each measurement.
@@ -297,8 +329,9 @@ fn seen_by(load: Load, twin: &Twin) -> Twin {
         }
         _ => {}
     }
-    // No load here shows the zones.
+    // No load here shows the zones, nor how the twin is searched.
     seen.zones = None;
+    seen.tied = false;
     seen
 }
 

@@ -10,7 +10,7 @@ use wordline_lab::report::{
     Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, aligned, made_by, three_digits,
 };
 
-use crate::outcome::{Fit, Identified, NotIdentified, Row};
+use crate::outcome::{FastestPage, Fit, Identified, NotIdentified, Row};
 
 /// A table of the outcome.
 struct Part {
@@ -54,7 +54,10 @@ fn parts(fit: &Fit) -> [Part; 3] {
 /// The outcome for a terminal.
 pub fn table(fit: &Fit) -> String {
     let tables = parts(fit).map(|part| aligned(part.heads, part.rows, part.numbers));
-    let head = format!("{}: twin of {}, {} simulated loads", fit.name, fit.model, fit.runs);
+    let mut head = format!("{}: twin of {}, {} simulated loads", fit.name, fit.model, fit.runs);
+    if let Some(searches) = fit.fastest_page {
+        head += &format!("\n{}", searches.sentence());
+    }
     format!("{head}\n\n{}\n", tables.join("\n\n"))
 }
 
@@ -165,7 +168,7 @@ fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> 
     });
     Report {
         title: &format!("Twin of {}", fit.model),
-        verdict: verdict.into_iter().collect(),
+        verdict: verdict.into_iter().chain(fit.fastest_page.map(FastestPage::sentence)).collect(),
         charts,
         tables: parts(fit).map(section).into(),
         again: Reproduction {

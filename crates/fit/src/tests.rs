@@ -113,6 +113,36 @@ fn reads_alone_identify_read_times_and_units() {
     assert!(fit.not_identified.iter().any(|one| one.parameter == "tPROG"));
 }
 
+/// Values of a step of the search may cross: pages are in order when all are set, whatever the twin had before.
+#[test]
+fn read_times_that_cross_are_all_kept() {
+    let pages = [Parameter::FastRead, Parameter::MiddleRead, Parameter::SlowRead];
+    let twin = Twin { read: [38.0, 44.0, 50.0], ..drawn(1) };
+    let close = |twin: Twin, wanted: [f64; 3]| {
+        let is_close = twin.read.iter().zip(wanted).all(|(read, wanted)| (read - wanted).abs() < 1e-9);
+        assert!(is_close, "{:?}, wanted {wanted:?}", twin.read);
+    };
+    close(twin.moved(&pages, &[55.0, 60.0, 70.0].map(log)), [55.0, 60.0, 70.0]);
+    close(twin.moved(&pages, &[45.0, 30.0, 20.0].map(log)), [20.0, 30.0, 45.0]);
+    let tied = Twin { tied: true, ..twin };
+    close(tied.moved(&pages[1..], &[88.0, 100.0].map(log)), [76.0, 88.0, 100.0]);
+}
+
+/// Where only means of reads tell the fastest page, its read time is searched free and tied, and the smaller sum stays.
+#[test]
+fn a_fastest_page_that_only_means_tell_is_searched_twice() {
+    let wanted = Twin { read: [24.0, 48.0, 58.0], ..drawn(1) };
+    let mut drive = measure(&wanted, &[Load::RandomReads { size: 4096, depth: 1, jobs: 1 }]);
+    drive.measured.retain(|one| one.quantity != Quantity::Read(Statistic::Percentile(10.0)));
+    let fit = fitted(&drive);
+    let searches = fit.fastest_page.expect("no low percentile");
+    assert!(searches.free < searches.tied, "{searches:?}");
+    let value = |name: &str| fit.identified.iter().find(|one| one.parameter == name).map(|one| one.value);
+    let [fast, middle] =
+        ["tR of the fastest page", "tR of the middle page"].map(|name| value(name).expect(name));
+    assert!((middle - fast - 24.0).abs() < 3.0, "{fast} and {middle}");
+}
+
 #[test]
 fn a_drive_without_a_capacity_is_refused() {
     let stop = AtomicBool::new(false);

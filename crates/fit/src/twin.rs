@@ -1,6 +1,6 @@
 //! The twin: a device whose parameters are fitted to a drive.
 
-use libm::round;
+use libm::{exp, round};
 use wordline_lab::{Device, Error, Registry};
 
 use crate::load::Load;
@@ -45,6 +45,8 @@ pub struct Twin {
     pub units: u32,
     /// Read times of the three pages of a word line, the fastest first.
     pub read: [f64; 3],
+    /// Whether the read time of the fastest page is a fixed part of that of the middle page in the search.
+    pub tied: bool,
     /// Program time of a word line.
     pub program: f64,
     /// Time to suspend a program or an erase.
@@ -197,7 +199,7 @@ impl Parameter {
         }
     }
 
-    /// Sets the value in a twin, within its bounds. A read time never falls below that of a faster page.
+    /// Sets the value in a twin, within its bounds.
     pub fn set(self, twin: &mut Twin, value: f64) {
         let (least, most) = self.bounds();
         let value = value.clamp(least, most);
@@ -207,17 +209,32 @@ impl Parameter {
                 twin.read = twin.read.map(|time| time * factor);
             }
             Self::FastRead => twin.read[0] = value,
-            Self::MiddleRead => twin.read[1] = value,
+            Self::MiddleRead => {
+                if twin.tied {
+                    twin.read[0] *= value / twin.read[1];
+                }
+                twin.read[1] = value;
+            }
             Self::SlowRead => twin.read[2] = value,
             Self::Program => twin.program = value,
             Self::SlcProgram => twin.cache = twin.cache.map(|cache| SlcCache { program: value, ..cache }),
             Self::Suspend => twin.suspend = value,
         }
-        twin.read.sort_by(f64::total_cmp);
     }
 }
 
 impl Twin {
+    /// The twin with other values of these parameters, the logarithms `at`. Read times are in their order, the fastest
+    /// first, when all are set.
+    pub(crate) fn moved(&self, parameters: &[Parameter], at: &[f64]) -> Self {
+        let mut twin = self.clone();
+        for (parameter, at) in parameters.iter().zip(at) {
+            parameter.set(&mut twin, exp(*at));
+        }
+        twin.read.sort_by(f64::total_cmp);
+        twin
+    }
+
     /// Planes of a die.
     pub const fn planes(&self) -> u32 {
         if self.units > MOST_DIES { 1 } else { 4 / self.split }
