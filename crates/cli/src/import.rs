@@ -190,10 +190,12 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
             shell_word(&of_device),
             shell_word(&of_jobs)
         ));
-        files.push((of_device, &scenario.device));
+        // A device that the scenarios have in common is written once.
+        if files.iter().all(|(path, _)| *path != of_device) {
+            files.push((of_device, &scenario.device));
+        }
         files.push((of_jobs, &scenario.jobs));
     }
-    files.dedup_by(|a, b| a.0 == b.0);
     write_all(&files, &[&device.path, &flows.path])?;
     print_notes(&pair.notes);
     output::text(&commands.join("\n"))
@@ -201,9 +203,17 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
 
 /// Writes the files, all or none, and none over an input.
 fn write_all(files: &[(PathBuf, &str)], inputs: &[&Path]) -> Result<(), Failure> {
-    let outputs: Vec<(&str, Option<&Path>)> =
-        files.iter().map(|(path, _)| ("--to", Some(path.as_path()))).collect();
-    output::check_distinct(&outputs, inputs)?;
+    for (path, _) in files {
+        let is_it = |input: &&Path| path.canonicalize().is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path));
+        if inputs.iter().any(is_it) {
+            return Err(Error::Argument {
+                what: path.display().to_string(),
+                found: "an input, which would be replaced".into(),
+                wanted: "another folder for the files that are written: --to DIR".into(),
+            }
+            .into());
+        }
+    }
     let opened: Vec<Output> = files.iter().map(|(path, _)| Output::open(path)).collect::<Result<_, _>>()?;
     for (output, (_, text)) in opened.into_iter().zip(files) {
         output.give(text.as_bytes())?;

@@ -12,6 +12,7 @@ mod experiments;
 mod face;
 mod fences;
 mod fit;
+mod imports;
 mod inputs;
 mod jobs;
 mod nand;
