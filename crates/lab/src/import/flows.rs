@@ -214,7 +214,8 @@ fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
     };
     let lines = &mut flow.lines;
     lines.push(format!("rw={kind}"));
-    if !matches!(reads, 0 | 100) {
+    let is_mixed = !matches!(reads, 0 | 100);
+    if is_mixed {
         lines.push(format!("rwmixread={reads}"));
     }
     if is_random {
@@ -224,6 +225,12 @@ fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
         // MQSim's hot region is `hot` per cent of the addresses. It gets all but `hot` per cent of the
         // requests.
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
+    }
+    if is_mixed && !is_random {
+        // fio has a position in the file for reads and one for writes.
+        let text = "STREAMING: in MQSim, reads and writes follow one sequence of addresses; here reads have a sequence and writes another. A workload file with `pattern = { kind = \"sequential\" }` has one";
+        given.note("Address_Distribution", text);
+        flow.comments.push(format!("Address_Distribution = {text}"));
     }
     let size = sizes(given, flow);
     alignment(given, flow, is_random);

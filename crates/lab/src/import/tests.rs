@@ -357,3 +357,17 @@ fn planes_that_the_device_does_not_have_are_refused_with_their_flow() {
     let error = error.expect_err("the device has eight channels").to_string();
     assert!(error.starts_with("w.xml:6: flow 1, Channel_IDs: found 8, wanted numbers below 8"), "{error}");
 }
+
+#[test]
+fn a_sequence_of_reads_and_writes_is_two_sequences_here_which_a_note_says() {
+    let streaming = FLOWS.replace("RANDOM_UNIFORM", "STREAMING");
+    let told = |reads: u64| {
+        let text = streaming.replace("<Read_Percentage>100", &format!("<Read_Percentage>{reads}"));
+        let Imported { text, notes } = jobs(&text).expect("it is sound");
+        let is_told = |line: &str| line.contains("in MQSim, reads and writes follow one sequence");
+        assert_eq!(notes.iter().any(|note| is_told(note)), text.lines().any(is_told), "{text}");
+        notes.iter().any(|note| note.starts_with("w.xml: Address_Distribution: STREAMING") && is_told(note))
+    };
+    assert!(told(50));
+    assert!(!told(0) && !told(100));
+}
