@@ -213,7 +213,7 @@ fn front(given: &mut Parameters, out: &mut Toml, flows: Option<&Demands>) -> boo
         if let Some(ns) = delay.and_then(|delay| delay.parse().ok()) {
             out.time("command_time", ns, "SATA_Processing_Delay, once for each command");
         }
-        out.0.push(
+        out.lines.push(
             "# PCIe_Lane_Bandwidth, PCIe_Lane_Count, Queue_Fetch_Size: not mapped, of NVMe alone.".into(),
         );
         return true;
@@ -227,7 +227,7 @@ fn front(given: &mut Parameters, out: &mut Toml, flows: Option<&Demands>) -> boo
     out.line("queue_depth", (fetched * count).min(65_535), &told);
     out.line("command_time", 0, "MQSim has none");
     if delay.is_some() {
-        out.0.push("# SATA_Processing_Delay: not mapped, of SATA alone.".into());
+        out.lines.push("# SATA_Processing_Delay: not mapped, of SATA alone.".into());
     }
     out.table("front.nvme");
     match flows {
@@ -292,7 +292,7 @@ fn buffer(
         "Data_Cache_DRAM_*, of 4 KiB; accesses are concurrent here, and sequential in MQSim",
     );
     if !is_cached {
-        out.0.push(format!("# Caching_Mechanism = {mechanism}: no effect on writes that are not cached."));
+        out.lines.push(format!("# Caching_Mechanism = {mechanism}: no effect on writes that are not cached."));
     } else if mechanism == "ADVANCED" {
         let in_flight = Bytes(dimensions.planes().saturating_mul(flash.page));
         out.line(
@@ -315,7 +315,7 @@ fn buffer(
     if sharing != "SHARED" {
         given.note("Data_Cache_Sharing_Mode", format!("{sharing}: flows share the buffer here"));
     }
-    out.0.push(format!("# Data_Cache_Sharing_Mode = {sharing}: flows share the buffer here."));
+    out.lines.push(format!("# Data_Cache_Sharing_Mode = {sharing}: flows share the buffer here."));
 }
 
 /// All orders of channel, way, die and plane.
@@ -338,11 +338,11 @@ fn ftl(given: &mut Parameters, out: &mut Toml) {
         format!("{{ policy = \"fixed\", order = \"{order}\" }}"),
         "Plane_Allocation_Scheme",
     );
-    out.0.push("# Address_Mapping = PAGE_LEVEL, Memory_Type = FLASH: as here.".into());
+    out.lines.push("# Address_Mapping = PAGE_LEVEL, Memory_Type = FLASH: as here.".into());
     let is_ideal = given.flag("Ideal_Mapping_Table");
     let cache = given.whole("CMT_Capacity", 0..=1 << 40);
     if is_ideal {
-        out.0.push(
+        out.lines.push(
             "# Ideal_Mapping_Table = true: the map is in memory, and CMT_Capacity has no effect.".into(),
         );
     } else {

@@ -63,7 +63,7 @@ fn without_flash(registry: &Registry, name: &str, mut given: Parameters) -> Resu
     out.size("capacity", given.whole("devsz_mb", 1..=1 << 24) << 20, "devsz_mb");
     out.line("latency", "\"1us\"", "chosen: FEMU takes the time of its host");
     for (key, value) in given.skip_all("") {
-        out.0.push(format!("# {key} = {value}: a device without flash does not use it."));
+        out.lines.push(format!("# {key} = {value}: a device without flash does not use it."));
     }
     let (out, _, notes) = finish(registry, name, (given, out), &[], &ORIGINS)?;
     Ok(Imported { text: out.text(), notes })
@@ -85,7 +85,7 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     let [luns, channels] = ["luns_per_ch", "nchs"].map(|key| given.whole(key, 1..=256));
     let all = [sectors, pages, blocks, planes, luns, channels].iter().product::<u64>();
     if all > MOST_SECTORS {
-        given.wrong.add(
+        given.complain(
             "nchs",
             format!("{all} sectors with all counts"),
             format!("at most {MOST_SECTORS} together, as FEMU"),
@@ -112,7 +112,7 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     out.table("part.bus");
     out.line("interface", "\"NV-DDR2\"", "");
     given.skip("ch_xfer_lat").into_iter().for_each(|value| {
-        out.0.push(format!("# ch_xfer_lat = {value}: FEMU does not use it."));
+        out.lines.push(format!("# ch_xfer_lat = {value}: FEMU does not use it."));
     });
     out.line("rate", "\"10000MT/s\"", "the fastest here: FEMU's channels take no time");
     out.table("layout");
@@ -134,7 +134,7 @@ fn front(given: &mut Parameters, out: &mut Toml) {
     out.time("command_time", firmware, "fw_cpu_ns");
     if !has_link {
         given.skip("queues").into_iter().for_each(|value| {
-            out.0.push(format!("# queues = {value}: without a link, queues have no effect."));
+            out.lines.push(format!("# queues = {value}: without a link, queues have no effect."));
         });
         return;
     }
@@ -176,7 +176,7 @@ fn ftl(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     };
     if spare <= 0.0 {
         let wanted = format!("less than the {} of all pages, so that GC has blocks", flash.size);
-        given.wrong.add("devsz_mb", size, wanted);
+        given.complain("devsz_mb", size, wanted);
     }
     out.table("ftl");
     out.line("over_provisioning", format!("{:.4}", spare.clamp(0.0, 0.99)), from);
@@ -221,12 +221,12 @@ fn namespaces(given: &mut Parameters, out: &mut Toml) {
     let reason = "an option of QEMU's controller, or of a FEMU device of another mode: no effect here";
     for key in CONTROLLER {
         if let Some(value) = given.skip(key) {
-            out.0.push(format!("# {key} = {value}: {reason}."));
+            out.lines.push(format!("# {key} = {value}: {reason}."));
         }
     }
     for start in ["zns_", "lnum_", "lsec", "lpgs", "lmax", "lmeta", "fdp", "nr_", "time_slice"] {
         let found = given.skip_all(start);
-        out.0.extend(found.iter().map(|(key, value)| format!("# {key} = {value}: {reason}.")));
+        out.lines.extend(found.iter().map(|(key, value)| format!("# {key} = {value}: {reason}.")));
     }
 }
 

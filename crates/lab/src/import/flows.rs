@@ -100,7 +100,9 @@ impl Demands {
 /// A flow of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
-    pub line: u32,
+    /// Lines of the parameters of its planes and of its working set.
+    pub lines_of_planes: [u32; 4],
+    pub line_of_working_set: u32,
     priority: &'static str,
     caching: &'static str,
     /// Numbers of the channels, of the chips of a channel, of the dies of a chip, and of the planes of a die.
@@ -141,11 +143,12 @@ impl Flows {
         let scenarios: Vec<&Element> =
             document.root.children.iter().filter(|child| child.name == "IO_Scenario").collect();
         let Some(chosen) = scenario.checked_sub(1).and_then(|index| scenarios.get(index)) else {
-            return Err(Error::Content {
-                path: name.into(),
-                found: format!("{} scenarios, and scenario {scenario} asked for", scenarios.len()),
-                wanted: "one of them, counted from 1 (--scenario)".into(),
-            });
+            let (found, wanted) = match scenarios.len() {
+                0 => ("no <IO_Scenario>".into(), "one in <MQSim_IO_Scenarios>, with the flows"),
+                1 => (format!("one scenario, not number {scenario}"), "--scenario 1"),
+                count => (format!("{count} scenarios, not number {scenario}"), "one of them, counted from 1 (--scenario)"),
+            };
+            return Err(Error::Content { path: name.into(), found, wanted: wanted.into() });
         };
         let (mut all, mut wrong) = (Self { flows: Vec::new(), notes: document.notes }, Complaints::default());
         for element in &chosen.children {
@@ -158,8 +161,8 @@ impl Flows {
                     continue;
                 }
             };
-            let mut given = Parameters::of(name, element, &[]);
-            let mut flow = common(&mut given, element.line);
+            let mut given = Parameters::of(name, element, &[]).in_line(element.line);
+            let mut flow = common(&mut given);
             read(&mut given, &mut flow, find);
             not_mapped(&mut given, &mut flow);
             let (unknown, complaints, notes) = given.end();
@@ -170,7 +173,8 @@ impl Flows {
             all.flows.push(flow);
         }
         let is_empty = all.flows.is_empty() && wrong.0.is_empty();
-        wrong.require(!is_empty, name, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
+        let place = format!("{name}:{}", chosen.line);
+        wrong.require(!is_empty, &place, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
         wrong.into_result(all).map_err(Error::Config)
     }
 }
@@ -179,15 +183,18 @@ impl Flows {
 const MOST_PARTS: u64 = 1 << 16;
 
 /// The parameters that flows of both kinds have.
-fn common(given: &mut Parameters, line: u32) -> Flow {
+fn common(given: &mut Parameters) -> Flow {
+    let keys = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
+    let planes = keys.map(|key| given.numbers(key, MOST_PARTS));
     Flow {
-        line,
+        lines_of_planes: keys.map(|key| given.line_of(key)),
+        line_of_working_set: given.line_of("Working_Set_Percentage"),
         priority: given.word("Priority_Class", &["HIGH", "URGENT", "MEDIUM", "LOW"]),
         caching: given.word(
             "Device_Level_Data_Caching_Mode",
             &["WRITE_CACHE", "TURNED_OFF", "READ_CACHE", "WRITE_READ_CACHE"],
         ),
-        planes: ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"].map(|key| given.numbers(key, MOST_PARTS)),
+        planes,
         occupancy: given.whole("Initial_Occupancy_Percentage", 0..=100),
         working_set: 100,
         largest: SECTOR,
@@ -236,6 +243,7 @@ fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
     alignment(given, flow, is_random);
     pace(given, flow, (size, reads));
     flow.working_set = given.whole("Working_Set_Percentage", 0..=u64::MAX);
+    flow.line_of_working_set = given.line_of("Working_Set_Percentage");
     if !(1..=100).contains(&flow.working_set) {
         given.note("Working_Set_Percentage", format!("{} counts as 100, as in MQSim", flow.working_set));
         flow.working_set = 100;
@@ -260,7 +268,7 @@ fn sizes(given: &mut Parameters, flow: &mut Flow) -> u64 {
     let deviation =
         deviation.and_then(|text| text.parse::<f64>().ok()).filter(|n| n.is_finite() && *n >= 0.0);
     if deviation.is_none() {
-        given.wrong.add(
+        given.complain(
             "Variance_Request_Size",
             "no number",
             "a standard deviation in sectors, for sizes that are NORMAL",
@@ -314,7 +322,7 @@ fn pace(given: &mut Parameters, flow: &mut Flow, (size, reads): (u64, u64)) {
         given.skip("Average_No_of_Reqs_in_Queue");
         let rate = bandwidth.and_then(|rate| rate.parse::<u64>().ok()).filter(|rate| *rate > 0);
         if rate.is_none() {
-            given.wrong.add("Bandwidth", "none above 0", "bytes a second, for requests that come by a rate");
+            given.complain("Bandwidth", "none above 0", "bytes a second, for requests that come by a rate");
         }
         let rate = rate.unwrap_or(1);
         let shown = match reads {
@@ -337,7 +345,7 @@ fn pace(given: &mut Parameters, flow: &mut Flow, (size, reads): (u64, u64)) {
     }
     let requests = given.whole("Total_Requests_To_Generate", 0..=u64::from(u32::MAX));
     if requests == 0 {
-        given.wrong.add("Total_Requests_To_Generate", "0, with a Stop_Time of 0", "one of them above 0");
+        given.complain("Total_Requests_To_Generate", "0, with a Stop_Time of 0", "one of them above 0");
     }
     lines.push(format!("number_ios={requests}"));
     lines.push(format!("io_size={}", requests * size.max(flow.largest)));

@@ -20,11 +20,11 @@ pub const fn not(name: &'static str, as_here: &'static [&'static str], reason: &
 /// Writes comments about the parameters that are not mapped, under a heading. Returns those whose effect is lost, with their
 /// values.
 pub fn write_not_mapped(given: &mut Parameters, out: &mut Toml, table: &[NotMapped]) -> Vec<String> {
-    out.0.extend([String::new(), "# Not mapped:".into()]);
+    out.lines.extend([String::new(), "# Not mapped:".into()]);
     let mut lost = Vec::new();
     for NotMapped { name, reason, as_here } in table {
         let Some(value) = given.skip(name) else { continue };
-        out.0.push(format!("# {name} = {value}: {reason}."));
+        out.lines.push(format!("# {name} = {value}: {reason}."));
         if !as_here.iter().any(|same| *same == "*" || value.eq_ignore_ascii_case(same)) {
             lost.push(format!("{name} = {value}"));
         }

@@ -95,7 +95,7 @@ fn scenario(
         let size = range.part(flow.working_set);
         wrong.require(
             size >= flow.largest,
-            &format!("{flows_name}:{}: flow {number}, Working_Set_Percentage", flow.line),
+            &format!("{flows_name}:{}: flow {number}, Working_Set_Percentage", flow.line_of_working_set),
             format!("{} % of a range of {} bytes", flow.working_set, range.size),
             format!("at least a request, {} bytes", flow.largest),
         );

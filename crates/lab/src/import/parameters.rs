@@ -8,6 +8,9 @@ use wordline_kernel::{Complaints, one_of};
 
 use super::xml::Element;
 
+/// Lines and values of parameters by name, as they are written in a file.
+pub type Written = BTreeMap<&'static str, (u32, String)>;
+
 /// Parameters by name. [`end`](Self::end) returns those that nobody read.
 pub struct Parameters {
     /// Name of the file, for messages.
@@ -15,6 +18,10 @@ pub struct Parameters {
     /// Name of the simulator, for messages.
     simulator: &'static str,
     values: BTreeMap<String, (u32, String)>,
+    /// Lines and values of the parameters that were read, as they are written in the file.
+    written: Written,
+    /// Line of the element that should have the parameters; 0 if it is the whole file.
+    line: u32,
     /// Values of parameters that are not in the file.
     defaults: &'static [(&'static str, &'static str)],
     /// All names that were read or skipped.
@@ -44,6 +51,8 @@ impl Parameters {
             file: file.into(),
             simulator,
             values: BTreeMap::new(),
+            written: Written::new(),
+            line: 0,
             defaults,
             known: Vec::new(),
             wrong: Complaints::default(),
@@ -55,6 +64,27 @@ impl Parameters {
             }
         }
         all
+    }
+
+    /// The same parameters, of an element in this line.
+    pub fn in_line(self, line: u32) -> Self {
+        Self { line, ..self }
+    }
+
+    /// The line of a parameter that was read; without one, that of the element around it.
+    pub fn line_of(&self, key: &str) -> u32 {
+        self.written.get(key).map_or(self.line, |(line, _)| *line)
+    }
+
+    /// Lines and values of the parameters that were read.
+    pub fn written(&self) -> &Written {
+        &self.written
+    }
+
+    /// Adds a complaint about a parameter that was read, or is missing.
+    pub fn complain(&mut self, key: &str, found: impl Display, wanted: impl Into<String>) {
+        let place = self.place(self.line_of(key), key);
+        self.wrong.add(place, found, wanted);
     }
 
     fn place(&self, line: u32, key: &str) -> String {
@@ -74,6 +104,7 @@ impl Parameters {
     fn take(&mut self, key: &'static str) -> Option<(u32, String)> {
         self.known.push(key);
         if let Some(found) = self.values.remove(key) {
+            self.written.insert(key, found.clone());
             return Some(found);
         }
         match self.defaults.iter().find(|(name, _)| *name == key) {
@@ -82,11 +113,7 @@ impl Parameters {
                 Some((0, (*value).to_owned()))
             }
             None => {
-                self.wrong.add(
-                    format!("{}: {key}", self.file),
-                    "none",
-                    format!("a value: {} has no default for it", self.simulator),
-                );
+                self.complain(key, "none", format!("a value: {} has no default for it", self.simulator));
                 None
             }
         }
@@ -215,7 +242,9 @@ impl Parameters {
     /// Removes a parameter without a default, and returns its value if it exists.
     pub fn skip(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
-        self.values.remove(key).map(|(_, text)| text)
+        let found = self.values.remove(key)?;
+        self.written.insert(key, found.clone());
+        Some(found.1)
     }
 
     /// Removes all other parameters whose names begin with `start`. Returns them with their values.

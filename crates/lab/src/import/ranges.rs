@@ -44,11 +44,12 @@ fn planes(flow: &Flow, dimensions: &Dimensions) -> Vec<u64> {
 pub(super) fn check(name: &str, flows: &[Flow], dimensions: &Dimensions, wrong: &mut Complaints) {
     for (number, flow) in (1..).zip(flows) {
         let kinds = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
-        for ((key, ids), count) in kinds.iter().zip(&flow.planes).zip(dimensions.counts) {
+        let all = kinds.iter().zip(flow.lines_of_planes).zip(&flow.planes).zip(dimensions.counts);
+        for (((key, line), ids), count) in all {
             let largest = ids.last().copied().unwrap_or(0);
             wrong.require(
                 u64::from(largest) < count,
-                &format!("{name}:{}: flow {number}, {key}", flow.line),
+                &format!("{name}:{line}: flow {number}, {key}"),
                 largest,
                 format!("numbers below {count}, as the device has"),
             );

@@ -35,14 +35,15 @@ pub(super) struct Origins {
 pub(super) fn finish(
     registry: &Registry,
     name: &str,
-    (given, out): (Parameters, Toml),
+    (given, mut out): (Parameters, Toml),
     lost: &[String],
     origins: &Origins,
 ) -> Result<(Toml, Bytes, Vec<String>)> {
+    out.written = given.written().clone();
     let (unknown, wrong, mut notes) = given.end();
     let mut out = wrong.into_result(out).map_err(Error::Config)?;
     let Origins { parameter, lost: is_lost, .. } = origins;
-    out.0.extend(unknown.iter().map(|(key, value)| format!("# {key} = {value}: not {parameter}.")));
+    out.lines.extend(unknown.iter().map(|(key, value)| format!("# {key} = {value}: not {parameter}.")));
     if !lost.is_empty() {
         notes.push(format!("{name}: {is_lost}, for reasons in the comments: {}", lost.join(", ")));
     }
@@ -72,7 +73,7 @@ pub(super) fn settle(
         if lacks_spare(&wrong) {
             match make_room(registry, name, &out, origins, notes) {
                 Some(roomy) => out = roomy,
-                None => return Err(blamed(wrong, &out)),
+                None => return Err(blamed(name, wrong, &out)),
             }
             continue;
         }
@@ -84,12 +85,12 @@ pub(super) fn settle(
                 continue;
             };
             let Complaint { found, wanted, .. } = complaint;
-            notes.push(format!("{name}: {}: found {found}, wanted {wanted}: left out", out.origin(at, key)));
-            out.0[at] = format!("# {}", out.0[at]);
+            notes.push(format!("{}: found {found}, wanted {wanted}: left out", out.origin(name, at, key)));
+            out.lines[at] = format!("# {}", out.lines[at]);
             left_out += 1;
         }
         if left_out == 0 {
-            return Err(blamed(wrong, &out));
+            return Err(blamed(name, wrong, &out));
         }
     }
     loads(registry, name, &out).map(|capacity| (out, capacity))
@@ -112,12 +113,11 @@ fn key_of(complaint: &Complaint) -> &str {
 }
 
 /// The complaints with the parameters that their keys come from.
-fn blamed(mut wrong: Complaints, out: &Toml) -> Error {
+fn blamed(name: &str, mut wrong: Complaints, out: &Toml) -> Error {
     for complaint in &mut wrong.0 {
-        let key = key_of(complaint).to_owned();
-        if let Some(at) = out.position(&key) {
-            let start = complaint.key.len() - key.len();
-            complaint.key.replace_range(start.., &out.origin(at, &key));
+        let key = key_of(complaint);
+        if let Some(at) = out.position(key) {
+            complaint.key = out.origin(name, at, key);
         }
     }
     Error::Config(wrong)

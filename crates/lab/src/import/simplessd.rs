@@ -69,10 +69,10 @@ pub(super) fn device_for(
     let mut lost = write_not_mapped(&mut given, &mut out, NOT_MAPPED);
     lost.extend(sections(&mut given, &mut out, interface));
     if namespaces > 1 {
-        out.0.push(format!("# nvme.DefaultNamespace = {namespaces}: namespaces of equal size."));
+        out.lines.push(format!("# nvme.DefaultNamespace = {namespaces}: namespaces of equal size."));
         let fraction = (1e6 / namespaces as f64).floor() / 1e6;
         for _ in 0..namespaces {
-            out.0.extend([String::new(), "[[namespaces]]".into(), format!("fraction = {fraction}")]);
+            out.lines.extend([String::new(), "[[namespaces]]".into(), format!("fraction = {fraction}")]);
         }
     }
     let (out, capacity, notes) = finish(registry, name, (given, out), &lost, &ORIGINS)?;
@@ -139,7 +139,7 @@ fn times(given: &mut Parameters, out: &mut Toml, what: &str, bits: u64) -> Strin
         if used(n) {
             all.push(format!("\"{}\"", Duration::from_ps(given.whole(key, 1..=SECOND))));
         } else if let Some(value) = given.skip(key) {
-            out.0.push(format!("# {key} = {value}: cells of {bits} bits have no such page."));
+            out.lines.push(format!("# {key} = {value}: cells of {bits} bits have no such page."));
         }
     }
     format!("[{}]", all.join(", "))
@@ -167,7 +167,7 @@ fn power(given: &mut Parameters, out: &mut Toml) {
                 let microwatts = millivolts * microamperes / 1000;
                 out.line(key, format!("\"{microwatts}uW\""), &format!("pal.Voltage times {from}"));
             }
-            _ => out.0.push(format!("# {from} = {current}, pal.Voltage = {voltage}: no such power.")),
+            _ => out.lines.push(format!("# {from} = {current}, pal.Voltage = {voltage}: no such power.")),
         }
     }
 }
@@ -177,7 +177,7 @@ fn bus(given: &mut Parameters, out: &mut Toml) {
     let rate = given.whole("pal.DMASpeed", 1..=10_000);
     let width = given.whole("pal.DMAWidth", 8..=64);
     if !width.is_multiple_of(8) {
-        given.wrong.add("pal.DMAWidth", width, "8, or a multiple of 8: SimpleSSD has no other");
+        given.complain("pal.DMAWidth", width, "8, or a multiple of 8: SimpleSSD has no other");
     }
     // SimpleSSD counts 2^20 transfers as a million.
     let exact = (rate as f64 * 1.048_576 * (width / 8).max(1) as f64).round() as u64;
@@ -228,7 +228,7 @@ fn front(given: &mut Parameters, out: &mut Toml, interface: Interface) -> u64 {
     let interval = given.whole(keys[1], 1..=SECOND);
     let count = given.whole(keys[2], 1..=1 << 20);
     if interface == Interface::Direct {
-        out.0.push(format!("# {}, {}: without an interface there is no controller loop.", keys[1], keys[2]));
+        out.lines.push(format!("# {}, {}: without an interface there is no controller loop.", keys[1], keys[2]));
     } else {
         let each = Duration::from_ps(interval / count);
         out.line("command_interval", format!("\"{each}\""), &format!("{} / {}", keys[1], keys[2]));
@@ -280,7 +280,7 @@ fn buffer(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     out.table("buffer");
     out.size("size", size, "icl.CacheSize");
     if writes {
-        out.0.push("# icl.EnableWriteCache = 1: a write completes in the buffer, as here.".into());
+        out.lines.push("# icl.EnableWriteCache = 1: a write completes in the buffer, as here.".into());
         out.line("eviction", format!("{{ policy = \"{policy}\" }}"), "icl.EvictPolicy");
         out.line("flush_above", 0.9, "the highest watermark here; SimpleSSD evicts when its cache is full");
         out.line("flush_interval", 0, "SimpleSSD has none");
@@ -296,7 +296,7 @@ fn buffer(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
             out.line("read_ahead", pages.min(65_535), told);
         }
     } else if ahead {
-        out.0.push("# icl.EnableReadPrefetch = 1: there is no read cache to prefetch into.".into());
+        out.lines.push("# icl.EnableReadPrefetch = 1: there is no read cache to prefetch into.".into());
     }
 }
 
@@ -304,7 +304,7 @@ fn buffer(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
 fn ftl(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> String {
     given.word("ftl.MappingMode", &["0"]);
     out.table("ftl");
-    out.0.push("# ftl.MappingMode = 0: pages are mapped, as here.".into());
+    out.lines.push("# ftl.MappingMode = 0: pages are mapped, as here.".into());
     let spare = given.fraction("ftl.OverProvisioningRatio");
     out.line("over_provisioning", spare, "ftl.OverProvisioningRatio");
     let order = order(given, flash.is_multi_plane);
@@ -314,8 +314,8 @@ fn ftl(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> String {
     let mode = given.word("ftl.FillingMode", &["0", "1", "2"]);
     let invalid = given.fraction_to_one("ftl.InvalidPageRatio");
     let precondition = if filled == 0.0 { "empty".to_owned() } else { format!("{filled}") };
-    out.0.push(format!("# ftl.FillRatio = {filled}: run it with --precondition {precondition}."));
-    out.0.push(format!(
+    out.lines.push(format!("# ftl.FillRatio = {filled}: run it with --precondition {precondition}."));
+    out.lines.push(format!(
         "# ftl.FillingMode = {mode}, ftl.InvalidPageRatio = {invalid}: --precondition writes each page once, in order; `steady-state` overwrites pages too."
     ));
     if filled > 0.0 && (mode == "2" || invalid > 0.0) {
@@ -329,7 +329,7 @@ fn order(given: &mut Parameters, is_multi_plane: bool) -> String {
     let text = given.text("pal.PageAllocation").to_ascii_uppercase();
     let letters: String = text.chars().filter(|letter| "CWDP".contains(*letter)).take(4).collect();
     if !"CWDP".chars().all(|letter| letters.contains(letter)) {
-        given.wrong.add("pal.PageAllocation", format!("`{text}`"), "the letters C, W, D and P, such as CWDP");
+        given.complain("pal.PageAllocation", format!("`{text}`"), "the letters C, W, D and P, such as CWDP");
         return "CWDP".into();
     }
     match is_multi_plane {
@@ -406,7 +406,7 @@ fn sections(given: &mut Parameters, out: &mut Toml, interface: Interface) -> Vec
     for (start, reason, is_lost) in all {
         let is_of_nvme = start == "nvme." && interface == Interface::Nvme;
         let found = if is_of_nvme { Vec::new() } else { given.skip_all(start) };
-        out.0.extend(found.iter().map(|(key, value)| format!("# {key} = {value}: {reason}.")));
+        out.lines.extend(found.iter().map(|(key, value)| format!("# {key} = {value}: {reason}.")));
         if is_lost && !found.is_empty() {
             lost.push(format!("{start}* ({} keys)", found.len()));
         }

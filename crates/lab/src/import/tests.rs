@@ -209,7 +209,7 @@ fn each_wrong_parameter_is_named_with_file_line_and_what_was_wanted() {
         (
             "<Page_Capacity>8192",
             "<Page_Capacity>9000",
-            "ssd.xml: Page_Capacity (part.geometry.page_size): found",
+            "ssd.xml:66: Page_Capacity = 9000 (part.geometry.page_size): found",
         ),
         ("</Execution_Parameter_Set>", "", "ssd.xml:"),
         (
@@ -264,15 +264,24 @@ fn flows_that_cannot_be_jobs_are_refused() {
         (
             "<Total_Requests_To_Generate>1000000",
             "<Total_Requests_To_Generate>0",
-            "Total_Requests_To_Generate: found 0",
+            "w.xml:26: Total_Requests_To_Generate: found 0, with a Stop_Time of 0",
         ),
+        ("<Channel_IDs>0,1,2,3,4,5,6,7</Channel_IDs>", "", "w.xml:4: Channel_IDs: found none, wanted a value"),
+        ("IO_Scenario>", "Scenario>", "w.xml: found no <IO_Scenario>, wanted one in <MQSim_IO_Scenarios>"),
     ] {
         assert!(FLOWS.contains(from), "{from}");
         let error = jobs(&FLOWS.replace(from, to)).expect_err(to).to_string();
         assert!(error.starts_with(wanted), "{to}: {error}");
     }
+    for (from, to, other, faulty, wanted) in [
+        ("QUEUE_DEPTH", "BANDWIDTH", "Bandwidth>262144", "Bandwidth>0", "w.xml:24: Bandwidth: found none above 0"),
+        (">FIXED", ">NORMAL", "Variance_Request_Size>0", "Variance_Request_Size>x", "w.xml:21: Variance_Request_Size: found no"),
+    ] {
+        let error = jobs(&FLOWS.replace(from, to).replace(other, faulty)).expect_err(to).to_string();
+        assert!(error.starts_with(wanted), "{to}: {error}");
+    }
     let error = job_file("w.xml", FLOWS, 2, &|_| None).expect_err("one scenario").to_string();
-    assert!(error.starts_with("w.xml: found 1 scenarios, and scenario 2 asked for"), "{error}");
+    assert!(error.starts_with("w.xml: found one scenario, not number 2, wanted --scenario 1"), "{error}");
 }
 
 /// A trace of ten requests that every flow finds.
@@ -355,7 +364,7 @@ fn planes_that_the_device_does_not_have_are_refused_with_their_flow() {
     let flows = TWO_FLOWS.replacen("0,1,2,3</Channel_IDs>", "0,8</Channel_IDs>", 1);
     let error = pair(&Registry::default(), ("ssd.xml", DEVICE), ("w.xml", &flows), Some(1), &found);
     let error = error.expect_err("the device has eight channels").to_string();
-    assert!(error.starts_with("w.xml:6: flow 1, Channel_IDs: found 8, wanted numbers below 8"), "{error}");
+    assert!(error.starts_with("w.xml:9: flow 1, Channel_IDs: found 8, wanted numbers below 8"), "{error}");
 }
 
 #[test]
@@ -370,4 +379,13 @@ fn a_sequence_of_reads_and_writes_is_two_sequences_here_which_a_note_says() {
     };
     assert!(told(50));
     assert!(!told(0) && !told(100));
+}
+
+#[test]
+fn a_value_that_follows_from_a_parameter_is_given_with_it() {
+    let few = DEVICE.replace("<Block_No_Per_Plane>256", "<Block_No_Per_Plane>4");
+    let few = few.replace("<Ideal_Mapping_Table>true", "<Ideal_Mapping_Table>false");
+    let error = device(&Registry::default(), "ssd.xml", &few).expect_err("no device has so few").to_string();
+    let wanted = "ssd.xml:33: GC_Exec_Threshold = 0.05000 (ftl.gc.start_below_free_blocks): found 3, wanted at least 4";
+    assert!(error.contains(wanted), "{error}");
 }

@@ -4,15 +4,22 @@ use std::fmt::Display;
 
 use wordline_kernel::{Bytes, Duration};
 
+use super::parameters::Written;
+
 /// The lines of a configuration.
 #[derive(Clone, Default)]
-pub struct Toml(pub Vec<String>);
+pub struct Toml {
+    pub lines: Vec<String>,
+    /// Parameters that the values come from, as they are written in the file.
+    pub written: Written,
+}
 
 impl Toml {
     /// The head of the device that a file of a simulator describes. `what` is the file in words; the
     /// description has a comment that says where it comes from.
     pub fn of_device((name, simulator): (&str, &str), what: &str, (description, from): (&str, &str)) -> Self {
-        let mut out = Self(vec![format!("# Imported from {name}, {what}.")]);
+        let lines = vec![format!("# Imported from {name}, {what}.")];
+        let mut out = Self { lines, ..Self::default() };
         out.line("description", format!("{description:?}"), from);
         out.line("source", format!("{:?}", format!("{simulator}, {name}")), "");
         out
@@ -20,12 +27,12 @@ impl Toml {
 
     /// The whole text.
     pub fn text(&self) -> String {
-        self.0.join("\n")
+        self.lines.join("\n")
     }
 
     /// The order of the placement, in quotes.
     pub fn order(&self) -> String {
-        let line = self.0.iter().find_map(|line| line.split_once("order = "));
+        let line = self.lines.iter().find_map(|line| line.split_once("order = "));
         let (order, _) =
             line.and_then(|(_, rest)| rest.split_once([' ', ','])).expect("a placement was written");
         order.to_owned()
@@ -34,19 +41,19 @@ impl Toml {
     /// Replaces the value of a key that was written before, with a comment in place of the former one.
     pub fn replace(&mut self, key: &str, value: impl Display, why: &str) {
         let start = format!("{key} = ");
-        let line = self.0.iter_mut().find(|line| line.starts_with(&start));
+        let line = self.lines.iter_mut().find(|line| line.starts_with(&start));
         *line.expect("the key was written") = format!("{start}{value} # {why}");
     }
 
     /// Begins a table.
     pub fn table(&mut self, name: &str) {
-        self.0.extend([String::new(), format!("[{name}]")]);
+        self.lines.extend([String::new(), format!("[{name}]")]);
     }
 
     /// Writes a key, with a comment that says where its value comes from.
     pub fn line(&mut self, key: &str, value: impl Display, from: &str) {
         let comment = if from.is_empty() { String::new() } else { format!(" # {from}") };
-        self.0.push(format!("{key} = {value}{comment}"));
+        self.lines.push(format!("{key} = {value}{comment}"));
     }
 
     /// Writes a time in nanoseconds.
@@ -62,7 +69,7 @@ impl Toml {
     /// The line of a key, or of the table inside a line that contains it.
     pub fn position(&self, key: &str) -> Option<usize> {
         let mut table = String::new();
-        self.0.iter().position(|line| {
+        self.lines.iter().position(|line| {
             if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 table = format!("{name}.");
             }
@@ -74,17 +81,21 @@ impl Toml {
         })
     }
 
-    /// The parameter that a line comes from, with the key.
-    pub fn origin(&self, at: usize, key: &str) -> String {
-        let from = self.0[at].rsplit_once(" # ").map_or("", |(_, from)| from);
-        let name = from.split([',', ':', ' ', ';']).next().unwrap_or("");
-        if name.contains('_') { format!("{name} ({key})") } else { key.to_owned() }
+    /// The parameter that a line comes from, with its place in the file `name`, its value there and the key.
+    pub fn origin(&self, name: &str, at: usize, key: &str) -> String {
+        let from = self.lines[at].rsplit_once(" # ").map_or("", |(_, from)| from);
+        let parameter = from.split([',', ':', ' ', ';']).next().unwrap_or("");
+        match self.written.get(parameter) {
+            Some((line, value)) => format!("{name}:{line}: {parameter} = {value} ({key})"),
+            None if parameter.contains('_') => format!("{name}: {parameter} ({key})"),
+            None => format!("{name}: {key}"),
+        }
     }
 
     /// The value of a key, if it is a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         let start = format!("{key} = ");
-        let line = self.0.iter().find_map(|line| line.strip_prefix(&start))?;
+        let line = self.lines.iter().find_map(|line| line.strip_prefix(&start))?;
         line.split(' ').next()?.parse().ok()
     }
 }
