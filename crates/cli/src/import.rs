@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_lab::devices::Registry;
-use wordline_lab::import::{self, FoundTrace, Imported, ImportedRequests, SourceFile};
+use wordline_lab::import::{self, FoundTrace, Imported, ImportedRequests, SourceFile, shown};
 use wordline_lab::output::Output;
 use wordline_lab::trace::{Options, prepare};
 use wordline_lab::{Error, input};
@@ -53,7 +53,28 @@ struct Input {
 impl Input {
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path, "a file of MQSim, SimpleSSD or FEMU")?;
-        Ok(Self { path: path.to_owned(), name: input::shown(path).display().to_string(), text })
+        let input = Self { path: path.to_owned(), name: input::shown(path).display().to_string(), text };
+        let found = match input.kind() {
+            SourceFile::Unknown => input.unknown(),
+            SourceFile::SimplessdXml => SourceFile::SimplessdXml.in_words().into(),
+            _ => return Ok(input),
+        };
+        let wanted = "a file of MQSim (ssdconfig.xml, workload.xml), of SimpleSSD 2.0 (as config/sample.cfg, \
+            with sections such as [pal] or [generator]) or of FEMU (a script with -device femu)";
+        Err(input.refused(found, wanted))
+    }
+
+    /// A file that is not recognized, in words.
+    fn unknown(&self) -> String {
+        match self.text.lines().map(str::trim).find(|line| !line.is_empty()) {
+            Some(line) => format!("a file that is not recognized, which begins with `{}`", shown(line)),
+            None => "an empty file".into(),
+        }
+    }
+
+    fn refused(&self, found: impl Into<String>, wanted: &str) -> Failure {
+        let path = input::shown(&self.path).to_owned();
+        Error::Content { path, found: found.into(), wanted: wanted.into() }.into()
     }
 
     fn kind(&self) -> SourceFile {
@@ -108,8 +129,9 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 pub fn device(path: &Path, registry: &Registry) -> Result<(), Failure> {
     let input = Input::read(path)?;
     match input.kind() {
-        SourceFile::MqsimWorkload | SourceFile::SimplessdRun => {
-            give(import::device(registry, &input.name, &input.text)?)
+        kind @ (SourceFile::MqsimWorkload | SourceFile::SimplessdRun) => {
+            let wanted = "a device; wordline workloads import converts the requests";
+            Err(input.refused(kind.in_words(), wanted))
         }
         _ => alone(&input, registry, 1),
     }
@@ -119,27 +141,20 @@ pub fn device(path: &Path, registry: &Registry) -> Result<(), Failure> {
 pub fn workload(path: &Path, scenario: u32) -> Result<(), Failure> {
     let input = Input::read(path)?;
     match input.kind() {
-        SourceFile::SimplessdRun => alone(&input, &Registry::default(), scenario),
-        _ => flows(&input, scenario),
+        SourceFile::MqsimWorkload | SourceFile::SimplessdRun => alone(&input, &Registry::default(), scenario),
+        kind => Err(input.refused(kind.in_words(), "a workload; wordline config import converts the device")),
     }
 }
 
 fn alone(input: &Input, registry: &Registry, scenario: u32) -> Result<(), Failure> {
-    let Input { name, text, path } = input;
+    let Input { name, text, .. } = input;
     give(match input.kind() {
-        SourceFile::SimplessdXml => {
-            return Err(Error::Content {
-                path: path.clone(),
-                found: SourceFile::SimplessdXml.in_words().into(),
-                wanted: "one of SimpleSSD 2.0, such as config/sample.cfg".into(),
-            }
-            .into());
-        }
         SourceFile::MqsimDevice => import::device(registry, name, text)?,
         SourceFile::MqsimWorkload => return flows(input, scenario),
         SourceFile::SimplessdDevice => import::simplessd(registry, name, text)?,
         SourceFile::SimplessdRun => import::simplessd_jobs(name, text)?,
         SourceFile::Femu => import::femu(registry, name, text)?,
+        SourceFile::SimplessdXml | SourceFile::Unknown => unreachable!("it is refused when it is read"),
     })
 }
 

@@ -6,6 +6,7 @@ use wordline_kernel::{Bytes, Complaints};
 
 use super::Imported;
 use super::parameters::Parameters;
+use super::text::shown;
 use super::xml::{self, Element};
 use crate::error::{Error, Result};
 
@@ -157,7 +158,7 @@ impl Flows {
                 "IO_Flow_Parameter_Set_Trace_Based" => trace_based,
                 other => {
                     let wanted = "<IO_Flow_Parameter_Set_Synthetic> or <IO_Flow_Parameter_Set_Trace_Based>, the flows of MQSim";
-                    wrong.add(format!("{name}:{}", element.line), format!("<{other}>"), wanted);
+                    wrong.add(format!("{name}:{}", element.line), format!("<{}>", shown(other)), wanted);
                     continue;
                 }
             };

@@ -1,6 +1,7 @@
 //! Sections of names and values, as SimpleSSD reads them (inih): comments begin with `#` or `;` in the first
 //! column, or with ` #` after a value.
 
+use super::text::shown;
 use crate::error::{Error, Result};
 
 /// The parameters in a text as `section.name`, with their lines from 1 and their values.
@@ -24,12 +25,12 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(String, u32, String)>> {
             continue;
         }
         if line.starts_with(char::is_whitespace) {
-            let found = format!("an indented line, `{}`", shortened(line.trim()));
+            let found = format!("an indented line, `{}`", shown(line));
             return wrong(&found, "a line without spaces in front: they make it a part of the value before");
         }
         if let Some(name) = line.strip_prefix('[') {
             let Some(name) = name.strip_suffix(']') else {
-                return wrong(&format!("`{}`", shortened(line)), "a section, such as [pal]");
+                return wrong(&format!("`{}`", shown(line)), "a section, such as [pal]");
             };
             section = name;
             continue;
@@ -39,17 +40,12 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(String, u32, String)>> {
                 all.push((format!("{section}.{}", name.trim()), number, value.trim().to_owned()));
             }
             Some(_) if section.is_empty() => {
-                return wrong(&format!("`{}`", shortened(line)), "a section before it, such as [pal]");
+                return wrong(&format!("`{}`", shown(line)), "a section before it, such as [pal]");
             }
-            _ => return wrong(&format!("`{}`", shortened(line)), "a section, or a name = value"),
+            _ => return wrong(&format!("`{}`", shown(line)), "a section, or a name = value"),
         }
     }
     Ok(all)
-}
-
-/// The first part of a line, for a message.
-fn shortened(line: &str) -> String {
-    line.chars().take(40).collect()
 }
 
 /// A line without a comment after its value.

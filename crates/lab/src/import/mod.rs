@@ -26,10 +26,11 @@ mod tests;
 pub use device::device;
 pub use femu::femu;
 pub use flows::{FindTrace, FoundTrace, job_file};
-pub use pair::{ImportedPair, Scenario, is_workload, pair};
+pub use pair::{ImportedPair, Scenario, pair};
 pub use simplessd::device as simplessd;
 pub use simplessd_run::{ImportedRequests, ImportedRun, simplessd_jobs, simplessd_pair};
 pub use source::SourceFile;
+pub use text::shown;
 
 /// An imported file.
 #[derive(Clone, Debug, PartialEq, Eq)]

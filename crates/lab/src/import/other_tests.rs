@@ -44,7 +44,13 @@ fn a_file_is_recognized_by_its_contents() {
         (include_str!("mqsim-64g.xml"), SourceFile::MqsimDevice),
         (include_str!("mqsim-flows.xml"), SourceFile::MqsimWorkload),
         ("<?xml version=\"1.0\"?>\n<simplessd version=\"2.1\"></simplessd>", SourceFile::SimplessdXml),
-        ("hello", SourceFile::MqsimDevice),
+        ("<?xml version=\"1.0\"?>\n<Device_Parameter_Set>", SourceFile::MqsimDevice),
+        ("<MQSim_IO_Scenarios>\n<IO_Scenario>", SourceFile::MqsimWorkload),
+        ("head\n<MQSim_IO_Scenarios></MQSim_IO_Scenarios>", SourceFile::MqsimWorkload),
+        ("hello", SourceFile::Unknown),
+        ("", SourceFile::Unknown),
+        ("NumChannel = 16\nPageSize = 4096\n", SourceFile::Unknown),
+        ("<html><body></body></html>", SourceFile::Unknown),
     ] {
         assert_eq!(SourceFile::of(text), wanted, "{}", text.chars().take(30).collect::<String>());
     }

@@ -6,7 +6,7 @@ use wordline_kernel::Complaints;
 use super::device::{ORIGINS, device_for};
 use super::flows::{Demands, FindTrace, Flows, job_text};
 use super::settle::settle;
-use super::{ranges, xml};
+use super::ranges;
 use crate::devices::Registry;
 use crate::error::{Error, Result};
 
@@ -36,11 +36,6 @@ impl ImportedPair {
         let first = &self.scenarios.first()?.device;
         self.scenarios.iter().all(|other| other.device == *first).then_some(first)
     }
-}
-
-/// Whether a text is a workload of MQSim, and not a configuration.
-pub fn is_workload(text: &str) -> bool {
-    xml::parse("", text, "MQSim_IO_Scenarios").is_ok()
 }
 
 /// The device and the jobs of a configuration and a workload, which are given with the names of their files.

@@ -59,6 +59,12 @@ impl Parameters {
             notes: Vec::new(),
         };
         for (name, line, text) in list {
+            // A value of several lines would break messages and comments.
+            let in_one_line = |text: &str| {
+                let parts: Vec<&str> = text.split(char::is_control).map(str::trim).collect();
+                parts.join(" ").trim().to_owned()
+            };
+            let (name, text) = (in_one_line(&name), in_one_line(&text));
             if all.values.insert(name.clone(), (line, text)).is_some() {
                 all.notes.push(format!("{}: given twice: the last value counts", all.place(line, &name)));
             }

@@ -389,3 +389,14 @@ fn a_value_that_follows_from_a_parameter_is_given_with_it() {
     let wanted = "ssd.xml:33: GC_Exec_Threshold = 0.05000 (ftl.gc.start_below_free_blocks): found 3, wanted at least 4";
     assert!(error.contains(wanted), "{error}");
 }
+
+#[test]
+fn a_value_of_several_lines_is_shown_in_one_and_stays_in_its_comment() {
+    let value = DEVICE.replace("<Seed>321", "<Seed>3\n[front]\n21");
+    let Imported { text, .. } = converted(&value);
+    loaded(&text);
+    assert!(text.contains("# Seed = 3 [front] 21: "), "{text}");
+    let faulty = DEVICE.replace("<Page_Capacity>8192", "<Page_Capacity>81\n92");
+    let error = device(&Registry::default(), "ssd.xml", &faulty).expect_err("no number").to_string();
+    assert!(error.starts_with("ssd.xml:66: Page_Capacity: found `81 92`, wanted"), "{error}");
+}

@@ -6,6 +6,23 @@ use wordline_kernel::{Bytes, Duration};
 
 use super::parameters::Written;
 
+/// Most letters of a piece of a file in a message. Chosen.
+const LONGEST: usize = 60;
+
+/// A piece of a file for a message: in one line, without control characters, and not too long.
+pub fn shown(text: &str) -> String {
+    let mut letters = text.trim().chars();
+    let start: String = letters.by_ref().take(LONGEST).flat_map(printable).collect();
+    if letters.next().is_some() { start + "..." } else { start }
+}
+
+/// A letter, or the escape of a control character.
+fn printable(letter: char) -> impl Iterator<Item = char> {
+    let escaped = letter.is_control().then(|| letter.escape_debug());
+    let plain = (!letter.is_control()).then_some(letter);
+    escaped.into_iter().flatten().chain(plain)
+}
+
 /// The lines of a configuration.
 #[derive(Clone, Default)]
 pub struct Toml {

@@ -2,6 +2,7 @@
 //! so an end tag ends the innermost element. Attributes, comments, declarations and text before the first
 //! element have no meaning in its files.
 
+use super::text::shown;
 use crate::error::{Error, Result};
 
 /// An element with its text and child elements.
@@ -48,7 +49,7 @@ pub fn parse(name: &str, text: &str, root: &str) -> Result<Document> {
     };
     if found.name != root {
         reader.line = found.line;
-        return Err(reader.error(format!("<{}>", found.name), format!("<{root}>, a file of MQSim")));
+        return Err(reader.error(format!("<{}>", shown(&found.name)), format!("<{root}>, a file of MQSim")));
     }
     Ok(Document { root: found, notes })
 }
@@ -173,7 +174,7 @@ impl<'t> Reader<'t> {
         let name = inside.split_whitespace().next().unwrap_or("");
         if name.is_empty() || name.contains('<') {
             self.line = line;
-            return Err(self.error(format!("`{}`", tag.trim()), "the name of an element".into()));
+            return Err(self.error(format!("`{}`", shown(tag)), "the name of an element".into()));
         }
         let element = Element { name: name.to_owned(), line, ..Element::default() };
         if is_empty {
@@ -247,6 +248,7 @@ mod tests {
             ("<Set>\n<A>1</A>\n", "a.xml:3: found the end of the file, wanted </Set>"),
             ("<Set>\n<A", "a.xml:2: found the end of the file, wanted `>`"),
             ("<Set>\n<>1</A></Set>", "a.xml:2: found `<>`, wanted the name of an element"),
+            ("<Set>\n< \n\u{1b}<B>", "a.xml:2: found `< \\n\\u{1b}<B>`, wanted the name of an element"),
             ("<Set>\n<!-- 1", "a.xml:2: found the end of the file, wanted `-->`"),
         ] {
             let error = parse("a.xml", text, "Set").expect_err(text).to_string();
