@@ -200,10 +200,12 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
         let number = Some(scenario.number).filter(|_| many);
         let of_device = named(&stems.0, number.filter(|_| !is_common), "toml");
         let of_jobs = named(&stems.1, number, "fio");
+        let seed = scenario.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
         commands.push(format!(
-            "wordline run --config {} --workload {}",
+            "wordline run --config {} --workload {} --precondition {}{seed}",
             shell_word(&of_device),
-            shell_word(&of_jobs)
+            shell_word(&of_jobs),
+            scenario.precondition
         ));
         // A device that the scenarios have in common is written once.
         if files.iter().all(|(path, _)| *path != of_device) {

@@ -5,11 +5,12 @@ use crate::{Finished, Folder, program, wordline};
 const DEVICE: &str = include_str!("../../../lab/src/import/mqsim-64g.xml");
 const FLOWS: &str = include_str!("../../../lab/src/import/mqsim-flows.xml");
 
-/// MQSim's device with few blocks, and with this text in place of another one.
+/// MQSim's device with few small blocks, and with this text in place of another one.
 fn small(from: &str, to: &str) -> String {
     let few = changed(DEVICE, "<Block_No_Per_Plane>256", "<Block_No_Per_Plane>16");
     let roomy = changed(&few, "<Overprovisioning_Ratio>0.07", "<Overprovisioning_Ratio>0.4");
-    changed(&roomy, from, to)
+    let short = changed(&roomy, "<Page_No_Per_Block>256", "<Page_No_Per_Block>32");
+    changed(&short, from, to)
 }
 
 fn changed(text: &str, from: &str, to: &str) -> String {
@@ -79,4 +80,24 @@ fn a_file_that_is_not_recognized_is_not_called_a_broken_one() {
     let broken = folder.with("broken.xml", "<MQSim_IO_Scenarios>\n<IO_Scenario>\n");
     let refusal = wordline(&["import", &broken]).refusal();
     assert!(refusal.contains("broken.xml:3: found the end of the file, wanted </IO_Scenario>"), "{refusal}");
+}
+
+#[test]
+fn the_printed_command_has_the_state_and_the_seed_of_mqsim() {
+    let folder = Folder::new();
+    folder.with("empty.xml", small("<Enabled_Preconditioning>true", "<Enabled_Preconditioning>false"));
+    folder.with("full.xml", small("", ""));
+    folder.with("writes.xml", changed(FLOWS, "<Read_Percentage>100", "<Read_Percentage>0"));
+    for (device, wanted, state) in [
+        ("empty", "--precondition empty --seed 798\n", "the device was empty before the run"),
+        ("full", "--precondition steady-state:0.75 --seed 798\n", "steady state of uniform random writes of the first 0.75"),
+    ] {
+        let command = within(&folder, &["import", &format!("{device}.xml"), "writes.xml"]).success();
+        assert!(command.ends_with(wanted), "{command}");
+        let mut call: Vec<&str> = command.split_whitespace().skip(1).collect();
+        call.extend(["--requests", "200", "--json"]);
+        let run = within(&folder, &call).json();
+        assert_eq!((&run["host"]["writes"], &run["seed"]), (&200.into(), &798.into()));
+        assert!(run["notes"].to_string().contains(state), "{}", run["notes"]);
+    }
 }

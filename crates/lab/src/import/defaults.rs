@@ -3,6 +3,7 @@
 /// Parameters of `Device_Parameter_Set`, `Flash_Parameter_Set` and `Host_Parameter_Set` with their values in
 /// MQSim's sources (`src/exec`, CMU-SAFARI/MQSim).
 pub(super) const DEFAULTS: &[(&str, &str)] = &[
+    ("Enabled_Preconditioning", "true"),
     ("Memory_Type", "FLASH"),
     ("HostInterface_Type", "NVME"),
     ("IO_Queue_Depth", "1024"),

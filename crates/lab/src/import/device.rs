@@ -21,7 +21,9 @@ use crate::error::Result;
 /// # Errors
 /// Every fault, with file, line and parameter, the value found and the value wanted.
 pub fn device(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
-    let ImportedDevice { out, notes, .. } = device_for(registry, name, text, None)?;
+    let ImportedDevice { out, mut notes, is_preconditioned, .. } = device_for(registry, name, text, None)?;
+    let state = if is_preconditioned { "steady-state" } else { "empty" };
+    notes.push(format!("{name}: Enabled_Preconditioning = {is_preconditioned}: a run has the option --precondition {state}"));
     Ok(Imported { text: out.text(), notes })
 }
 
@@ -39,6 +41,9 @@ pub(super) struct ImportedDevice {
     pub dimensions: Dimensions,
     /// The capacity that the host sees.
     pub capacity: Bytes,
+    /// Whether MQSim brings it into the steady state before the run.
+    pub is_preconditioned: bool,
+    pub seed: Option<u64>,
 }
 
 /// The device of a configuration, for the flows of a scenario if they are known.
@@ -60,8 +65,19 @@ pub(super) fn device_for(
     ftl(&mut given, &mut out);
     garbage_collection(&mut given, &mut out, &flash);
     let lost = write_not_mapped(&mut given, &mut out, &NOT_MAPPED);
+    let (is_preconditioned, seed) = of_the_run(&mut given, &mut out);
     let (out, capacity, notes) = finish(registry, name, (given, out), &lost, &ORIGINS)?;
-    Ok(ImportedDevice { out, notes, dimensions, capacity })
+    Ok(ImportedDevice { out, notes, dimensions, capacity, is_preconditioned, seed })
+}
+
+/// Reads what is an option of a run here: whether the device is preconditioned, and the seed. Writes comments about them.
+fn of_the_run(given: &mut Parameters, out: &mut Toml) -> (bool, Option<u64>) {
+    let is_preconditioned = given.flag("Enabled_Preconditioning");
+    let state = "an option of a run, --precondition";
+    out.lines.push(format!("# Enabled_Preconditioning = {is_preconditioned}: {state}."));
+    let seed = given.skip("Seed");
+    out.lines.extend(seed.iter().map(|seed| format!("# Seed = {seed}: an option of a run, --seed.")));
+    (is_preconditioned, seed.and_then(|seed| seed.parse().ok()))
 }
 
 /// The numbers of a device that the address ranges of flows depend on.
@@ -381,9 +397,7 @@ fn garbage_collection(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
 }
 
 /// Parameters that are not mapped to keys, each with the values that need no key, and the reason.
-const NOT_MAPPED: [NotMapped; 16] = [
-    not("Seed", &["*"], "`--seed` sets the seed of the run"),
-    not("Enabled_Preconditioning", &["*"], "`--precondition` sets the initial state of the device"),
+const NOT_MAPPED: [NotMapped; 14] = [
     not(
         "Enable_ResponseTime_Logging",
         &["FALSE"],

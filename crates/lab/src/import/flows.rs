@@ -114,6 +114,12 @@ pub(super) struct Flow {
     pub working_set: u64,
     /// The largest request, in bytes.
     pub largest: u64,
+    /// Reads in per cent of its requests. Those of a trace are not known; half of them then.
+    pub reads: u64,
+    /// Whether its addresses are sequential, or a part of them is hotter.
+    pub is_streaming: bool,
+    pub is_skewed: bool,
+    pub seed: Option<u64>,
     /// The lines of its job but for the region.
     lines: Vec<String>,
     comments: Vec<String>,
@@ -199,6 +205,10 @@ fn common(given: &mut Parameters) -> Flow {
         occupancy: given.whole("Initial_Occupancy_Percentage", 0..=100),
         working_set: 100,
         largest: SECTOR,
+        reads: 50,
+        is_streaming: false,
+        is_skewed: false,
+        seed: None,
         lines: Vec::new(),
         comments: Vec::new(),
     }
@@ -212,6 +222,7 @@ fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
     );
     let hot = given.whole("Percentage_of_Hot_Region", 0..=100);
     let is_random = distribution != "STREAMING";
+    (flow.reads, flow.is_streaming) = (reads, !is_random);
     let kind = match (reads, is_random) {
         (100, true) => "randread",
         (0, true) => "randwrite",
@@ -232,6 +243,7 @@ fn synthetic(given: &mut Parameters, flow: &mut Flow, _: FindTrace<'_>) {
     if distribution.contains("HOTCOLD") && (1..100).contains(&hot) {
         // MQSim's hot region is `hot` per cent of the addresses. It gets all but `hot` per cent of the
         // requests.
+        flow.is_skewed = true;
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
     }
     if is_mixed && !is_random {
@@ -392,9 +404,8 @@ fn trace_based(given: &mut Parameters, flow: &mut Flow, find: FindTrace<'_>) {
 }
 
 /// Parameters that are not mapped to keys, each with the reason.
-const NOT_MAPPED: [(&str, &str); 4] = [
+const NOT_MAPPED: [(&str, &str); 3] = [
     ("Bandwidth", "of flows that come by a rate"),
-    ("Seed", "`--seed` sets the seed of the run"),
     ("Intensity", "MQSim reads Bandwidth"),
     ("Type", "MQSim does not read it"),
 ];
@@ -405,11 +416,13 @@ fn not_mapped(given: &mut Parameters, flow: &mut Flow) {
             flow.comments.push(format!("not mapped: {key} = {value}: {why}"));
         }
     }
-    let occupancy = format!(
-        "not mapped: Initial_Occupancy_Percentage = {}: `--precondition` sets the initial state of the device",
-        flow.occupancy
-    );
-    flow.comments.push(occupancy);
+    if let Some(seed) = given.skip("Seed") {
+        flow.comments.push(format!("Seed = {seed}: an option of a run, --seed"));
+        flow.seed = seed.parse().ok();
+    }
+    let occupancy = flow.occupancy;
+    flow.comments
+        .push(format!("Initial_Occupancy_Percentage = {occupancy}: an option of a run, --precondition"));
     let caching = match flow.caching {
         "WRITE_CACHE" => return,
         "TURNED_OFF" => "the buffer is write-through if no flow has a write cache",

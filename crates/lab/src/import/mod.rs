@@ -15,6 +15,7 @@ mod shell;
 mod simplessd;
 mod simplessd_run;
 mod source;
+mod start;
 mod text;
 mod xml;
 

@@ -5,8 +5,9 @@ use wordline_kernel::Complaints;
 
 use super::device::{ORIGINS, device_for};
 use super::flows::{Demands, FindTrace, Flows, job_text};
-use super::settle::settle;
 use super::ranges;
+use super::settle::settle;
+use super::start::Start;
 use crate::devices::Registry;
 use crate::error::{Error, Result};
 
@@ -19,6 +20,10 @@ pub struct Scenario {
     pub device: String,
     /// The flows as a fio job file.
     pub jobs: String,
+    /// Value of `--precondition` for the state in which MQSim begins.
+    pub precondition: String,
+    /// Value of `--seed`, if MQSim has one for all flows.
+    pub seed: Option<u64>,
 }
 
 /// A configuration and a workload that were imported together.
@@ -75,12 +80,13 @@ fn scenario(
     number: usize,
 ) -> Result<(Scenario, Vec<String>)> {
     let imported = device_for(registry, device_name, device, Some(&Demands::of(&flows)))?;
-    let (mut out, dimensions) = (imported.out, imported.dimensions);
+    let dimensions = imported.dimensions;
     let mut wrong = Complaints::default();
     ranges::check(flows_name, &flows, &dimensions, &mut wrong);
     wrong.into_result(()).map_err(Error::Config)?;
     let ranges = ranges::ranges(&flows, &dimensions, imported.capacity);
-    let mut notes_of_device = imported.notes;
+    let start = Start::of((flows_name, &flows), &ranges, &imported);
+    let (mut out, mut notes_of_device) = (imported.out, imported.notes);
     if let Some(setting) = ranges::placement(&flows, &ranges, &dimensions, &out.order()) {
         out.replace("placement", setting, "Plane_Allocation_Scheme, over the planes of each flow");
         out = settle(registry, device_name, out, &ORIGINS, &mut notes_of_device)?.0;
@@ -99,7 +105,13 @@ fn scenario(
     let regions: Vec<String> = regions.collect();
     wrong.into_result(()).map_err(Error::Config)?;
     notes_of_device.append(&mut notes);
-    let scenario =
-        Scenario { number, device: out.text(), jobs: job_text(flows_name, number, &flows, &regions) };
+    notes_of_device.extend(start.notes);
+    let scenario = Scenario {
+        number,
+        device: out.text(),
+        jobs: job_text(flows_name, number, &flows, &regions),
+        precondition: start.precondition,
+        seed: start.seed,
+    };
     Ok((scenario, notes_of_device))
 }

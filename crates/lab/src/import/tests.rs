@@ -400,3 +400,58 @@ fn a_value_of_several_lines_is_shown_in_one_and_stays_in_its_comment() {
     let error = device(&Registry::default(), "ssd.xml", &faulty).expect_err("no number").to_string();
     assert!(error.starts_with("ssd.xml:66: Page_Capacity: found `81 92`, wanted"), "{error}");
 }
+
+/// `FLOWS` with a second flow that writes, and these occupancies.
+fn two_flows(first: u64, second: u64) -> String {
+    let (before, rest) = FLOWS.split_once("<IO_Flow_Parameter_Set_Synthetic>").expect("it has a flow");
+    let (flow, after) = rest.split_once("</IO_Flow_Parameter_Set_Synthetic>").expect("it ends");
+    let with = |occupancy: u64, reads: u64| {
+        let flow = flow.replace("Occupancy_Percentage>75", &format!("Occupancy_Percentage>{occupancy}"));
+        let flow = flow.replace("Read_Percentage>100", &format!("Read_Percentage>{reads}"));
+        format!("<IO_Flow_Parameter_Set_Synthetic>{flow}</IO_Flow_Parameter_Set_Synthetic>\n")
+    };
+    format!("{before}{}{}{after}", with(first, 0), with(second, 100))
+}
+
+#[test]
+fn a_scenario_begins_in_the_state_of_mqsim_or_a_note_says_what_differs() {
+    let filled = |to: &str| DEVICE.replace("<Enabled_Preconditioning>true", &format!("<Enabled_Preconditioning>{to}"));
+    let flow = |from: &str, to: &str| FLOWS.replace(from, to);
+    for (device, flows, precondition, note) in [
+        (filled("false"), flow("Read_Percentage>100", "Read_Percentage>0"), "empty", ""),
+        (filled("false"), flow("Read_Percentage>100", "Read_Percentage>9"), "empty", "reads a page in MQSim, and no flash"),
+        (filled("false"), FLOWS.to_owned(), "filled", "so the device is filled"),
+        (filled("true"), FLOWS.to_owned(), "steady-state:0.75", ""),
+        (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>100"), "steady-state", ""),
+        (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>0"), "empty", "0 % of the device have data"),
+        (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>30"), "steady-state:0.3", "30 % of the device"),
+        (filled("true"), flow("RANDOM_UNIFORM", "STREAMING"), "0.75", ""),
+        (filled("true"), flow("RANDOM_UNIFORM", "RANDOM_HOTCOLD").replace("Region>0", "Region>20"), "steady-state:0.75", "after uniform writes"),
+        // A quarter of each half has data; the second flow reads up to 62.5 % of the device.
+        (filled("true"), two_flows(25, 25), "steady-state:0.625", "the first 62.5 % of the device"),
+        (filled("true"), two_flows(100, 100), "steady-state", ""),
+    ] {
+        let pair = pair(&Registry::default(), ("ssd.xml", &device), ("w.xml", &flows), None, &found);
+        let pair = pair.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(pair.scenarios[0].precondition, precondition, "{:?}", pair.notes);
+        let own: Vec<&String> = pair.notes.iter().filter(|line| line.starts_with("w.xml: ")).collect();
+        match note {
+            "" => assert_eq!(own.len(), 0, "{own:?}"),
+            _ => assert!(own.iter().any(|line| line.contains(note)), "{note}: {own:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_run_has_the_seed_that_all_flows_have() {
+    let of = |flows: &str| {
+        let pair = pair(&Registry::default(), ("ssd.xml", DEVICE), ("w.xml", flows), None, &found);
+        let pair = pair.unwrap_or_else(|error| panic!("{error}"));
+        let told = pair.notes.iter().any(|note| note.contains("Seed: a run has one seed, --seed"));
+        (pair.scenarios.iter().map(|scenario| scenario.seed).collect::<Vec<_>>(), told)
+    };
+    assert_eq!(of(FLOWS), (vec![Some(798)], false));
+    assert_eq!(of(&two_flows(50, 50)), (vec![Some(798)], false));
+    // Two flows with a seed each, and a trace, which has that of the device.
+    assert_eq!(of(TWO_FLOWS), (vec![None, Some(321)], true));
+}
