@@ -171,12 +171,22 @@ fn print_notes(notes: &[String]) {
     notes.iter().for_each(|note| print_message(&format!("note: {note}")));
 }
 
-/// The trace that a flow names: as it is written, else beside the workload.
-fn find_trace(named: &str, workload: &Path) -> Option<FoundTrace> {
-    let beside = workload.parent().map(|folder| folder.join(named));
-    let path = [Some(PathBuf::from(named)), beside].into_iter().flatten().find(|path| path.is_file())?;
-    let requests = prepare(&path, &Options::default(), None, &mut |_| {}).ok()?.survey.requests;
-    Some(FoundTrace { path, requests })
+/// The trace that a file names: as it is written, else beside the file, so that the printed command finds it.
+fn path_of_trace(named: &str, file: &Path) -> PathBuf {
+    let beside = file.parent().map_or_else(|| PathBuf::from(named), |folder| folder.join(named));
+    Some(PathBuf::from(named)).filter(|path| path.is_file()).unwrap_or(beside)
+}
+
+/// The trace that a flow of a workload names.
+fn find_trace(named: &str, workload: &Path) -> FoundTrace {
+    let path = path_of_trace(named, workload);
+    let requests = match path.is_file() {
+        true => prepare(&path, &Options::default(), None, &mut |_| {})
+            .map(|prepared| prepared.survey.requests)
+            .map_err(|error| format!("it cannot be read ({error})")),
+        false => Err("there is no such trace".into()),
+    };
+    FoundTrace { path, requests }
 }
 
 fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registry) -> Result<(), Failure> {
@@ -218,11 +228,11 @@ fn pair(device: &Input, flows: &Input, arguments: &Arguments, registry: &Registr
     output::text(&commands.join("\n"))
 }
 
-/// Writes the files, all or none, and none over an input.
+/// Writes the files, all or none, and none over an input. A note names each file that is replaced by another text.
 fn write_all(files: &[(PathBuf, &str)], inputs: &[&Path]) -> Result<(), Failure> {
+    let inputs: Vec<PathBuf> = inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
     for (path, _) in files {
-        let is_it = |input: &&Path| path.canonicalize().is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path));
-        if inputs.iter().any(is_it) {
+        if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
             return Err(Error::Argument {
                 what: path.display().to_string(),
                 found: "an input, which would be replaced".into(),
@@ -231,10 +241,17 @@ fn write_all(files: &[(PathBuf, &str)], inputs: &[&Path]) -> Result<(), Failure>
             .into());
         }
     }
+    let is_other = |path: &Path, text: &str| std::fs::read(path).is_ok_and(|before| before != text.as_bytes());
+    let replaced: Vec<String> = files
+        .iter()
+        .filter(|(path, text)| is_other(path, text))
+        .map(|(path, _)| format!("{}: a file with another text was replaced", path.display()))
+        .collect();
     let opened: Vec<Output> = files.iter().map(|(path, _)| Output::open(path)).collect::<Result<_, _>>()?;
     for (output, (_, text)) in opened.into_iter().zip(files) {
         output.give(text.as_bytes())?;
     }
+    print_notes(&replaced);
     Ok(())
 }
 
@@ -262,7 +279,11 @@ fn simplessd_pair(
         }
         ImportedRequests::Trace { file, queue_depth } => {
             let depth = queue_depth.map_or(String::new(), |depth| format!(" --queue-depth {depth}"));
-            format!("--trace {}{depth}", shell_word(Path::new(file)))
+            let path = path_of_trace(file, &run.path);
+            if !path.is_file() {
+                print_notes(&[format!("{}: trace.File: {}: there is no such trace", run.name, path.display())]);
+            }
+            format!("--trace {}{depth}", shell_word(&path))
         }
     };
     let (config, precondition) = (shell_word(&of_device), &found.precondition);

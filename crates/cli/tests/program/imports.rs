@@ -101,3 +101,52 @@ fn the_printed_command_has_the_state_and_the_seed_of_mqsim() {
         assert!(run["notes"].to_string().contains(state), "{}", run["notes"]);
     }
 }
+
+#[test]
+fn a_file_that_was_edited_is_replaced_with_a_note() {
+    let folder = Folder::new();
+    folder.with("s.xml", small("", ""));
+    folder.with("w.xml", FLOWS);
+    let replaced = || {
+        let run = within(&folder, &["import", "s.xml", "w.xml"]);
+        run.err.lines().filter(|line| line.contains("was replaced")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(replaced(), Vec::<String>::new(), "there was no file");
+    assert_eq!(replaced(), Vec::<String>::new(), "the texts are the same");
+    folder.with("s.toml", "# mine");
+    assert_eq!(replaced(), ["note: ./s.toml: a file with another text was replaced"]);
+    assert!(std::fs::read_to_string(folder.path("s.toml")).expect("it is there").contains("Imported from s.xml"));
+}
+
+const TRACE_FLOW: &str = "<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Trace_Based>
+    <Priority_Class>HIGH</Priority_Class><Device_Level_Data_Caching_Mode>WRITE_CACHE</Device_Level_Data_Caching_Mode>
+    <Channel_IDs>0,1,2,3,4,5,6,7</Channel_IDs><Chip_IDs>0,1,2,3</Chip_IDs><Die_IDs>0,1</Die_IDs><Plane_IDs>0,1</Plane_IDs>
+    <Initial_Occupancy_Percentage>100</Initial_Occupancy_Percentage><File_Path>traces/small.trace</File_Path>
+    <Percentage_To_Be_Executed>100</Percentage_To_Be_Executed><Relay_Count>1</Relay_Count>
+    <Time_Unit>NANOSECOND</Time_Unit></IO_Flow_Parameter_Set_Trace_Based></IO_Scenario></MQSim_IO_Scenarios>";
+
+#[test]
+fn the_printed_command_finds_the_trace_from_the_folder_in_which_it_is_printed() {
+    let folder = Folder::new();
+    folder.with("study/s.xml", small("", ""));
+    folder.with("study/w.xml", TRACE_FLOW);
+    let import = || within(&folder, &["import", "study/s.xml", "study/w.xml", "--to", "out"]);
+    let before = import();
+    assert!(before.err.contains("study/traces/small.trace: there is no such trace; the job needs"), "{}", before.err);
+    let trace = "0 0 0 8 1\n1000 0 64 8 0\n2000 0 128 8 1\n";
+    folder.with("study/traces/small.trace", trace);
+    for command in [before.success(), import().success()] {
+        let mut call: Vec<&str> = command.split_whitespace().skip(1).collect();
+        call.push("--json");
+        let run = within(&folder, &call).json();
+        assert_eq!(run["host"]["requests"], 3, "{command}");
+    }
+    folder.with("study/traces/small.trace", "no trace");
+    let unread = import();
+    assert!(unread.err.contains("study/traces/small.trace: it cannot be read"), "{}", unread.err);
+    let sim = changed(include_str!("../../../lab/src/import/simplessd-sim.cfg"), "Mode = 0", "Mode = 1");
+    folder.with("study/sim.cfg", changed(&sim, "[trace]", "[trace]\nTimingMode = 2\nFile = traces/small.trace"));
+    folder.with("study/ssd.cfg", include_str!("../../../lab/src/import/simplessd-ssd.cfg"));
+    let command = within(&folder, &["import", "study/sim.cfg", "study/ssd.cfg", "--to", "out"]).success();
+    assert!(command.contains("--trace study/traces/small.trace "), "{command}");
+}

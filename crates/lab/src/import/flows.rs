@@ -16,14 +16,14 @@ const SECTOR: u64 = 512;
 /// A trace file that a flow names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundTrace {
-    /// The path under which it is found.
+    /// The path under which it is, or should be.
     pub path: PathBuf,
-    /// Number of its requests.
-    pub requests: u64,
+    /// Number of its requests, or why it cannot be read.
+    pub requests: std::result::Result<u64, String>,
 }
 
-/// Finds the trace that a flow names. `None` if there is no such trace.
-pub type FindTrace<'a> = &'a dyn Fn(&str) -> Option<FoundTrace>;
+/// Finds the trace that a flow names.
+pub type FindTrace<'a> = &'a dyn Fn(&str) -> FoundTrace;
 
 /// The fio job file with the flows of one scenario; scenarios count from 1. `name` is the name of the MQSim
 /// file. Comments list the parameters that are not mapped, with reasons.
@@ -378,18 +378,18 @@ fn trace_based(given: &mut Parameters, flow: &mut Flow, find: FindTrace<'_>) {
     if !unit.eq_ignore_ascii_case("NANOSECOND") {
         given.note("Time_Unit", format!("`{unit}`: MQSim takes the times of every trace as nanoseconds"));
     }
-    let found = find(&path);
-    if found.is_none() {
-        given.note("File_Path", format!("{path}: there is no such trace here; the job needs it to run"));
+    let FoundTrace { path, requests } = find(&path);
+    let shown = path.display();
+    if let Err(reason) = &requests {
+        given.note("File_Path", format!("{shown}: {reason}; the job needs it to run"));
     }
-    let shown = found.as_ref().map_or(path, |found| found.path.display().to_string());
     flow.lines.extend([format!("read_iolog={shown}"), "iodepth=65535".into()]);
-    match found {
-        Some(found) if percent < 100 => {
-            let requests = u128::from(found.requests) * u128::from(percent) / 100;
+    match requests {
+        Ok(requests) if percent < 100 => {
+            let requests = u128::from(requests) * u128::from(percent) / 100;
             flow.lines.push(format!("number_ios={}", requests.max(1)));
         }
-        None if percent < 100 => {
+        Err(_) if percent < 100 => {
             given.note(
                 "Percentage_To_Be_Executed",
                 format!("{percent}: without the trace the whole of it is run"),

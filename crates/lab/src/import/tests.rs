@@ -24,7 +24,7 @@ fn converted(text: &str) -> Imported {
 
 /// The jobs of a workload without traces.
 fn jobs(text: &str) -> crate::error::Result<Imported> {
-    job_file("w.xml", text, 1, &|_| None)
+    job_file("w.xml", text, 1, &absent)
 }
 
 fn imported(text: &str) -> Device {
@@ -280,13 +280,18 @@ fn flows_that_cannot_be_jobs_are_refused() {
         let error = jobs(&FLOWS.replace(from, to).replace(other, faulty)).expect_err(to).to_string();
         assert!(error.starts_with(wanted), "{to}: {error}");
     }
-    let error = job_file("w.xml", FLOWS, 2, &|_| None).expect_err("one scenario").to_string();
+    let error = job_file("w.xml", FLOWS, 2, &absent).expect_err("one scenario").to_string();
     assert!(error.starts_with("w.xml: found one scenario, not number 2, wanted --scenario 1"), "{error}");
 }
 
 /// A trace of ten requests that every flow finds.
-fn found(_: &str) -> Option<FoundTrace> {
-    Some(FoundTrace { path: PathBuf::from("traces/small.trace"), requests: 10 })
+fn found(_: &str) -> FoundTrace {
+    FoundTrace { path: PathBuf::from("traces/small.trace"), requests: Ok(10) }
+}
+
+/// No trace, which would be in the folder `here`.
+fn absent(name: &str) -> FoundTrace {
+    FoundTrace { path: PathBuf::from("here").join(name), requests: Err("there is no such trace".into()) }
 }
 
 fn paired(flows: &str, only: usize) -> (Device, String, Vec<String>) {
@@ -355,8 +360,9 @@ fn a_flow_of_a_trace_replays_it_and_uncached_flows_make_the_buffer_write_through
     assert_eq!(drive.get("buffer.mode"), Some("write-through".into()));
     assert_eq!(drive.get("ftl.placement.policy"), Some("fixed".into()), "it has all planes");
     assert!(!notes.iter().any(|note| note.contains("File_Path")), "{notes:?}");
-    let absent = job_file("w.xml", TWO_FLOWS, 2, &|_| None).expect("it is sound");
-    assert!(absent.notes.iter().any(|note| note.contains("small.trace: there is no such trace here")));
+    let absent = job_file("w.xml", TWO_FLOWS, 2, &absent).expect("it is sound");
+    assert!(absent.notes.iter().any(|note| note.contains("here/small.trace: there is no such trace")));
+    assert!(absent.text.contains("read_iolog=here/small.trace\n"), "{}", absent.text);
 }
 
 #[test]
