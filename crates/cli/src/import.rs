@@ -241,7 +241,8 @@ fn write_all(files: &[(PathBuf, &str)], inputs: &[&Path]) -> Result<(), Failure>
             .into());
         }
     }
-    let is_other = |path: &Path, text: &str| std::fs::read(path).is_ok_and(|before| before != text.as_bytes());
+    let is_other =
+        |path: &Path, text: &str| std::fs::read(path).is_ok_and(|before| before != text.as_bytes());
     let replaced: Vec<String> = files
         .iter()
         .filter(|(path, text)| is_other(path, text))
@@ -281,7 +282,11 @@ fn simplessd_pair(
             let depth = queue_depth.map_or(String::new(), |depth| format!(" --queue-depth {depth}"));
             let path = path_of_trace(file, &run.path);
             if !path.is_file() {
-                print_notes(&[format!("{}: trace.File: {}: there is no such trace", run.name, path.display())]);
+                print_notes(&[format!(
+                    "{}: trace.File: {}: there is no such trace",
+                    run.name,
+                    path.display()
+                )]);
             }
             format!("--trace {}{depth}", shell_word(&path))
         }

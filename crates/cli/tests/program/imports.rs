@@ -61,7 +61,10 @@ fn a_file_that_is_not_recognized_is_not_called_a_broken_one() {
     let sim = folder.with("sim.cfg", include_str!("../../../lab/src/import/simplessd-sim.cfg"));
     let ssd = folder.with("ssd.xml", DEVICE);
     for (text, found) in [
-        ("\nNumChannel = 16\nNumPackage = 4\n", "which begins with `NumChannel = 16`, wanted a file of MQSim"),
+        (
+            "\nNumChannel = 16\nNumPackage = 4\n",
+            "which begins with `NumChannel = 16`, wanted a file of MQSim",
+        ),
         ("<html>\n<body>\n", "which begins with `<html>`, wanted"),
         ("a\u{1b}[31mb\nc", "which begins with `a\\u{1b}[31mb`"),
         (" \n", "found an empty file, wanted"),
@@ -74,7 +77,10 @@ fn a_file_that_is_not_recognized_is_not_called_a_broken_one() {
         }
     }
     let refusal = wordline(&["config", "import", &sim]).refusal();
-    assert!(refusal.contains("found a run configuration of SimpleSSD-Standalone, wanted a device"), "{refusal}");
+    assert!(
+        refusal.contains("found a run configuration of SimpleSSD-Standalone, wanted a device"),
+        "{refusal}"
+    );
     let refusal = wordline(&["workloads", "import", &ssd]).refusal();
     assert!(refusal.contains("found a configuration of MQSim, wanted a workload"), "{refusal}");
     let broken = folder.with("broken.xml", "<MQSim_IO_Scenarios>\n<IO_Scenario>\n");
@@ -90,7 +96,11 @@ fn the_printed_command_has_the_state_and_the_seed_of_mqsim() {
     folder.with("writes.xml", changed(FLOWS, "<Read_Percentage>100", "<Read_Percentage>0"));
     for (device, wanted, state) in [
         ("empty", "--precondition empty --seed 798\n", "the device was empty before the run"),
-        ("full", "--precondition steady-state:0.75 --seed 798\n", "steady state of uniform random writes of the first 0.75"),
+        (
+            "full",
+            "--precondition steady-state:0.75 --seed 798\n",
+            "steady state of uniform random writes of the first 0.75",
+        ),
     ] {
         let command = within(&folder, &["import", &format!("{device}.xml"), "writes.xml"]).success();
         assert!(command.ends_with(wanted), "{command}");
@@ -115,7 +125,9 @@ fn a_file_that_was_edited_is_replaced_with_a_note() {
     assert_eq!(replaced(), Vec::<String>::new(), "the texts are the same");
     folder.with("s.toml", "# mine");
     assert_eq!(replaced(), ["note: ./s.toml: a file with another text was replaced"]);
-    assert!(std::fs::read_to_string(folder.path("s.toml")).expect("it is there").contains("Imported from s.xml"));
+    assert!(
+        std::fs::read_to_string(folder.path("s.toml")).expect("it is there").contains("Imported from s.xml")
+    );
 }
 
 const TRACE_FLOW: &str = "<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Trace_Based>
@@ -132,7 +144,11 @@ fn the_printed_command_finds_the_trace_from_the_folder_in_which_it_is_printed() 
     folder.with("study/w.xml", TRACE_FLOW);
     let import = || within(&folder, &["import", "study/s.xml", "study/w.xml", "--to", "out"]);
     let before = import();
-    assert!(before.err.contains("study/traces/small.trace: there is no such trace; the job needs"), "{}", before.err);
+    assert!(
+        before.err.contains("study/traces/small.trace: there is no such trace; the job needs"),
+        "{}",
+        before.err
+    );
     let trace = "0 0 0 8 1\n1000 0 64 8 0\n2000 0 128 8 1\n";
     folder.with("study/traces/small.trace", trace);
     for command in [before.success(), import().success()] {
@@ -145,7 +161,10 @@ fn the_printed_command_finds_the_trace_from_the_folder_in_which_it_is_printed() 
     let unread = import();
     assert!(unread.err.contains("study/traces/small.trace: it cannot be read"), "{}", unread.err);
     let sim = changed(include_str!("../../../lab/src/import/simplessd-sim.cfg"), "Mode = 0", "Mode = 1");
-    folder.with("study/sim.cfg", changed(&sim, "[trace]", "[trace]\nTimingMode = 2\nFile = traces/small.trace"));
+    folder.with(
+        "study/sim.cfg",
+        changed(&sim, "[trace]", "[trace]\nTimingMode = 2\nFile = traces/small.trace"),
+    );
     folder.with("study/ssd.cfg", include_str!("../../../lab/src/import/simplessd-ssd.cfg"));
     let command = within(&folder, &["import", "study/sim.cfg", "study/ssd.cfg", "--to", "out"]).success();
     assert!(command.contains("--trace study/traces/small.trace "), "{command}");

@@ -23,7 +23,9 @@ use crate::error::Result;
 pub fn device(registry: &Registry, name: &str, text: &str) -> Result<Imported> {
     let ImportedDevice { out, mut notes, is_preconditioned, .. } = device_for(registry, name, text, None)?;
     let state = if is_preconditioned { "steady-state" } else { "empty" };
-    notes.push(format!("{name}: Enabled_Preconditioning = {is_preconditioned}: a run has the option --precondition {state}"));
+    notes.push(format!(
+        "{name}: Enabled_Preconditioning = {is_preconditioned}: a run has the option --precondition {state}"
+    ));
     Ok(Imported { text: out.text(), notes })
 }
 
@@ -308,7 +310,8 @@ fn buffer(
         "Data_Cache_DRAM_*, of 4 KiB; accesses are concurrent here, and sequential in MQSim",
     );
     if !is_cached {
-        out.lines.push(format!("# Caching_Mechanism = {mechanism}: no effect on writes that are not cached."));
+        out.lines
+            .push(format!("# Caching_Mechanism = {mechanism}: no effect on writes that are not cached."));
     } else if mechanism == "ADVANCED" {
         let in_flight = Bytes(dimensions.planes().saturating_mul(flash.page));
         out.line(

@@ -153,7 +153,10 @@ impl Flows {
             let (found, wanted) = match scenarios.len() {
                 0 => ("no <IO_Scenario>".into(), "one in <MQSim_IO_Scenarios>, with the flows"),
                 1 => (format!("one scenario, not number {scenario}"), "--scenario 1"),
-                count => (format!("{count} scenarios, not number {scenario}"), "one of them, counted from 1 (--scenario)"),
+                count => (
+                    format!("{count} scenarios, not number {scenario}"),
+                    "one of them, counted from 1 (--scenario)",
+                ),
             };
             return Err(Error::Content { path: name.into(), found, wanted: wanted.into() });
         };
@@ -181,7 +184,12 @@ impl Flows {
         }
         let is_empty = all.flows.is_empty() && wrong.0.is_empty();
         let place = format!("{name}:{}", chosen.line);
-        wrong.require(!is_empty, &place, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
+        wrong.require(
+            !is_empty,
+            &place,
+            "a scenario without flows",
+            "<IO_Flow_Parameter_Set_Synthetic> in it",
+        );
         wrong.into_result(all).map_err(Error::Config)
     }
 }

@@ -228,7 +228,8 @@ fn front(given: &mut Parameters, out: &mut Toml, interface: Interface) -> u64 {
     let interval = given.whole(keys[1], 1..=SECOND);
     let count = given.whole(keys[2], 1..=1 << 20);
     if interface == Interface::Direct {
-        out.lines.push(format!("# {}, {}: without an interface there is no controller loop.", keys[1], keys[2]));
+        out.lines
+            .push(format!("# {}, {}: without an interface there is no controller loop.", keys[1], keys[2]));
     } else {
         let each = Duration::from_ps(interval / count);
         out.line("command_interval", format!("\"{each}\""), &format!("{} / {}", keys[1], keys[2]));

@@ -81,7 +81,8 @@ fn preconditioned(
         ));
     }
     let reached = |flow: &Flow, range: &Range| (range.begin + range.part(flow.working_set)) as f64;
-    let is_beyond = |(flow, range): (&Flow, &Range)| reached(flow, range) > (share + 1e-4) * capacity.0 as f64;
+    let is_beyond =
+        |(flow, range): (&Flow, &Range)| reached(flow, range) > (share + 1e-4) * capacity.0 as f64;
     if of_readers.into_iter().any(is_beyond) {
         note(format!("Initial_Occupancy_Percentage: {percent} % of the device have data: {UNWRITTEN}"));
     }

@@ -266,7 +266,11 @@ fn flows_that_cannot_be_jobs_are_refused() {
             "<Total_Requests_To_Generate>0",
             "w.xml:26: Total_Requests_To_Generate: found 0, with a Stop_Time of 0",
         ),
-        ("<Channel_IDs>0,1,2,3,4,5,6,7</Channel_IDs>", "", "w.xml:4: Channel_IDs: found none, wanted a value"),
+        (
+            "<Channel_IDs>0,1,2,3,4,5,6,7</Channel_IDs>",
+            "",
+            "w.xml:4: Channel_IDs: found none, wanted a value",
+        ),
         ("IO_Scenario>", "Scenario>", "w.xml: found no <IO_Scenario>, wanted one in <MQSim_IO_Scenarios>"),
     ] {
         assert!(FLOWS.contains(from), "{from}");
@@ -274,8 +278,20 @@ fn flows_that_cannot_be_jobs_are_refused() {
         assert!(error.starts_with(wanted), "{to}: {error}");
     }
     for (from, to, other, faulty, wanted) in [
-        ("QUEUE_DEPTH", "BANDWIDTH", "Bandwidth>262144", "Bandwidth>0", "w.xml:24: Bandwidth: found none above 0"),
-        (">FIXED", ">NORMAL", "Variance_Request_Size>0", "Variance_Request_Size>x", "w.xml:21: Variance_Request_Size: found no"),
+        (
+            "QUEUE_DEPTH",
+            "BANDWIDTH",
+            "Bandwidth>262144",
+            "Bandwidth>0",
+            "w.xml:24: Bandwidth: found none above 0",
+        ),
+        (
+            ">FIXED",
+            ">NORMAL",
+            "Variance_Request_Size>0",
+            "Variance_Request_Size>x",
+            "w.xml:21: Variance_Request_Size: found no",
+        ),
     ] {
         let error = jobs(&FLOWS.replace(from, to).replace(other, faulty)).expect_err(to).to_string();
         assert!(error.starts_with(wanted), "{to}: {error}");
@@ -421,18 +437,39 @@ fn two_flows(first: u64, second: u64) -> String {
 
 #[test]
 fn a_scenario_begins_in_the_state_of_mqsim_or_a_note_says_what_differs() {
-    let filled = |to: &str| DEVICE.replace("<Enabled_Preconditioning>true", &format!("<Enabled_Preconditioning>{to}"));
+    let filled =
+        |to: &str| DEVICE.replace("<Enabled_Preconditioning>true", &format!("<Enabled_Preconditioning>{to}"));
     let flow = |from: &str, to: &str| FLOWS.replace(from, to);
     for (device, flows, precondition, note) in [
         (filled("false"), flow("Read_Percentage>100", "Read_Percentage>0"), "empty", ""),
-        (filled("false"), flow("Read_Percentage>100", "Read_Percentage>9"), "empty", "reads a page in MQSim, and no flash"),
+        (
+            filled("false"),
+            flow("Read_Percentage>100", "Read_Percentage>9"),
+            "empty",
+            "reads a page in MQSim, and no flash",
+        ),
         (filled("false"), FLOWS.to_owned(), "filled", "so the device is filled"),
         (filled("true"), FLOWS.to_owned(), "steady-state:0.75", ""),
         (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>100"), "steady-state", ""),
-        (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>0"), "empty", "0 % of the device have data"),
-        (filled("true"), flow("Occupancy_Percentage>75", "Occupancy_Percentage>30"), "steady-state:0.3", "30 % of the device"),
+        (
+            filled("true"),
+            flow("Occupancy_Percentage>75", "Occupancy_Percentage>0"),
+            "empty",
+            "0 % of the device have data",
+        ),
+        (
+            filled("true"),
+            flow("Occupancy_Percentage>75", "Occupancy_Percentage>30"),
+            "steady-state:0.3",
+            "30 % of the device",
+        ),
         (filled("true"), flow("RANDOM_UNIFORM", "STREAMING"), "0.75", ""),
-        (filled("true"), flow("RANDOM_UNIFORM", "RANDOM_HOTCOLD").replace("Region>0", "Region>20"), "steady-state:0.75", "after uniform writes"),
+        (
+            filled("true"),
+            flow("RANDOM_UNIFORM", "RANDOM_HOTCOLD").replace("Region>0", "Region>20"),
+            "steady-state:0.75",
+            "after uniform writes",
+        ),
         // A quarter of each half has data; the second flow reads up to 62.5 % of the device.
         (filled("true"), two_flows(25, 25), "steady-state:0.625", "the first 62.5 % of the device"),
         (filled("true"), two_flows(100, 100), "steady-state", ""),
