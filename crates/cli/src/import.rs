@@ -27,7 +27,8 @@ Examples:
 /// With both files, a device file and a job file are written, and the commands that run them are printed. Each flow
 /// of MQSim gets the range of addresses and the planes that MQSim gives it, and each scenario a job file. With one
 /// file, the result goes to standard output. Values that cannot be had are notes, and the files have comments with
-/// the reasons. A device file that is written loads.
+/// the reasons. A device file that is written loads. Files are named after those that they come from. As every
+/// output, they replace files with these names; a note says so if the text was another one.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {

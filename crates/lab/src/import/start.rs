@@ -53,7 +53,9 @@ fn without(flows: &[Flow], note: &mut impl FnMut(String)) -> String {
         return "filled".into();
     }
     if reads {
-        note(format!("Enabled_Preconditioning = false: {UNWRITTEN}"));
+        note(format!(
+            "Enabled_Preconditioning = false: {UNWRITTEN} (with --precondition filled it reads a page)"
+        ));
     }
     "empty".into()
 }
