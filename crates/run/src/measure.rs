@@ -235,8 +235,7 @@ impl<D: BlockDevice> Measurements<D> {
         let of_end = self.end_note(outcome, requests, (all.bytes[1], &detail.pools));
         let of_course =
             [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
-        let of_units = self.unit_notes(&metrics, shape.logical_page);
-        let of_units = of_units.into_iter().chain(self.jobs.idle_note());
+        let of_units = self.unit_notes(&metrics, shape.logical_page).into_iter().chain(self.jobs.idle_note());
         let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, device));
         let (jobs, fairness) = self.jobs.usage();
         let summary = Summary {
