@@ -326,7 +326,7 @@ class JobUse:
     write_latency_us: Latency
     """Latency of the job's writes."""
     writes: int
-    """Writes completed."""
+    """Writes and zone appends completed."""
     written_bytes: int
     """Bytes written."""
 
@@ -986,8 +986,8 @@ class Summary:
     energy_joules: float = NO_FLASH
     """Energy of all flash operations and idle time. `None` for a device without flash."""
     fairness: float | None = None
-    """Jain's fairness index of the jobs' IOPS: 1 if all are equal, one over the number of jobs if one job has all. Left out for
-    fewer than two jobs.
+    """Jain's fairness index of the IOPS of the jobs with completed requests: 1 if all are equal, one over their number if one job
+    has all. Left out for fewer than two of them.
     """
     faults: Faults = NO_FLASH
     """Counts of failures. `None` for a device without flash."""

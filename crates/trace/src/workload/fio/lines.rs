@@ -112,8 +112,9 @@ impl Lexer<'_, '_> {
             Some((key, value)) => (key.trim(), Some(value.trim())),
             None => (line, None),
         };
-        let has_no_effect =
-            table::find(key).is_some_and(|key| matches!(key.treatment, Treatment::Harmless(_)));
+        // Names of files tell them apart, whatever they are.
+        let has_no_effect = ["directory", "filename"].contains(&key)
+            || table::find(key).is_some_and(|key| matches!(key.treatment, Treatment::Harmless(_)));
         let value = match value.map(|value| self.expanded(value)).transpose() {
             Ok(value) => value,
             Err(_) if has_no_effect => value.map(str::to_owned),
@@ -207,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_not_set_is_no_fault_where_the_key_has_no_effect() {
-        let (sections, wrong) = lexed("[a]\nhttp_s3_key=${S3_KEY}\nbs=4k\n");
-        assert_eq!((sections[0].entries.len(), wrong.as_str()), (2, ""));
+        let (sections, wrong) = lexed("[a]\nhttp_s3_key=${S3_KEY}\nbs=4k\ndirectory=${DIR}\n");
+        assert_eq!((sections[0].entries.len(), wrong.as_str()), (3, ""));
     }
 
     #[test]
