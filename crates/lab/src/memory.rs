@@ -2,6 +2,7 @@
 
 use wordline_device::block_device::Shape;
 use wordline_kernel::Bytes;
+use wordline_run::{Precondition, Start};
 
 use crate::config::explain::human;
 use crate::devices::ChipsInfo;
@@ -18,32 +19,47 @@ pub(crate) fn tables(shape: &Shape, chips: &[ChipsInfo]) -> Bytes {
     Bytes(ENTRY * (shape.capacity.0 / unit + flash) + flash / 8)
 }
 
-/// Checks that this memory is free.
+/// Checks that there is so much memory.
 ///
 /// # Errors
 /// [`Error::Argument`] with both sizes.
-pub(crate) fn check(needed: Bytes, free: Option<Bytes>) -> Result<()> {
-    match free {
-        Some(free) if needed > free => Err(Error::Argument {
+pub(crate) fn check(needed: Bytes, most: Option<Bytes>) -> Result<()> {
+    match most {
+        Some(most) if needed > most => Err(Error::Argument {
             what: "memory for the device".into(),
             found: format!("{} needed", human(needed)),
             wanted: format!(
-                "at most the {} that are free; scale the device down (`part.geometry.blocks_per_plane`), or \
+                "at most the {} that there are; scale the device down (`part.geometry.blocks_per_plane`), or \
                  choose a larger mapping unit (`ftl.mapping.unit`)",
-                human(free)
+                human(most)
             ),
         }),
         _ => Ok(()),
     }
 }
 
+/// Memory for a device that begins like this. The tables of an empty device take memory as they are written, so
+/// that they may be as large as the machine's memory.
+pub(crate) fn for_start(start: &Start) -> Option<Bytes> {
+    match start {
+        Start::Preconditioned(Precondition::Empty) => of_machine("MemTotal"),
+        _ => free(),
+    }
+}
+
 /// Memory that is free on this machine, and in the control group of the process; `None` if unknown.
-pub(crate) fn free() -> Option<Bytes> {
-    let number =
-        |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok();
-    let of_group = number("memory.max").zip(number("memory.current"));
-    let of_group = of_group.map(|(most, used): (u64, u64)| Bytes(most.saturating_sub(used)));
+fn free() -> Option<Bytes> {
+    let file = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
+    let of_group = file("memory.max").zip(file("memory.stat")).and_then(|(most, used)| left(&most, &used));
     [of_machine("MemAvailable"), of_group].into_iter().flatten().min()
+}
+
+/// Rest of the memory of a control group, by its files `memory.max` and `memory.stat`. Cached files are not used
+/// memory: they give way.
+fn left(most: &str, used: &str) -> Option<Bytes> {
+    let most: u64 = most.trim().parse().ok()?;
+    let used: u64 = used.lines().find_map(|line| line.strip_prefix("anon "))?.trim().parse().ok()?;
+    Some(Bytes(most.saturating_sub(used)))
 }
 
 /// A field of `/proc/meminfo`, such as `MemTotal`. `None` on other systems than Linux.
@@ -70,9 +86,17 @@ mod tests {
         let error = check(gib(5), Some(gib(4))).expect_err("1 GiB too few").to_string();
         assert_eq!(
             error,
-            "memory for the device: found 5.00 GiB needed, wanted at most the 4.00 GiB that are free; scale the \
+            "memory for the device: found 5.00 GiB needed, wanted at most the 4.00 GiB that there are; scale the \
              device down (`part.geometry.blocks_per_plane`), or choose a larger mapping unit (`ftl.mapping.unit`)"
         );
+    }
+
+    #[test]
+    fn cached_files_of_a_control_group_are_free() {
+        let used = "anon 1000\nfile 900000\nkernel 10\n";
+        assert_eq!(left("1000000\n", used), Some(Bytes(999_000)));
+        assert_eq!(left("max\n", used), None, "no limit");
+        assert_eq!(left("500\n", used), Some(Bytes(0)));
     }
 
     #[test]
