@@ -104,12 +104,12 @@ pub struct Tried {
 }
 
 /// Sums of squared deviations of the two searches for the read time of the fastest page, where only means of reads
-/// tell it. The twin is that of the smaller sum.
+/// tell it. The twin has the smaller sum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FastestPage {
     /// With a read time of its own.
     pub free: f64,
-    /// With a fixed part of that of the middle page.
+    /// As a fixed part of the middle page's read time.
     pub tied: f64,
 }
 
@@ -118,8 +118,8 @@ impl FastestPage {
     pub(crate) fn sentence(self) -> String {
         let Self { free, tied } = self;
         let [what, other] = match free < tied {
-            true => ["fitted", "tied to that of the middle page"],
-            false => ["tied to that of the middle page", "fitted"],
+            true => ["fitted", "tied to the middle page"],
+            false => ["tied to the middle page", "fitted"],
         };
         let [least, most] = if free < tied { [free, tied] } else { [tied, free] };
         format!(

@@ -33,7 +33,7 @@ pub struct Found {
     pub units: Vec<(u32, f64)>,
     /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
-    /// Sums of squares with the read time of the fastest page free and tied to that of the middle page; `None` if
+    /// Sums of squares with the read time of the fastest page free and tied to the middle page; `None` if
     /// percentiles tell it.
     pub fastest: Option<[f64; 2]>,
     /// The values of the twin for each measurement of the drive; `None` if no load of it is simulated.

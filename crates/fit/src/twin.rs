@@ -45,7 +45,7 @@ pub struct Twin {
     pub units: u32,
     /// Read times of the three pages of a word line, the fastest first.
     pub read: [f64; 3],
-    /// Whether the read time of the fastest page is a fixed part of that of the middle page in the search.
+    /// Whether the search keeps the ratio of the fastest page's read time to the middle page's.
     pub tied: bool,
     /// Program time of a word line.
     pub program: f64,

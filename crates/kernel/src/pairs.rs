@@ -5,6 +5,9 @@ use std::marker::PhantomData;
 
 use crate::Id;
 
+/// Bytes of an entry while counts are small.
+pub const ENTRY: usize = 5;
+
 /// Count in a narrow entry whose real count is in `large`.
 const ELSEWHERE: u8 = 0xff;
 
@@ -29,7 +32,7 @@ pub struct Pairs<I> {
 /// zeroes.
 #[derive(Clone, Debug)]
 enum Entries {
-    Narrow(Vec<[u8; 5]>),
+    Narrow(Vec<[u8; ENTRY]>),
     Wide(Vec<[u32; 2]>),
 }
 
@@ -38,7 +41,7 @@ use Entries::{Narrow, Wide};
 impl<I: Id> Pairs<I> {
     /// `len` entries with the reference `u32::MAX` and the count 0.
     pub fn new(len: usize) -> Self {
-        Self { entries: Narrow(vec![[0; 5]; len]), large: BTreeMap::new(), key: PhantomData }
+        Self { entries: Narrow(vec![[0; ENTRY]; len]), large: BTreeMap::new(), key: PhantomData }
     }
 
     /// Number of ids.
@@ -149,7 +152,7 @@ impl<I: Id> Pairs<I> {
     pub fn clear(&mut self, first: I, count: usize) {
         let first = first.index();
         match &mut self.entries {
-            Narrow(entries) => entries[first..][..count].fill([0; 5]),
+            Narrow(entries) => entries[first..][..count].fill([0; ENTRY]),
             Wide(entries) => entries[first..][..count].fill([0; 2]),
         }
         self.forget_large(first, count);
@@ -191,12 +194,12 @@ impl<I: Id> Pairs<I> {
 
 /// The reference and the count of a narrow entry.
 #[inline]
-fn narrow([a, b, c, d, count]: [u8; 5]) -> (u32, u8) {
+fn narrow([a, b, c, d, count]: [u8; ENTRY]) -> (u32, u8) {
     (!u32::from_le_bytes([a, b, c, d]), count)
 }
 
 #[inline]
-fn narrowed(reference: u32, count: u8) -> [u8; 5] {
+fn narrowed(reference: u32, count: u8) -> [u8; ENTRY] {
     let [a, b, c, d] = (!reference).to_le_bytes();
     [a, b, c, d, count]
 }

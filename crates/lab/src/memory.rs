@@ -1,8 +1,9 @@
 //! Memory that the simulator needs for a device, and that the machine has.
 
 use wordline_device::block_device::Shape;
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, pairs};
 use wordline_run::{Precondition, Start};
+use wordline_ssd::Config;
 
 use crate::config::explain::human;
 use crate::devices::ChipsInfo;
@@ -10,7 +11,37 @@ use crate::error::{Error, Result};
 
 /// Bytes of the entry of a logical page, and of a mapping unit of flash, while
 /// [few pages have many versions](wordline_kernel::Pairs).
-pub(crate) const ENTRY: u64 = 5;
+const ENTRY: u64 = pairs::ENTRY as u64;
+
+/// Memory of the tables of an SSD.
+pub(crate) struct Memory {
+    pub(crate) map: Bytes,
+    pub(crate) tags: Bytes,
+    pub(crate) blocks: Bytes,
+    pub(crate) cache: Bytes,
+}
+
+impl Memory {
+    /// Memory of the tables of an SSD. The map has the location and the versions of each logical page. The data
+    /// tag of a mapping unit is beside a valid bit. A block takes 32 B (counters, state and list links, rounded
+    /// up). A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
+    pub(crate) fn of_ssd(config: &Config) -> Self {
+        let (pages, units) = (u64::from(config.ftl.mapped_pages()), u64::from(config.ftl.pools.locations()));
+        let cache = config.ftl.map_cache();
+        Self {
+            map: Bytes(ENTRY * pages),
+            tags: Bytes(ENTRY * units + units / 8),
+            blocks: Bytes(32 * u64::from(config.ftl.pools.block_sets())),
+            cache: cache
+                .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables))),
+        }
+    }
+
+    /// All tables together.
+    pub(crate) fn sum(&self) -> Bytes {
+        self.map + self.tags + self.blocks + self.cache
+    }
+}
 
 /// Memory for the entries of all logical pages and mapping units. Each mapping unit also has a valid bit.
 pub(crate) fn tables(shape: &Shape, chips: &[ChipsInfo]) -> Bytes {
@@ -19,11 +50,15 @@ pub(crate) fn tables(shape: &Shape, chips: &[ChipsInfo]) -> Bytes {
     Bytes(ENTRY * (shape.capacity.0 / unit + flash) + flash / 8)
 }
 
-/// Checks that there is so much memory.
+/// Checks that there is so much memory for a device that begins like this.
 ///
 /// # Errors
 /// [`Error::Argument`] with both sizes.
-pub(crate) fn check(needed: Bytes, most: Option<Bytes>) -> Result<()> {
+pub(crate) fn check(needed: Bytes, start: &Start) -> Result<()> {
+    fits(needed, for_start(start))
+}
+
+fn fits(needed: Bytes, most: Option<Bytes>) -> Result<()> {
     match most {
         Some(most) if needed > most => Err(Error::Argument {
             what: "memory for the device".into(),
@@ -40,7 +75,7 @@ pub(crate) fn check(needed: Bytes, most: Option<Bytes>) -> Result<()> {
 
 /// Memory for a device that begins like this. The tables of an empty device take memory as they are written, so
 /// that they may be as large as the machine's memory.
-pub(crate) fn for_start(start: &Start) -> Option<Bytes> {
+fn for_start(start: &Start) -> Option<Bytes> {
     match start {
         Start::Preconditioned(Precondition::Empty) => of_machine("MemTotal"),
         _ => free(),
@@ -81,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_fit_is_refused_with_both_sizes() {
-        assert!(check(gib(4), Some(gib(4))).is_ok());
-        assert!(check(gib(4), None).is_ok());
-        let error = check(gib(5), Some(gib(4))).expect_err("1 GiB too few").to_string();
+        assert!(fits(gib(4), Some(gib(4))).is_ok());
+        assert!(fits(gib(4), None).is_ok());
+        let error = fits(gib(5), Some(gib(4))).expect_err("1 GiB too few").to_string();
         assert_eq!(
             error,
             "memory for the device: found 5.00 GiB needed, wanted at most the 4.00 GiB that there are; scale the \

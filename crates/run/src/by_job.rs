@@ -64,7 +64,7 @@ impl JobMeasurements {
         let jobs = if idle.len() == 1 { "job" } else { "jobs" };
         (!idle.is_empty()).then(|| {
             format!(
-                "{jobs} {}: no request was completed before the end of the run; fairness is that of the others",
+                "{jobs} {}: no request was completed before the end of the run; fairness covers the other jobs only",
                 idle.join(", ")
             )
         })

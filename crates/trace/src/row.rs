@@ -92,21 +92,22 @@ impl Row {
         }
     }
 
-    /// The row with its operation kept or mapped, if that is one of zones. A format whose operations are those
-    /// of requests has them kept, another one mapped.
-    pub(super) fn with_zones(self, zones: Zones) -> Self {
+    /// Keeps or maps the operation, if it is one of zones. Recordings have it in `recorded`, our CSV in `op`.
+    pub(super) fn treat_zones(&mut self, zones: Zones) {
         match (zones, self.op) {
             (Zones::Keep, _) => {
-                self.recorded.and_then(RecordedOp::of_zones).map_or(self, |op| Self { op, ..self })
+                if let Some(op) = self.recorded.and_then(RecordedOp::of_zones) {
+                    self.op = op;
+                }
             }
             (Zones::Map, Op::ZoneAppend) => {
-                Self { op: Op::Write, recorded: Some(RecordedOp::ZoneAppend), ..self }
+                (self.op, self.recorded) = (Op::Write, Some(RecordedOp::ZoneAppend));
             }
             (Zones::Map, op) if op.is_zone_management() => {
                 let is_it = |recorded: &RecordedOp| recorded.of_zones() == Some(op);
-                Self { recorded: RecordedOp::ALL.into_iter().find(is_it), op: Op::Flush, ..self }
+                (self.op, self.recorded) = (Op::Flush, RecordedOp::ALL.into_iter().find(is_it));
             }
-            (Zones::Map, _) => self,
+            (Zones::Map, _) => {}
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Stream<'a> {
     recorded: RecordedCounts,
     check: UnitCheck,
     device: Option<u32>,
-    /// Treatment of zone operations; `None` for that of the format.
+    /// Treatment of zone operations; `None`: the format decides.
     zones: Option<Zones>,
     jump: i128,
     /// Arrival of the first request, in the time of the sorter.
@@ -182,12 +182,14 @@ impl<'a> Stream<'a> {
     /// Reads until the window is full or the file ends.
     fn fill(&mut self) -> Result<()> {
         while !self.is_read && !self.sorter.is_full() {
-            let Some(row) = self.reader.next()? else {
+            let Some(mut row) = self.reader.next()? else {
                 self.is_read = true;
                 break;
             };
             self.check.set_start(row.time);
-            let row = self.zones.map_or(row, |zones| row.with_zones(zones));
+            if let Some(zones) = self.zones {
+                row.treat_zones(zones);
+            }
             if self.is_left_out(&row) {
                 continue;
             }

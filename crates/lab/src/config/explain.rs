@@ -11,7 +11,7 @@ use wordline_run::quantity::Quantity;
 use wordline_ssd::Config;
 use wordline_ssd::front::link_of;
 
-use crate::memory::ENTRY;
+use crate::memory::Memory;
 
 /// A heading, and the names and values under it.
 pub type Section = (String, Vec<(String, String)>);
@@ -35,7 +35,7 @@ pub(crate) fn sections(config: &Config, designs: &SelectedDesigns) -> Vec<Sectio
         of_pools(collection, "garbage collection"),
         vec![
             ("map of the device".to_owned(), map(config)),
-            ("memory of the simulator, about".to_owned(), memory_rows(config)),
+            ("memory of the simulator, about".to_owned(), memory(config)),
         ],
         of_pools(latency, "unloaded latency"),
         of_pools(peak, "peak throughput"),
@@ -200,38 +200,8 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Memory of the tables of the simulation.
-pub(crate) struct Memory {
-    map: Bytes,
-    tags: Bytes,
-    blocks: Bytes,
-    cache: Bytes,
-}
-
-impl Memory {
-    /// All tables together.
-    pub(crate) fn sum(&self) -> Bytes {
-        self.map + self.tags + self.blocks + self.cache
-    }
-}
-
-/// Memory of the tables of the simulation. The map has the location and the versions of each logical page. The
-/// data tag of a mapping unit is beside a valid bit. A block takes 32 B (counters, state and list links,
-/// rounded up). A cache entry has the page, two lists, and a slot in a half-full table, rounded up.
-pub(crate) fn memory(config: &Config) -> Memory {
-    let (pages, units) = (u64::from(config.ftl.mapped_pages()), u64::from(config.ftl.pools.locations()));
-    let cache = config.ftl.map_cache();
-    Memory {
-        map: Bytes(ENTRY * pages),
-        tags: Bytes(ENTRY * units + units / 8),
-        blocks: Bytes(32 * u64::from(config.ftl.pools.block_sets())),
-        cache: cache
-            .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables))),
-    }
-}
-
-fn memory_rows(config: &Config) -> Rows {
-    let memory = memory(config);
+fn memory(config: &Config) -> Rows {
+    let memory = Memory::of_ssd(config);
     let pages = count(config.ftl.mapped_pages());
     vec![
         row("map and versions, 5 B a logical page", format!("{} of {pages} pages", human(memory.map))),

@@ -93,7 +93,7 @@ impl<T: DeviceType> Configured for T {
     }
 
     fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn SteppedRun>> {
-        memory::check(DeviceType::memory(self), memory::for_start(start))?;
+        memory::check(DeviceType::memory(self), start)?;
         let opened = OutputFiles::of(&load)?;
         let began = Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
@@ -104,10 +104,7 @@ impl<T: DeviceType> Configured for T {
     }
 
     fn make_snapshot(&self, making: SnapshotRequest<'_>, observer: &mut dyn Observer) -> Result<()> {
-        memory::check(
-            DeviceType::memory(self),
-            memory::for_start(&Start::Preconditioned(making.precondition)),
-        )?;
+        memory::check(DeviceType::memory(self), &Start::Preconditioned(making.precondition))?;
         prepare::make_snapshot_of(self, making, observer)
     }
 

@@ -19,6 +19,7 @@ use crate::config::explain::{self, Section};
 use crate::config::ineffective_keys_of_ssd;
 use crate::config::read::Keys;
 use crate::config::schema::SSD_FILE;
+use crate::memory::Memory;
 
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design selects it for no page, as the policy slc-cache would";
@@ -103,7 +104,7 @@ impl DeviceType for Ssd {
     }
 
     fn memory(&self) -> Bytes {
-        explain::memory(&self.config).sum()
+        Memory::of_ssd(&self.config).sum()
     }
 
     fn explain(&self) -> Vec<Section> {

@@ -114,7 +114,7 @@ pub(super) struct Flow {
     pub working_set: u64,
     /// The largest request, in bytes.
     pub largest: u64,
-    /// Reads in per cent of its requests. Those of a trace are not known; half of them then.
+    /// Reads in per cent of its requests; 50 for a trace, whose reads are not counted.
     pub reads: u64,
     /// Whether its addresses are sequential, or a part of them is hotter.
     pub is_streaming: bool,

@@ -77,7 +77,7 @@ impl Parameters {
         Self { line, ..self }
     }
 
-    /// The line of a parameter that was read; without one, that of the element around it.
+    /// The line of a parameter that was read; without one, the line of the element around it.
     pub fn line_of(&self, key: &str) -> u32 {
         self.written.get(key).map_or(self.line, |(line, _)| *line)
     }

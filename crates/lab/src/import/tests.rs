@@ -495,6 +495,6 @@ fn a_run_has_the_seed_that_all_flows_have() {
     };
     assert_eq!(of(FLOWS), (vec![Some(798)], false));
     assert_eq!(of(&two_flows(50, 50)), (vec![Some(798)], false));
-    // Two flows with a seed each, and a trace, which has that of the device.
+    // Two flows with a seed each, and a trace, which takes the seed of the device.
     assert_eq!(of(TWO_FLOWS), (vec![None, Some(321)], true));
 }

@@ -212,8 +212,9 @@ impl Pages {
         assert!(place + unit <= layout.per_block(), "a unit is of one block");
         let stamps = &stamps[registers];
         if self.any_order {
-            let mut held = (first.0..first.0 + unit).map(|location| tags.reference(Location(location)));
-            assert!(held.all(|logical| logical == DataTag::ERASED.logical), "a page is programmed once");
+            let DataTag { logical, version } = DataTag::ERASED;
+            let mut held = (first.0..first.0 + unit).map(|location| tags.get(Location(location)));
+            assert!(held.all(|tag| tag == (logical, version)), "a page is programmed once");
         } else {
             assert_eq!(programmed[block], place, "pages of a block are programmed in order");
         }

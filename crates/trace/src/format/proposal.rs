@@ -164,7 +164,7 @@ fn operations(column: &[&str]) -> Option<String> {
     (binary && is("0") && is("1")).then(|| "op:0=R|1=W".into())
 }
 
-/// Most values of a column that may be operations. Chosen: as many as are simulated without those of zones, and
+/// Most values of a column that may be operations. Chosen: as many as are simulated without zone operations, and
 /// two unknown ones.
 const MOST_OPERATIONS: usize = 8;
 

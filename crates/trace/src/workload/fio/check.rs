@@ -35,7 +35,7 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
         let most = if zones.capacity > 0 { zones.capacity.min(zones.size) } else { zones.size };
         let wanted = format!("requests of at most a zone, {most} bytes");
         let largest = settings.largest();
-        // Zones of a usual size may be those of a device, which is not known yet.
+        // Without a size in the job, the zones of the device count, which is not known yet.
         wrong.require(largest <= most || zones.has_usual_size, "bs", largest, wanted);
         let skips = zones.skip != Amount::Bytes(0) && zones.skip != Amount::Zones(0);
         wrong.require(
@@ -85,7 +85,7 @@ fn check_zones(jobs: &[Job], wrong: &mut Complaints) {
     let Some(first) = zoned.next() else { return };
     for job in zoned {
         let (own, of_first) = (&job.settings.zones, &first.settings.zones);
-        // As in fio, a job without a limit has that of the first one.
+        // As in fio, a job without a limit takes the first job's limit.
         let max_open = if own.max_open == 0 { of_first.max_open } else { own.max_open };
         let keys = [
             ("zonesize", own.size, of_first.size),

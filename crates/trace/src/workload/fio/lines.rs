@@ -113,11 +113,11 @@ impl Lexer<'_, '_> {
             None => (line, None),
         };
         // Names of files tell them apart, whatever they are.
-        let has_no_effect = ["directory", "filename"].contains(&key)
+        let takes_any_text = ["directory", "filename"].contains(&key)
             || table::find(key).is_some_and(|key| matches!(key.treatment, Treatment::Harmless(_)));
         let value = match value.map(|value| self.expanded(value)).transpose() {
             Ok(value) => value,
-            Err(_) if has_no_effect => value.map(str::to_owned),
+            Err(_) if takes_any_text => value.map(str::to_owned),
             Err((found, wanted)) => return self.wrong.add(format!("{place}: {key}"), found, wanted),
         };
         let section = self.sections.last_mut().expect("a line is inside a section");

@@ -114,7 +114,7 @@ fn wrong_sections_and_files_are_named() {
         );
         JobFile::parse("job.fio", &text).map(|_| ()).map_err(|error| error.to_string())
     };
-    assert_eq!(zoned(""), Ok(()), "a job without a limit has that of the first one");
+    assert_eq!(zoned(""), Ok(()), "a job without a limit takes the first job's limit");
     let wrong = zoned("max_open_zones=4\n").expect_err("two limits");
     assert!(wrong.contains("job.fio:10: [b] max_open_zones: found 4, wanted 2, as in [a]"), "{wrong}");
     let both = JobFile::parse("job.fio", "[a]\nbs=1\nrw=x\n").expect_err("both").to_string();
