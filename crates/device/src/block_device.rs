@@ -18,7 +18,7 @@ use crate::content::Content;
 use crate::detail::Detail;
 use crate::preconditioning::{ProgressFn, Steady};
 use crate::snapshot::Agenda;
-use crate::tail::Tail;
+use crate::tail::{RequestBreakdown, Tail};
 use crate::timeline::Recorded;
 use crate::{
     Command, Completion, Gauges, InvalidDecision, Operation, TimeFactors, UnscalableReason, ZoneDescriptor,
@@ -189,6 +189,16 @@ pub trait BlockDevice: State {
     fn tail(&self) -> Option<&Tail> {
         None
     }
+
+    /// Takes the breakdown of the completed command with this tag, within the event in which it completed; `None`
+    /// unless the tail [records each](Tail::recording_each). Breakdowns are taken or dropped in the order of
+    /// completion.
+    fn take_breakdown(&mut self, _tag: u32) -> Option<RequestBreakdown> {
+        None
+    }
+
+    /// Drops the breakdown of the completed command with this tag.
+    fn drop_breakdown(&mut self, _tag: u32) {}
 
     /// Multiplies the device's times by these factors, from its next commands on. The factors replace earlier
     /// ones. The current state of the device still results from the unscaled times, and the device cannot be

@@ -1,7 +1,7 @@
 //! Latency breakdown of single requests: of the slowest, and of a sample.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use wordline_flash::{Behind, Flash, RequestId, TaskWait, WORKS, WorkTimes};
 use wordline_kernel::{Duration, Id, Instant};
@@ -68,6 +68,15 @@ pub struct RequestBreakdown {
     number: u64,
 }
 
+/// Latency breakdown of a request without the commands for which its last command waited. They are known as long as
+/// the die has not done many others.
+#[derive(Clone, Debug)]
+pub struct PartialBreakdown {
+    known: RequestBreakdown,
+    /// The last flash command, unless `known` is complete.
+    waited: Option<TaskWait>,
+}
+
 /// Sums over sampled requests of similar latency.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
@@ -96,9 +105,9 @@ pub struct Tail {
     slowest: BinaryHeap<Reverse<SlowRequest>>,
     sample: [BTreeMap<u64, Interval>; 2],
     open: Vec<OpenRequest>,
-    /// Requests completed since [the last clear](Self::clear_each), instead of a sample. `None` unless every
-    /// request is collected.
-    each: Option<Vec<RequestBreakdown>>,
+    /// Completed requests that were not [taken](Self::take_each), instead of a sample. `None` unless every request
+    /// is collected.
+    each: Option<VecDeque<PartialBreakdown>>,
 }
 
 /// Data of an outstanding request. If these data are older than the submission of the request, they belong to
@@ -144,7 +153,7 @@ impl Ord for SlowRequest {
 impl Tail {
     /// Collects every request for a layer above, and keeps no slowest ones.
     pub fn recording_each() -> Self {
-        Self { each: Some(Vec::new()), ..Self::keeping_slowest(0) }
+        Self { each: Some(VecDeque::new()), ..Self::keeping_slowest(0) }
     }
 
     /// Keeps the `keep` slowest requests.
@@ -191,20 +200,15 @@ impl Tail {
     ) {
         let is_each = self.each.is_some();
         let (weight, is_slow) = if is_each { (0, false) } else { self.count(completion.latency) };
-        if !(is_each || weight > 0 || is_slow) {
-            return;
-        }
-        let explained = self.explain(id, (completion, submitted), parts(), flash);
-        match &mut self.each {
-            Some(each) => each.push(explained),
-            None => self.take(explained, weight, is_slow),
+        if is_each || weight > 0 || is_slow {
+            self.record(id, (completion, submitted), parts(), flash, (weight, is_slow));
         }
     }
 
     /// Records a completed request. A layer above its devices made the breakdown.
     pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> RequestBreakdown) {
         if let Some(each) = &mut self.each {
-            return each.push(explain());
+            return each.push_back(PartialBreakdown { known: explain(), waited: None });
         }
         let (weight, is_slow) = self.count(latency);
         if weight > 0 || is_slow {
@@ -213,46 +217,65 @@ impl Tail {
         }
     }
 
+    /// Whether a request with this latency may be [broken down](Self::note) when it completes, after at most
+    /// `ahead` others.
+    pub fn may_want(&self, latency: Duration, ahead: u64) -> bool {
+        let numbers = self.completed..=self.completed + ahead;
+        self.each.is_some()
+            || self.is_slow(latency)
+            || numbers.into_iter().any(|number| weight_of(number) > 0)
+    }
+
     /// Counts a completed request. Returns its weight in the sample, and whether it is among the slowest so
     /// far.
     #[inline]
     fn count(&mut self, latency: Duration) -> (u64, bool) {
         let number = self.completed;
         self.completed += 1;
-        let weight = if number < ALL_OF_THE_FIRST {
-            1
-        } else if number.wrapping_mul(STEP) < u64::MAX / ONE_OF {
-            ONE_OF
-        } else {
-            0
-        };
-        (weight, latency > self.threshold || self.slowest.len() < self.keep)
+        (weight_of(number), self.is_slow(latency))
     }
 
-    /// Breaks down a completed request.
+    #[inline]
+    fn is_slow(&self, latency: Duration) -> bool {
+        latency > self.threshold || self.slowest.len() < self.keep
+    }
+
+    /// Breaks down a completed request, and records it: for the layer above, or with a weight in the sample and
+    /// among the slowest.
     #[cold]
     #[inline(never)]
-    fn explain(
+    fn record(
+        &mut self,
+        id: RequestId,
+        completed: (&Completion, Instant),
+        parts: [Duration; COMPONENTS],
+        flash: &Flash,
+        (weight, is_slow): (u64, bool),
+    ) {
+        let partial = self.partial(id, completed, parts, flash);
+        match &mut self.each {
+            Some(each) => each.push_back(partial),
+            None => self.take(partial.complete(|waited| flash.behind(waited)), weight, is_slow),
+        }
+    }
+
+    /// The breakdown of a completed request, without the commands for which it waited.
+    fn partial(
         &mut self,
         id: RequestId,
         (completion, submitted): (&Completion, Instant),
         parts: [Duration; COMPONENTS],
         flash: &Flash,
-    ) -> RequestBreakdown {
+    ) -> PartialBreakdown {
         let OpenRequest { waited, came } = *self.known(id);
         let waited = waited.filter(|waited| waited.queued() >= submitted);
-        let behind = waited.and_then(|waited| flash.behind(&waited));
         let came = came
             .filter(|(since, _)| *since >= submitted && parts[Component::Buffer as usize] > Duration::ZERO);
         let meanwhile = came.map(|(_, worked)| difference(&flash.worked(), &worked));
-        let known = RequestBreakdown {
-            parts,
-            behind,
-            meanwhile,
-            number: self.completed,
-            ..RequestBreakdown::of(*completion, submitted)
-        };
-        known.capped()
+        let number = self.completed;
+        let known =
+            RequestBreakdown { parts, meanwhile, number, ..RequestBreakdown::of(*completion, submitted) };
+        PartialBreakdown { known, waited }
     }
 
     /// Adds a request to the sample with a weight. If it `is_slow`, also adds it to the slowest requests.
@@ -281,18 +304,21 @@ impl Tail {
     /// Drops the outstanding requests after a power cut.
     pub fn forget(&mut self) {
         self.open.clear();
+        self.each.iter_mut().for_each(VecDeque::clear);
     }
 
-    /// Requests completed since the last clear, if every request is collected.
-    pub fn each(&self) -> &[RequestBreakdown] {
-        self.each.as_deref().unwrap_or_default()
+    /// Takes the breakdown of the completed request with this tag, if every request is collected. Those of requests
+    /// that completed before it are dropped.
+    pub fn take_each(&mut self, tag: u32) -> Option<PartialBreakdown> {
+        let each = self.each.as_mut()?;
+        each.drain(..position(each, tag));
+        each.pop_front()
     }
 
-    /// Clears the requests that [`each`](Self::each) returns.
-    #[inline]
-    pub fn clear_each(&mut self) {
+    /// Drops the breakdown of the completed request with this tag, and those of requests that completed before it.
+    pub fn drop_each(&mut self, tag: u32) {
         if let Some(each) = &mut self.each {
-            each.clear();
+            each.drain(..(position(each, tag) + 1).min(each.len()));
         }
     }
 
@@ -307,6 +333,17 @@ impl Tail {
     /// The samples of reads and of writes, as intervals in ascending order of latency.
     pub fn sample(&self) -> [Vec<&Interval>; 2] {
         [0, 1].map(|kind| self.sample[kind].values().collect())
+    }
+}
+
+impl PartialBreakdown {
+    /// The complete breakdown. `behind` returns the commands for which a flash command waited.
+    pub fn complete(self, behind: impl FnOnce(&TaskWait) -> Option<Behind>) -> RequestBreakdown {
+        let Self { mut known, waited } = self;
+        if let Some(waited) = waited {
+            known.behind = behind(&waited);
+        }
+        known.capped()
     }
 }
 
@@ -385,6 +422,24 @@ impl Interval {
         if let Some(meanwhile) = explained.buffer_by_work() {
             self.meanwhile.iter_mut().zip(meanwhile).for_each(|(sum, time)| *sum += weight_ps(time));
         }
+    }
+}
+
+/// The place of the request with a tag; behind the last one if there is none.
+fn position(each: &VecDeque<PartialBreakdown>, tag: u32) -> usize {
+    let is_it = |one: &PartialBreakdown| one.known.completion.command.tag == tag;
+    each.iter().position(is_it).unwrap_or(each.len())
+}
+
+/// Weight in the sample of the request that completes with this number; 0 if it is not in the sample.
+#[inline]
+fn weight_of(number: u64) -> u64 {
+    if number < ALL_OF_THE_FIRST {
+        1
+    } else if number.wrapping_mul(STEP) < u64::MAX / ONE_OF {
+        ONE_OF
+    } else {
+        0
     }
 }
 

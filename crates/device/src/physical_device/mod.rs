@@ -182,10 +182,14 @@ pub trait PhysicalDevice: State {
         false
     }
 
-    /// Takes the times of the completed command with this tag; `None` if they are not recorded.
+    /// Takes the times of the completed command with this tag, within the event in which it completed; `None`
+    /// if they are not recorded.
     fn take_breakdown(&mut self, _tag: u32) -> Option<CommandBreakdown> {
         None
     }
+
+    /// Drops the times of the completed command with this tag.
+    fn drop_breakdown(&mut self, _tag: u32) {}
 
     /// Time of all dies at each kind of work since recording began; zeros without recording.
     fn worked(&self) -> WorkTimes {

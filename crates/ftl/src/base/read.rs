@@ -102,7 +102,7 @@ impl Base {
     }
 
     /// Checks that a read found the version that the host wrote last. Panics otherwise.
-    #[inline]
+    #[inline(always)]
     pub fn check_read(&self, task: &Task) {
         let (wanted, found) = (task.wanted, self.flash.stamp(task.location));
         assert!(

@@ -4,10 +4,11 @@
 use wordline_device::physical_device::CommandBreakdown;
 use wordline_device::tail::{RequestBreakdown, Tail, UpperStage};
 use wordline_device::times::Component;
-use wordline_device::{Completion, Operation};
+use wordline_device::{Completion, Operation, PhysicalDevice};
 use wordline_kernel::Instant;
 
 use super::Purpose;
+use super::requests::Requests;
 use crate::slab::Records;
 
 /// Explains requests as they complete.
@@ -16,16 +17,19 @@ pub(super) struct Explainer {
     /// Outstanding requests that were submitted after attribution began. Each has its last completed device
     /// command, and whether that command was a flush.
     open: Records<Option<(CommandBreakdown, bool)>>,
+    /// Number of these requests whose completion is due now.
+    completing: u64,
 }
 
 impl Explainer {
     pub fn of(tail: Tail) -> Self {
-        Self { tail, open: Records::default() }
+        Self { tail, open: Records::default(), completing: 0 }
     }
 
     /// Forgets all requests after a power cut. None of them completes.
     pub fn forget(&mut self) {
         self.open.clear();
+        self.completing = 0;
     }
 
     /// Notes the submission of a request.
@@ -34,25 +38,45 @@ impl Explainer {
         self.open.insert(number, None);
     }
 
-    /// Notes the completion of a device command for `work`, with its breakdown if the device has one.
+    /// Notes the completion of the device command with this tag for `work` at `now`. Its breakdown is taken if
+    /// it may be needed.
     #[inline]
-    pub fn note_device_completion(&mut self, work: Purpose, breakdown: Option<CommandBreakdown>) {
+    pub fn note_device_completion<D: PhysicalDevice>(
+        &mut self,
+        tag: u32,
+        work: Purpose,
+        (device, requests): (&mut D, &Requests),
+        now: Instant,
+    ) {
         let (Purpose::Write(number) | Purpose::Read(number) | Purpose::Flush(Some(number))) = work else {
-            return;
+            return device.drop_breakdown(tag);
         };
-        let is_flush = matches!(work, Purpose::Flush(_));
-        if let (Some(last), Some(breakdown)) = (self.open.get_mut(number), breakdown) {
-            *last = Some((breakdown, is_flush));
+        // Only the last command of a request is of use, and the request completes with it, at `now`.
+        let latency = now - requests.all.get(number).submitted;
+        let last = self.open.get_mut(number);
+        match last.filter(|_| self.tail.may_want(latency, self.completing)) {
+            Some(last) => {
+                let is_flush = matches!(work, Purpose::Flush(_));
+                *last = device.take_breakdown(tag).map(|breakdown| (breakdown, is_flush)).or(last.take());
+            }
+            None => device.drop_breakdown(tag),
         }
+    }
+
+    /// Notes that the last part of a request has ended. The request completes at the same instant.
+    #[inline]
+    pub fn note_last_part(&mut self, number: u32) {
+        self.completing += u64::from(self.open.get_mut(number).is_some());
     }
 
     /// Notes the completion of a request.
     pub fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
-        let Self { tail, open } = self;
+        let Self { tail, open, completing } = self;
         // A request that was submitted before attribution began has no record.
         if let Some(last) = open.get_mut(number) {
             tail.note(completion.latency, || explain(completion, submitted, last.take()));
             open.remove(number);
+            *completing -= 1;
         }
     }
 }

@@ -6,7 +6,7 @@ use wordline_device::content::Content;
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
-use wordline_device::tail::Tail;
+use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::Recorded;
 use wordline_device::{
     BlockDevice, Command, Completion, Gauges, Operation, PhysicalDevice, PowerCut, Recovered, TimeFactors,
@@ -69,7 +69,6 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn clear_completions(&mut self) {
         self.requests.completions.clear();
-        self.explainer.iter_mut().for_each(|explainer| explainer.tail.clear_each());
     }
 
     /// Starts attribution if the device reports the times of each command. Requests in flight keep their
@@ -81,6 +80,14 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         }
         let tells = self.device.record_times();
         self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
+    }
+
+    fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
+        Some(self.explainer.as_mut()?.tail.take_each(tag)?.complete(|_| None))
+    }
+
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.explainer.iter_mut().for_each(|explainer| explainer.tail.drop_each(tag));
     }
 
     fn tail(&self) -> Option<&Tail> {

@@ -18,6 +18,7 @@ mod requests;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use wordline_device::content::Content;
 use wordline_device::physical_device::{Chunk, Command, Completion, LogicalBlock};
 use wordline_device::{PhysicalDevice, Recovered, SECTOR};
@@ -91,12 +92,16 @@ enum Purpose {
     Flush(Option<u32>),
 }
 
+/// Locations of the pages of a command, and their data tags. Those of a few pages need no allocation.
+type Places = SmallVec<[Ppa; 4]>;
+type Stamps = SmallVec<[DataTag; 2]>;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct InFlightCommand {
     work: Purpose,
-    places: Vec<Ppa>,
+    places: Places,
     /// The data tags that a write programs, or that a read is expected to find.
-    stamps: Vec<DataTag>,
+    stamps: Stamps,
     /// Sequence number of a flush.
     flush: u64,
 }
@@ -235,8 +240,8 @@ impl<D: PhysicalDevice> Direct<D> {
             for completion in completions.drain(..) {
                 let sent = self.sent.remove(completion.tag);
                 if let Some(explainer) = &mut self.explainer {
-                    let breakdown = self.device.take_breakdown(completion.tag);
-                    explainer.note_device_completion(sent.work, breakdown);
+                    let context = (&mut self.device, &self.requests);
+                    explainer.note_device_completion(completion.tag, sent.work, context, calendar.now());
                 }
                 self.handle_completion(&completion, sent, calendar);
             }

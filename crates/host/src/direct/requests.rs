@@ -1,6 +1,7 @@
 //! The requests of the host: their device commands and their completion.
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
 use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
 use wordline_device::{Command, Completion, Operation, PhysicalDevice};
@@ -9,7 +10,7 @@ use wordline_nand::DataTag;
 
 use super::frontiers::Piece;
 use super::l2p::Ppa;
-use super::{Direct, Event, InFlightCommand, Layout, Purpose, Spread};
+use super::{Direct, Event, InFlightCommand, Layout, Places, Purpose, Spread, Stamps};
 use crate::slab::Slab;
 
 /// An outstanding request.
@@ -108,15 +109,15 @@ impl<D: PhysicalDevice> Direct<D> {
             let most = (MOST_BLOCKS as u32 - MOST_BLOCKS as u32 % ws_min).min(blocks_per_chunk - next);
             let wanted = (piece.stamps.len() as u32).next_multiple_of(ws_min).min(most);
             let count = (piece.stamps.len() as u32).min(wanted) as usize;
-            let mut stamps: Vec<DataTag> = piece.stamps.drain(..count).collect();
+            let mut stamps: Stamps = piece.stamps.drain(..count).collect();
             stamps.resize(wanted as usize, DataTag::PADDING);
             let first = chunk * blocks_per_chunk + next;
-            let places: Vec<Ppa> = (first..first + wanted).map(Ppa).collect();
+            let places: Places = (first..first + wanted).map(Ppa).collect();
             let number = piece.request;
             self.counts.padding += u64::from(wanted) - count as u64;
             self.counts.pages_written += count as u64;
             let sent = InFlightCommand { work: Purpose::Write(number), places, stamps, flush: 0 };
-            let stamps: Vec<DataTag> = sent.stamps[..count].to_vec();
+            let stamps = Stamps::from_slice(&sent.stamps[..count]);
             // The device may have closed the chunk in the meantime.
             if !self.send(sent, calendar) {
                 self.counts.padding -= u64::from(wanted) - count as u64;
@@ -199,8 +200,8 @@ impl<D: PhysicalDevice> Direct<D> {
         if closes {
             let sent = InFlightCommand {
                 work: Purpose::Close(unit),
-                places: vec![first],
-                stamps: Vec::new(),
+                places: smallvec![first],
+                stamps: Stamps::new(),
                 flush: 0,
             };
             if self.send(sent, calendar) {
@@ -214,8 +215,12 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Resets the next chunk of a parallel unit.
     pub(super) fn reset(&mut self, unit: u32, first: Ppa, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.counts.resets += 1;
-        let sent =
-            InFlightCommand { work: Purpose::Reset(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
+        let sent = InFlightCommand {
+            work: Purpose::Reset(unit),
+            places: smallvec![first],
+            stamps: Stamps::new(),
+            flush: 0,
+        };
         if !self.send(sent, calendar) {
             self.heads.complete_reset(unit, false);
         }
@@ -229,8 +234,8 @@ impl<D: PhysicalDevice> Direct<D> {
         self.flushes += 1;
         let sent = InFlightCommand {
             work: Purpose::Flush(number),
-            places: Vec::new(),
-            stamps: Vec::new(),
+            places: Places::new(),
+            stamps: Stamps::new(),
             flush: self.flushes,
         };
         if let Some(number) = number {
@@ -283,7 +288,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.track_read(command);
         }
         let pages = self.pages_of(command);
-        let (mut places, mut stamps) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
+        let (mut places, mut stamps) = (Places::new(), Stamps::new());
         for page in pages {
             let version = self.places.version(page);
             let is_expected = command.expected == 0 || command.expected == version;
@@ -301,13 +306,8 @@ impl<D: PhysicalDevice> Direct<D> {
                 self.requests.all.get_mut(number).failed = true;
             }
         }
-        while places.len() > MOST_BLOCKS {
-            let rest = (places.split_off(MOST_BLOCKS), stamps.split_off(MOST_BLOCKS));
-            self.send_read(number, places, stamps, calendar);
-            (places, stamps) = rest;
-        }
-        if !places.is_empty() {
-            self.send_read(number, places, stamps, calendar);
+        for (places, stamps) in places.chunks(MOST_BLOCKS).zip(stamps.chunks(MOST_BLOCKS)) {
+            self.send_read(number, Places::from_slice(places), Stamps::from_slice(stamps), calendar);
         }
     }
 
@@ -315,8 +315,8 @@ impl<D: PhysicalDevice> Direct<D> {
     fn send_read(
         &mut self,
         number: u32,
-        places: Vec<Ppa>,
-        stamps: Vec<DataTag>,
+        places: Places,
+        stamps: Stamps,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         self.counts.pages_read += places.len() as u64;
@@ -361,6 +361,7 @@ impl<D: PhysicalDevice> Direct<D> {
         if is_forced && !request.failed {
             return self.flush(Some(number), calendar);
         }
+        self.explainer.iter_mut().for_each(|explainer| explainer.note_last_part(number));
         calendar.after(Duration::ZERO, Event::Completion(number));
     }
 

@@ -114,9 +114,9 @@ impl Attribution {
         self.0.as_ref().map(|explainer| &explainer.tail)
     }
 
-    /// Forgets per-command explanations once the completions have been read.
-    pub(super) fn clear_completions(&mut self) {
-        self.0.iter_mut().for_each(|explainer| explainer.tail.clear_each());
+    /// The tail, mutable.
+    pub(super) fn tail_mut(&mut self) -> Option<&mut Tail> {
+        self.0.as_mut().map(|explainer| &mut explainer.tail)
     }
 
     /// Forgets all commands after a power cut.

@@ -6,7 +6,7 @@ use wordline_device::content::Content;
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
-use wordline_device::tail::Tail;
+use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::Recorded;
 use wordline_device::{
     BlockDevice, Command, Completion, Gauges, PhysicalDevice, PowerCut, Recovered, TimeFactors,
@@ -62,6 +62,14 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.attribution.begin(tail, &mut self.flash.port.device);
     }
 
+    fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
+        Some(self.attribution.tail_mut()?.take_each(tag)?.complete(|_| None))
+    }
+
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.attribution.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
+    }
+
     fn tail(&self) -> Option<&Tail> {
         self.attribution.tail()
     }
@@ -87,7 +95,6 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn clear_completions(&mut self) {
         self.front.clear_completions();
-        self.attribution.clear_completions();
     }
 
     fn outstanding(&self) -> usize {

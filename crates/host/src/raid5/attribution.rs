@@ -5,11 +5,12 @@
 //! partial parity log. The remaining time is waiting time: for a stripe head, for the row, for other rows, or
 //! for deferred parity.
 
-use wordline_device::Completion;
 use wordline_device::tail::{RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
+use wordline_device::{BlockDevice, Completion};
 use wordline_kernel::{Duration, Instant};
 
-use super::members::{CompletedCommand, Purpose};
+use super::members::{MemberCommand, Purpose};
+use super::requests::Requests;
 use super::stripe_cache::HeadId;
 
 /// The consecutive steps of a stripe head since its work started.
@@ -54,13 +55,31 @@ impl Explainer {
         self.heads[id.0 as usize] = Steps { begun: now, ..Steps::default() };
     }
 
-    /// Notes the completion of a member command.
-    pub fn note_member_completion(&mut self, over: &mut CompletedCommand) {
-        self.command = over.explained.take();
-        self.cause = match over.sent.why {
-            Purpose::Read { .. } | Purpose::Pass { .. } => Cause::Command,
-            _ => Cause::Array,
+    /// Notes the completion of a member command of `device` at `now`. Its breakdown is taken if it may be needed.
+    pub fn note_member_completion<D: BlockDevice>(
+        &mut self,
+        sent: &MemberCommand,
+        (device, requests): (&mut D, &Requests),
+        now: Instant,
+    ) {
+        let is_needed = match sent.why {
+            Purpose::Read { request, .. } | Purpose::Pass { request } => {
+                self.cause = Cause::Command;
+                // If this is the last part of the host command, the command completes now.
+                self.tail.may_want(now - requests.get(request).submitted, 0)
+            }
+            _ => {
+                self.cause = Cause::Array;
+                true
+            }
         };
+        self.command = None;
+        if is_needed {
+            let breakdown = device.take_breakdown(sent.command.tag);
+            self.command = breakdown.map(|breakdown| Box::new(breakdown.of_device(sent.device)));
+        } else {
+            device.drop_breakdown(sent.command.tag);
+        }
     }
 
     /// Ends a step of a head with the member command that has just completed.
@@ -108,9 +127,9 @@ impl Attribution {
         self.0.as_ref().map(|explainer| &explainer.tail)
     }
 
-    /// Forgets per-command explanations once the completions have been read.
-    pub fn clear_completions(&mut self) {
-        self.0.iter_mut().for_each(|explainer| explainer.tail.clear_each());
+    /// The tail, mutable.
+    pub fn tail_mut(&mut self) -> Option<&mut Tail> {
+        self.0.as_mut().map(|explainer| &mut explainer.tail)
     }
 
     /// Notes that a head starts its work.
@@ -119,8 +138,15 @@ impl Attribution {
     }
 
     /// Notes the completion of a member command.
-    pub fn note_member_completion(&mut self, over: &mut CompletedCommand) {
-        self.0.iter_mut().for_each(|explainer| explainer.note_member_completion(over));
+    pub fn note_member_completion<D: BlockDevice>(
+        &mut self,
+        sent: &MemberCommand,
+        context: (&mut D, &Requests),
+        now: Instant,
+    ) {
+        if let Some(explainer) = &mut self.0 {
+            explainer.note_member_completion(sent, context, now);
+        }
     }
 
     /// Notes the end of a step of a stripe head at the completion of a member command.

@@ -6,7 +6,7 @@ use wordline_device::content::Content;
 use wordline_device::detail::{Detail, MemberDetail};
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
-use wordline_device::tail::Tail;
+use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::Recorded;
 use wordline_device::{
     BlockDevice, Command, Completion, Gauges, InvalidDecision, PowerCut, Recovered, SECTOR, TimeFactors,
@@ -128,6 +128,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.host.recorder.take(members)
     }
 
+    fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
+        Some(self.host.attribution.tail_mut()?.take_each(tag)?.complete(|_| None))
+    }
+
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.host.attribution.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
+    }
+
     fn tail(&self) -> Option<&Tail> {
         self.host.attribution.tail()
     }
@@ -138,7 +146,6 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn clear_completions(&mut self) {
         self.host.completions.clear();
-        self.host.attribution.clear_completions();
     }
 
     fn outstanding(&self) -> usize {

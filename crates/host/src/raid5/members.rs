@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wordline_device::ageing::Ages;
 use wordline_device::content::Content;
-use wordline_device::tail::{RequestBreakdown, Tail};
-use wordline_device::{BlockDevice, Command, Gauges, Operation};
+use wordline_device::{BlockDevice, Command, Completion, Gauges, Operation};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Instant, Schedule, state};
 
@@ -58,7 +57,7 @@ pub struct MemberCommand {
     /// The member.
     pub member: u16,
     /// The device of the member when the command was submitted.
-    device: u16,
+    pub device: u16,
     /// The purpose.
     pub why: Purpose,
     /// The command.
@@ -76,8 +75,6 @@ pub struct CompletedCommand {
     pub gone: bool,
     /// Contents that a read found, for data verification.
     pub found: Option<Vec<Content>>,
-    /// Latency breakdown, if requested.
-    pub explained: Option<Box<RequestBreakdown>>,
 }
 
 /// Work of a device of an array.
@@ -282,17 +279,9 @@ impl<D: BlockDevice> Members<D> {
             return;
         }
         let first = over.len();
-        let mut explained = from.tail().map_or(&[][..], Tail::each).iter();
-        for completion in from.completions() {
-            let sent = sent.remove(completion.command.tag);
-            let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
-            over.push_back(CompletedCommand {
-                sent,
-                failed: completion.failed,
-                gone: false,
-                found: None,
-                explained,
-            });
+        for Completion { command, failed, .. } in from.completions() {
+            let sent = sent.remove(command.tag);
+            over.push_back(CompletedCommand { sent, failed: *failed, gone: false, found: None });
         }
         from.clear_completions();
         if *follows {

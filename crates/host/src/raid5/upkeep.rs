@@ -5,6 +5,7 @@ use wordline_kernel::{Instant, Schedule};
 
 use super::attribution::Cause;
 use super::flush::OwnFlush;
+use super::host::Host;
 use super::members::{CompletedCommand, Purpose};
 use super::requests::{Requester, RowRequest};
 use super::stripe_cache::HeadId;
@@ -39,12 +40,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn complete_command(
-        &mut self,
-        mut over: CompletedCommand,
-        calendar: &mut impl Schedule<Event<D::Event>>,
-    ) {
-        self.host.attribution.note_member_completion(&mut over);
+    fn complete_command(&mut self, over: CompletedCommand, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let Host { attribution, requests, .. } = &mut self.host;
+        let device = &mut self.array.members.devices_mut()[usize::from(over.sent.device)];
+        attribution.note_member_completion(&over.sent, (device, requests), calendar.now());
         match over.sent.why {
             Purpose::Read { request, at } => self.complete_read(over, (request, at), calendar),
             Purpose::Pass { request } => {

@@ -1,6 +1,7 @@
 //! A host without an FTL: it returns the data that were written, and shows the latency of the device.
 
 mod closed_form;
+mod explained;
 mod random;
 
 use wordline_host::direct::{Direct, DirectFile, Spread};

@@ -101,3 +101,25 @@ fn an_array_of_devices_that_explain_nothing_explains_nothing() {
     bench.time(Operation::Read, 0, PAGE);
     assert!(bench.array.tail().is_none());
 }
+
+/// The hundred slowest of 12,000 reads of an array whose tail keeps this many.
+fn slowest(keep: usize) -> Vec<String> {
+    let mut bench = ssds(md());
+    bench.array.explain(Tail::keeping_slowest(keep));
+    let pages = bench.array.shape().namespaces[0] / PAGE;
+    for n in 0..12_000 {
+        bench.submit(Operation::Read, n * 7_919 % pages * PAGE, PAGE);
+        while bench.array.outstanding() > 7 && bench.step() {}
+        bench.completions();
+    }
+    bench.run();
+    let tail = bench.array.tail().expect("its members explain their commands");
+    tail.slowest().into_iter().take(100).map(|slow| format!("{slow:?}")).collect()
+}
+
+#[test]
+fn a_breakdown_does_not_depend_on_how_many_are_kept() {
+    let all = slowest(12_000);
+    assert_eq!(slowest(100), all);
+    assert!(all.iter().any(|slow| slow.contains("behind: Some")) && all.len() == 100);
+}

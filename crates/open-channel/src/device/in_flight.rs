@@ -1,6 +1,7 @@
 //! Outstanding commands: accepted and not completed.
 
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 use wordline_device::physical_device::{Command, Completion, Failure, Geometry, LogicalBlock, Operation};
 use wordline_flash::Flash;
 use wordline_kernel::Instant;
@@ -8,7 +9,7 @@ use wordline_kernel::ensure::ensure;
 use wordline_nand::{DataTag, DieId, Location};
 
 use super::latency::LatencyStats;
-use super::time_recorder::CommandTimes;
+use super::time_recorder::{CommandTimes, CompletedTimes};
 use crate::breakdowns::Breakdowns;
 use crate::in_flight_table::InFlightTable;
 
@@ -25,19 +26,19 @@ pub(super) enum Stage {
     Completing,
 }
 
-/// Outstanding command.
+/// Outstanding command. Lists of commands with one page of blocks need no allocation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InFlight {
     pub(super) operation: Operation,
     pub(super) tag: u32,
     pub(super) submitted: Instant,
     pub(super) stage: Stage,
-    pub(super) blocks: Vec<LogicalBlock>,
+    pub(super) blocks: SmallVec<[LogicalBlock; 1]>,
     /// Destination of a copy.
-    pub(super) to: Vec<LogicalBlock>,
+    pub(super) to: SmallVec<[LogicalBlock; 1]>,
     /// Flash location of each logical block to be read, by its index in the command. For a reset, of the
     /// blocks being erased.
-    pub(super) locations: Vec<Location>,
+    pub(super) locations: SmallVec<[Location; 4]>,
     /// Data tags to be written, or data tags read.
     pub(super) stamps: Vec<DataTag>,
     failed: u64,
@@ -60,18 +61,18 @@ impl InFlight {
         let Command { operation, tag, blocks, to, stamps } = *command;
         let (locations, stamps) = match operation {
             Operation::Read | Operation::Copy => {
-                (vec![NO_LOCATION; blocks.len()], vec![DataTag::UNREADABLE; blocks.len()])
+                (smallvec![NO_LOCATION; blocks.len()], vec![DataTag::UNREADABLE; blocks.len()])
             }
-            Operation::Reset => (vec![NO_LOCATION; blocks.len()], Vec::new()),
-            Operation::Write | Operation::Flush | Operation::Close => (Vec::new(), stamps.to_vec()),
+            Operation::Reset => (smallvec![NO_LOCATION; blocks.len()], Vec::new()),
+            Operation::Write | Operation::Flush | Operation::Close => (SmallVec::new(), stamps.to_vec()),
         };
         Self {
             operation,
             tag,
             submitted,
             stage: Stage::Submitting,
-            blocks: blocks.to_vec(),
-            to: to.to_vec(),
+            blocks: SmallVec::from_slice(blocks),
+            to: SmallVec::from_slice(to),
             locations,
             stamps,
             failed: 0,
@@ -142,7 +143,7 @@ pub(super) struct Commands {
     pub(super) dies: Vec<DieId>,
     /// `None` if latency breakdowns are not recorded.
     #[serde(skip)]
-    pub(super) breakdowns: Option<Box<Breakdowns>>,
+    pub(super) breakdowns: Option<Box<Breakdowns<CompletedTimes>>>,
 }
 
 impl Commands {
@@ -166,7 +167,7 @@ impl Commands {
         let times = command.times.take();
         let completion = command.completion(now);
         if let (Some(breakdowns), Some(times)) = (&mut self.breakdowns, times) {
-            breakdowns.insert(completion.tag, times.breakdown(&completion, flash));
+            breakdowns.insert(completion.tag, CompletedTimes::of(times, &completion));
         }
         if completion.operation == Operation::Write && flash.is_clock_running() {
             self.write_answers.add(completion.latency);

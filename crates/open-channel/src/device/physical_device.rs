@@ -242,7 +242,13 @@ impl PhysicalDevice for OpenChannel {
 
     #[inline]
     fn take_breakdown(&mut self, tag: u32) -> Option<CommandBreakdown> {
-        self.host.commands.breakdowns.as_mut()?.take(tag)
+        let times = self.host.commands.breakdowns.as_mut()?.take(tag)?;
+        Some(times.breakdown(&self.media.flash))
+    }
+
+    #[inline]
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.host.commands.breakdowns.as_mut().and_then(|breakdowns| breakdowns.take(tag));
     }
 
     fn worked(&self) -> WorkTimes {

@@ -22,6 +22,14 @@ pub(super) struct CommandTimes {
     last: Option<(FlashTime, TaskWait)>,
 }
 
+/// Times of a completed command.
+#[derive(Clone, Debug)]
+pub(super) struct CompletedTimes {
+    times: Box<CommandTimes>,
+    operation: Operation,
+    latency: Duration,
+}
+
 impl CommandTimes {
     /// Times of a command that the device begins to execute. `worked` is the work of its dies so far.
     pub fn begin(submitted: Instant, now: Instant, worked: WorkTimes) -> Self {
@@ -44,13 +52,12 @@ impl CommandTimes {
     }
 
     /// The breakdown of the command at its completion.
-    pub fn breakdown(&self, completion: &Completion, flash: &Flash) -> CommandBreakdown {
+    fn breakdown(&self, operation: Operation, latency: Duration, flash: &Flash) -> CommandBreakdown {
         let Self { submitted, begun, ended, brought, worked, last } = self;
-        let waits = match completion.operation {
+        let waits = match operation {
             Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
             Operation::Read | Operation::Reset | Operation::Close => Component::Queue,
         };
-        let latency = completion.latency;
         let mut told = CommandBreakdown::waited(*submitted, latency, waits);
         told.parts[waits as usize] = Duration::ZERO;
         let inside = *ended - *begun;
@@ -72,5 +79,17 @@ impl CommandTimes {
             told.meanwhile = Some(std::array::from_fn(|work| now[work] - worked[work]));
         }
         told
+    }
+}
+
+impl CompletedTimes {
+    /// Times of a command at its completion.
+    pub fn of(times: Box<CommandTimes>, completion: &Completion) -> Self {
+        Self { times, operation: completion.operation, latency: completion.latency }
+    }
+
+    /// The breakdown of the command, within the event in which it completed. `flash` executed it.
+    pub fn breakdown(&self, flash: &Flash) -> CommandBreakdown {
+        self.times.breakdown(self.operation, self.latency, flash)
     }
 }

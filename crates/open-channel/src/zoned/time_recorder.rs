@@ -12,7 +12,7 @@ use crate::breakdowns::Breakdowns;
 pub(super) struct TimeRecorder {
     /// Last completed command of the device below, and when it completed.
     below: Option<(CommandBreakdown, Instant)>,
-    told: Breakdowns,
+    told: Breakdowns<CommandBreakdown>,
 }
 
 impl TimeRecorder {

@@ -5,7 +5,7 @@ use wordline_device::content::Content;
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
-use wordline_device::tail::Tail;
+use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::Recorded;
 use wordline_device::{
     BlockDevice, Command, Completion, Gauges, InvalidDecision, PowerCut, Recovered, TimeFactors,
@@ -83,6 +83,15 @@ impl BlockDevice for Device {
 
     fn tail(&self) -> Option<&Tail> {
         self.front.tail()
+    }
+
+    fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
+        let partial = self.front.tail_mut()?.take_each(tag)?;
+        Some(partial.complete(|waited| self.core.ftl.base.flash.behind(waited)))
+    }
+
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.front.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
     }
 
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {

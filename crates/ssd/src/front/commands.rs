@@ -152,9 +152,6 @@ impl Commands {
     #[inline]
     pub fn clear_completions(&mut self) {
         self.completions.clear();
-        if let Some(tail) = &mut self.tail {
-            tail.clear_each();
-        }
     }
 
     /// Moves the completions that were not taken or cleared to the end of `into`.

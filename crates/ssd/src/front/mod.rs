@@ -106,6 +106,11 @@ impl Front {
         self.commands.tail.as_deref()
     }
 
+    /// The tail attribution, mutable; `None` if it is off.
+    pub(crate) fn tail_mut(&mut self) -> Option<&mut Tail> {
+        self.commands.tail.as_deref_mut()
+    }
+
     /// Starts or stops recording requests.
     pub(crate) fn record(&mut self, on: bool) {
         self.commands.recorded = on.then(Box::default);
