@@ -20,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
-.PHONY: help test python times instructions check lint deny advisories book long nightly results mutants bench tools wheel
+.PHONY: help test python times instructions check lint deny advisories book long nightly results mutants bench optimized tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -97,6 +97,9 @@ mutants: tools ## Faults put into the mechanisms one by one: which does no test 
 instructions: ## Instructions of a request in the release program, beside their budgets (.ci/budgets.toml).
 	$(CARGO) build --release --locked
 	.ci/instructions
+
+optimized: ## The release program, compiled with a profile of its own runs: target/optimized/release/wordline.
+	.ci/optimized
 
 bench: ## Requests simulated a second by ten loads, and on chips alone; then each part by itself.
 	$(CARGO) build --locked --release -p wordline-cli
