@@ -149,7 +149,10 @@ impl Twin {
 
     fn front(&self) -> Vec<Line> {
         let command = self.command_line();
-        match self.link {
+        let interval = self.interval.map(|interval| {
+            of(Origin::Interval, &format!("command_interval = \"{}\"", time(interval)), "none")
+        });
+        let mut lines = match self.link {
             Link::Express { .. } => vec![
                 chosen("queue_depth = 1024", "more than any load has outstanding"),
                 command,
@@ -166,7 +169,9 @@ impl Twin {
                 of(Origin::Link, "interface = \"sata\"", "as the drive is described"),
                 of(Origin::Link, &format!("sata = {}", self.link.keys()), "as the drive is described"),
             ],
-        }
+        };
+        lines.extend(interval);
+        lines
     }
 
     /// The link as keys of its own.

@@ -113,6 +113,7 @@ pub fn first_guess(drive: &Drive, scale: u32) -> Option<Twin> {
         program: PROGRAM,
         suspend: SUSPEND,
         command: COMMAND,
+        interval: None,
         link,
         bus: BUSES[0].0,
         bits,
@@ -213,6 +214,19 @@ fn fastest_writes(drive: &Drive) -> Option<f64> {
         _ => None,
     });
     rates.max_by(f64::total_cmp)
+}
+
+/// Time between two commands at the greatest rate of reads, in microseconds: the least that a limit of commands can
+/// be. `None` if no rate of reads was measured.
+pub fn least_interval(drive: &Drive) -> Option<f64> {
+    let rates = drive.measured.iter().filter_map(|one| match (one.load, one.quantity) {
+        (Load::RandomReads { .. }, Quantity::Iops) => Some(one.value),
+        (Load::RandomReads { .. }, Quantity::Read(Statistic::Mean)) => {
+            Some(one.load.outstanding() as f64 / one.value * 1e6)
+        }
+        _ => None,
+    });
+    rates.max_by(f64::total_cmp).map(|rate| 1e6 / rate)
 }
 
 /// Dies of `die` bytes that hold this much flash: a multiple of eight, from sixteen on.
@@ -341,5 +355,6 @@ pub fn free(drive: &Drive, twin: &Twin) -> Vec<Parameter> {
     if twin.suspends && identifies_suspend(drive) {
         free.push(Parameter::Suspend);
     }
+    free.extend(twin.interval.map(|_| Parameter::Interval));
     free
 }

@@ -18,6 +18,9 @@ const WIDEST: f64 = 0.5;
 /// Standard deviations of a 95 % interval.
 const SIGMAS: f64 = 1.96;
 
+/// Times below it have digits behind the point, in microseconds. Chosen.
+const FEW: f64 = 10.0;
+
 /// The outcome of a fit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Fit {
@@ -301,6 +304,7 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
         Parameter::Program,
         Parameter::SlcProgram,
         Parameter::Suspend,
+        Parameter::Interval,
     ] {
         let name = parameter.name().to_owned();
         match interval(parameter, found) {
@@ -312,6 +316,8 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
                 from: identified_by(parameter).into(),
             }),
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
+            // A limit was tried, and the twin is nearer to the drive without it.
+            None if parameter == Parameter::Interval && identifies_units(drive) => (),
             None => sorted.missing.push(NotIdentified { parameter: name, wanted: identified_by(parameter) }),
         }
     }
@@ -330,6 +336,7 @@ const fn identified_by(parameter: Parameter) -> &'static str {
         Parameter::Program => "rates of writes (jobs S1 and S2)",
         Parameter::SlcProgram => "the rate of writes into the SLC cache (job S1)",
         Parameter::Suspend => "latencies of reads beside writes (job P1)",
+        Parameter::Interval => "the greatest rate of reads by depth (job R1)",
     }
 }
 
@@ -351,7 +358,8 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
             .iter()
             .filter_map(|parameter| {
                 let [low, high] = interval(*parameter, found)?;
-                Some(format!("{} {low:.0} to {high:.0} us", parameter.name()))
+                let digits = if high < FEW { 2 } else { 0 };
+                Some(format!("{} {low:.digits$} to {high:.digits$} us", parameter.name()))
             })
             .collect();
         let is_varied =
@@ -369,6 +377,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Program => times(&[Parameter::Program]),
         Origin::SlcProgram => times(&[Parameter::SlcProgram]),
         Origin::Suspend => times(&[Parameter::Suspend]),
+        Origin::Interval => times(&[Parameter::Interval]),
         Origin::Units => identifies_units(drive).then(|| "fitted: reads by depth".into()),
         Origin::Bus => {
             identifies_bus(drive).then(|| format!("fitted: {} MT/s, one of three", rate(found.twin.bus)))

@@ -11,6 +11,7 @@ use wordline_lab::sweep::{self, SweepOptions};
 use crate::drive::Drive;
 use crate::identify::{
     UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units, is_fastest_in_means,
+    least_interval,
 };
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::load::Load;
@@ -54,6 +55,10 @@ const BEYOND_OTHERS: f64 = 4.0;
 const MOST_LEFT_OUT: usize = 2;
 const LEAST_OTHERS: usize = 7;
 
+/// What one more parameter takes off the sum of squares in 5 % of all fits, in units of their mean square: the 95th
+/// percentile of chi-squared with one degree of freedom.
+const BY_CHANCE: f64 = 3.84;
+
 /// Suspend time, as a part of the program time, from which it is tried that nothing is suspended. Chosen: a read that
 /// waits so long for a suspension gains little by it.
 const LATE: f64 = 0.25;
@@ -88,6 +93,11 @@ struct Best {
 impl Best {
     fn sum(&self) -> f64 {
         squares(&self.found.residuals)
+    }
+
+    /// What one more parameter takes off the sum by chance.
+    fn chance(&self) -> f64 {
+        BY_CHANCE * (self.sum() / self.found.residuals.len().max(1) as f64).max(1.0)
     }
 }
 
@@ -172,7 +182,8 @@ impl<'a> Search<'a> {
             if twin.bus != best.twin.bus {
                 best.buses.push((twin.bus, sum));
             }
-            if sum < best.sum() {
+            let is_limited = twin.interval.is_some() && best.twin.interval.is_none();
+            if sum < best.sum() - if is_limited { best.chance() } else { 0.0 } {
                 (best.twin, best.found) = (twin, found);
             }
         }
@@ -213,7 +224,8 @@ impl<'a> Search<'a> {
     }
 
     /// The changes of a twin that are tried one after the other, each with a search of its own: other rates of
-    /// the bus, and where reads by depth identify them, the next numbers of units and other links.
+    /// the bus, and where reads by depth identify them, the next numbers of units, a limit of commands a second, and
+    /// other links.
     fn choices(&self, best: &Twin) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();
         if identifies_units(self.drive) {
@@ -228,6 +240,9 @@ impl<'a> Search<'a> {
             for (bus, _) in BUSES.into_iter().filter(|(bus, _)| *bus != best.bus) {
                 choices.push(Box::new(move |twin| Twin { bus, ..twin.clone() }));
             }
+        }
+        if let Some(interval) = least_interval(self.drive).filter(|_| identifies_units(self.drive)) {
+            choices.push(Box::new(move |twin| Twin { interval: Some(interval), ..twin.clone() }));
         }
         if identifies_units(self.drive) {
             for link in links(best.link).into_iter().filter(|link| *link != best.link) {

@@ -111,6 +111,18 @@ fn reads_alone_identify_read_times_and_units() {
     let wanted = wanted.read[1] + wanted.command + 4096.0 / 1200.0;
     assert!((sum / wanted - 1.0).abs() < 0.03, "{sum} for {wanted}");
     assert!(fit.not_identified.iter().any(|one| one.parameter == "tPROG"));
+    assert_eq!(value("time between commands"), None, "the firmware has no limit");
+}
+
+/// Reads of eight units end at 178,000 a second. The firmware ends them at 83,000.
+#[test]
+fn reads_that_end_below_the_rate_of_all_units_identify_a_limit_of_commands() {
+    let wanted = Twin { interval: Some(12.0), ..drawn(1) };
+    let reads = [1, 4, 48].map(|depth| Load::RandomReads { size: 4096, depth, jobs: 1 });
+    let fit = fitted(&measure(&wanted, &reads));
+    let limit = fit.identified.iter().find(|one| one.parameter == "time between commands").expect("a limit");
+    assert!((limit.value / 12.0 - 1.0).abs() < 0.02, "{}", limit.value);
+    assert!(fit.configuration.contains("command_interval = "), "{}", fit.configuration);
 }
 
 /// Values of a step of the search may cross: pages are in order when all are set, whatever the twin had before.

@@ -53,6 +53,8 @@ pub struct Twin {
     pub suspend: f64,
     /// Firmware time of each command.
     pub command: f64,
+    /// Least time between two commands in the firmware; `None` without a limit of commands a second.
+    pub interval: Option<f64>,
     /// The link.
     pub link: Link,
     /// Mode of the flash bus (NV-DDR3).
@@ -120,6 +122,8 @@ pub enum Origin {
     Bus,
     /// Firmware time of a command.
     Command,
+    /// Least time between two commands in the firmware.
+    Interval,
     /// The link.
     Link,
     /// Flash behind the capacity.
@@ -161,6 +165,8 @@ pub enum Parameter {
     SlcProgram,
     /// Suspend time.
     Suspend,
+    /// Least time between two commands in the firmware.
+    Interval,
 }
 
 impl Parameter {
@@ -174,6 +180,7 @@ impl Parameter {
             Self::Program => "tPROG",
             Self::SlcProgram => "tPROG in SLC mode",
             Self::Suspend => "suspend",
+            Self::Interval => "time between commands",
         }
     }
 
@@ -184,6 +191,7 @@ impl Parameter {
             Self::Program => (50.0, 30_000.0),
             Self::SlcProgram => (20.0, 5_000.0),
             Self::Suspend => (1.0, 1_000.0),
+            Self::Interval => (0.05, 100.0),
         }
     }
 
@@ -196,6 +204,7 @@ impl Parameter {
             Self::Program => twin.program,
             Self::SlcProgram => twin.cache.map_or(0.0, |cache| cache.program),
             Self::Suspend => twin.suspend,
+            Self::Interval => twin.interval.unwrap_or(0.0),
         }
     }
 
@@ -219,6 +228,7 @@ impl Parameter {
             Self::Program => twin.program = value,
             Self::SlcProgram => twin.cache = twin.cache.map(|cache| SlcCache { program: value, ..cache }),
             Self::Suspend => twin.suspend = value,
+            Self::Interval => twin.interval = twin.interval.map(|_| value),
         }
     }
 }
