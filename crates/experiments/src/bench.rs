@@ -176,6 +176,7 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
+        locator: None,
         passes: passes_of(point),
     };
     let start = point.from_snapshot.clone().map_or(Start::Preconditioned(precondition), Start::Snapshot);

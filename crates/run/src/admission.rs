@@ -106,12 +106,20 @@ impl Admission {
     pub fn rejection(&self, request: &Request, arrival: &Arrival) -> (String, String) {
         let Command { sector, sectors, operation, .. } = arrival.command;
         if self.executes >> operation as u16 & 1 == 0 {
-            let wanted = if operation.is_of_zones() {
-                "an operation of conventional devices, or a device with `device = \"zoned-namespace\"`"
-            } else {
-                "an operation of zoned namespaces: read, write, flush, append, or reset, finish, open and close of zones"
+            let skipped = match operation {
+                Operation::Discard => " (--trace-option discards=skip leaves the others out)",
+                Operation::WriteZeroes => " (--trace-option write_zeroes=skip leaves the others out)",
+                _ => "",
             };
-            return (operation.name().replace('_', " "), wanted.into());
+            let wanted = if operation.is_of_zones() {
+                "an operation of conventional devices, or a device with `device = \"zoned-namespace\"`".into()
+            } else {
+                format!(
+                    "an operation of zoned namespaces: read, write, flush, append, or reset, finish, open and close of \
+                     zones{skipped}"
+                )
+            };
+            return (operation.name().replace('_', " "), wanted);
         }
         let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);
         let size = self.sector_size;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::quantity::Quantity;
 use wordline_trace::workload::application::{Application, Threads, WaitsFor};
 use wordline_trace::workload::fio::Jobs;
-use wordline_trace::{Request, Requests};
+use wordline_trace::{Locator, Request, Requests};
 
 /// A function that returns the requests for one more pass over a workload. Passes are numbered from 1. A
 /// generator draws new requests, a trace repeats its own.
@@ -97,8 +97,17 @@ enum EarlyEnd {
     Reported,
 }
 
-/// The error of a request that a device cannot take.
-fn rejected(number: u64, source: &str, found: String, wanted: String) -> Error {
+/// The error of a request that a device cannot take. It names the line of the request if there is one.
+pub(crate) fn rejected(
+    number: u64,
+    source: &str,
+    locator: Option<&Locator>,
+    (found, wanted): (String, String),
+) -> Error {
+    let located = locator.and_then(|locator| locator.error(number, &found, &wanted));
+    if let Some(error) = located {
+        return error.into();
+    }
     Error::Argument { what: format!("request {number} of {source}"), found, wanted }
 }
 
@@ -133,14 +142,16 @@ impl Arrivals {
     }
 
     /// Reports the error of the request that ended the run early, once. `submitted` requests of `source`
-    /// preceded it.
-    pub fn check(&mut self, submitted: u64, source: &str) -> Result<()> {
+    /// preceded it. `locator` looks up the line of the request.
+    pub fn check(&mut self, submitted: u64, source: &str, locator: Option<&Locator>) -> Result<()> {
         let Some(why) = self.cut_short.take() else { return Ok(()) };
         self.cut_short = Some(EarlyEnd::Reported);
         match why {
             EarlyEnd::Reported => Ok(()),
             EarlyEnd::Failed(error) => Err(error.into()),
-            EarlyEnd::Rejected { found, wanted } => Err(rejected(submitted + 1, source, found, wanted)),
+            EarlyEnd::Rejected { found, wanted } => {
+                Err(rejected(submitted + 1, source, locator, (found, wanted)))
+            }
         }
     }
 
@@ -183,8 +194,7 @@ impl Arrivals {
         };
         let number = given.count + 1;
         if !self.admission.accepts(&arrival) {
-            let (found, wanted) = self.admission.rejection(request, &arrival);
-            return Err(rejected(number, source, found, wanted));
+            return Err(rejected(number, source, None, self.admission.rejection(request, &arrival)));
         }
         let late = [
             (self.admission.is_late(&arrival, now), now, "the present of the session"),
@@ -193,7 +203,7 @@ impl Arrivals {
         if let Some((_, earliest, what)) = late.into_iter().find(|(is_late, ..)| *is_late) {
             let [found, wanted] = [request.arrival, earliest].map(|time| Quantity::Seconds(time.seconds()));
             let wanted = format!("one from {wanted} on, {what}");
-            return Err(rejected(number, source, format!("an arrival at {found}"), wanted));
+            return Err(rejected(number, source, None, (format!("an arrival at {found}"), wanted)));
         }
         given.requests.push_back(*request);
         (given.count, given.last) = (number, arrival.time);

@@ -16,7 +16,7 @@ use crate::summary::Source;
 use crate::transient::WarmUp;
 use crate::until::Until;
 use wordline_trace::workload::Precondition as Wished;
-use wordline_trace::{LateNotes, Requests};
+use wordline_trace::{LateNotes, Locator, Requests};
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,6 +136,8 @@ pub struct Load {
     pub provenance: Provenance,
     /// Digest of the trace file that the requests come from, as recorded in the result.
     pub trace_file: Option<Fingerprint>,
+    /// Looks up the lines of requests for errors, if they come from a file that can be read again.
+    pub locator: Option<Locator>,
     /// Notes that are only known after the last request.
     pub late_notes: LateNotes,
     /// The change of device and host after preparation.

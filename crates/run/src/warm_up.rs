@@ -8,7 +8,7 @@ use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
 
 use crate::admission::Admission;
-use crate::arrivals::PassSource;
+use crate::arrivals::{PassSource, rejected};
 use crate::error::{Error, Result, check_decisions};
 use crate::load::Load;
 use crate::observer::{Observer, WARMING_UP};
@@ -113,7 +113,9 @@ struct CommandSource<'a> {
     last: Instant,
     /// Sectors written so far.
     written: u64,
-    name: &'a str,
+    /// Number of the last request in its pass, from 1.
+    number: u64,
+    load: &'a Load,
 }
 
 impl CommandSource<'_> {
@@ -121,9 +123,10 @@ impl CommandSource<'_> {
     fn next(&mut self) -> Result<Option<(Instant, Command)>> {
         for _ in 0..2 {
             if let Some(request) = self.requests.next() {
+                self.number += 1;
                 return self.command(&request?).map(Some);
             }
-            self.pass += 1;
+            (self.pass, self.number) = (self.pass + 1, 0);
             (self.requests, self.begun) = ((self.passes)(self.pass)?, self.last);
         }
         Ok(None)
@@ -132,8 +135,9 @@ impl CommandSource<'_> {
     fn command(&mut self, request: &Request) -> Result<(Instant, Command)> {
         let arrival = self.admission.arrival(request, 0);
         if !self.admission.accepts(&arrival) {
-            let (found, wanted) = self.admission.rejection(request, &arrival);
-            return Err(Error::Argument { what: format!("a request of {}", self.name), found, wanted });
+            let Load { source, locator, .. } = self.load;
+            let why = self.admission.rejection(request, &arrival);
+            return Err(rejected(self.number, &source.name, locator.as_ref(), why));
         }
         let since = Duration::from_ps((arrival.time.ps() as f64 * self.time_scale) as u64);
         let time = self.begun + since;
@@ -184,7 +188,8 @@ pub(crate) fn warm_up<D: BlockDevice>(
         begun: Instant::ZERO,
         last: Instant::ZERO,
         written: 0,
-        name: &load.source.name,
+        number: 0,
+        load,
     };
     let most = wanted.unwrap_or(MOST_DRIVE_WRITES);
     let pages =

@@ -130,8 +130,8 @@ fn posix_name(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Re
 struct EventSpool {
     path: PathBuf,
     file: NamedTempFile,
-    /// End of each part, in records.
-    ends: Vec<u64>,
+    /// Name of each part, and its end in records.
+    ends: Vec<(PathBuf, u64)>,
 }
 
 impl EventSpool {
@@ -165,13 +165,13 @@ impl EventSpool {
         if self.ends.len() >= MAX_PARTS {
             return Err(wrong(path, member, format!("more than {MAX_PARTS} processors' files"), "less"));
         }
-        let whole = SizedMember { inner: content, left: size };
-        self.take(PartReader::from(Input::new(&path.join(name), BufReader::new(whole))?), tell)
+        let (whole, name) = (SizedMember { inner: content, left: size }, path.join(name));
+        self.take(PartReader::from(Input::new(&name, BufReader::new(whole))?), name, tell)
     }
 
-    fn take(&mut self, mut part: PartReader<'_>, tell: &mut dyn FnMut()) -> Result<()> {
+    fn take(&mut self, mut part: PartReader<'_>, name: PathBuf, tell: &mut dyn FnMut()) -> Result<()> {
         let complain = self.complain("write");
-        let mut count = self.ends.last().copied().unwrap_or(0);
+        let mut count = self.ends.last().map_or(0, |(_, end)| *end);
         let mut out = BufWriter::new(self.file.as_file_mut());
         while let Some(row) = part.next()? {
             out.write_all(&packed(&row)).map_err(&complain)?;
@@ -182,7 +182,7 @@ impl EventSpool {
         }
         out.flush().map_err(&complain)?;
         drop(out);
-        self.ends.push(count);
+        self.ends.push((name, count));
         Ok(())
     }
 
@@ -198,11 +198,11 @@ impl EventSpool {
         let complain = self.complain("read");
         let mut begin = 0;
         let mut parts: Vec<Box<dyn Reader>> = Vec::new();
-        for end in &self.ends {
+        for (path, end) in &self.ends {
             let mut file = self.file.reopen().map_err(&complain)?;
             file.seek(SeekFrom::Start(begin * PACKED as u64)).map_err(&complain)?;
             let file = BufReader::with_capacity(PACKED * 256, file);
-            parts.push(Box::new(SpoolReader { path: self.path.clone(), file, left: end - begin }));
+            parts.push(Box::new(SpoolReader { path: path.clone(), file, left: end - begin }));
             begin = *end;
         }
         Ok(parts)
@@ -256,6 +256,7 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
         event: [Action::Queue, Action::Issue, Action::Complete].get(usize::from(bytes[PACKED - 3])).copied(),
         preflush: flags & 2 > 0,
         recorded: RecordedOp::ALL.get(usize::from(bytes[PACKED - 1])).copied(),
+        part: 0,
     }
 }
 
@@ -280,6 +281,10 @@ impl Reader for SpoolReader {
             Ok(()) => Ok(Some(unpacked(&bytes))),
             Err(reason) => Err(stream_error(&self.path, 0, &reason)),
         }
+    }
+
+    fn file(&self, _part: u16) -> Option<&Path> {
+        Some(&self.path)
     }
 
     fn notes(&self) -> Vec<String> {

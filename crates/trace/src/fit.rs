@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, counted};
 
-use super::{Op, Request};
+use super::{Locator, Op, Request};
 use crate::{Error, error::Result};
 
 /// Alignment that is preserved when requests move: an offset keeps its remainder modulo 4 KiB, and therefore
@@ -78,19 +78,27 @@ pub struct Fitter {
     extent: Option<Bytes>,
     seen: u64,
     report: FitReport,
+    /// Looks up the line of a request, for errors.
+    locator: Option<Box<Locator>>,
 }
 
 impl Fitter {
     /// Creates a fitter for a device of `capacity`.
     pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
         let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
-        Self { name: String::new(), fit, capacity, extent, seen: 0, report }
+        Self { name: String::new(), fit, capacity, extent, seen: 0, report, locator: None }
     }
 
     /// Sets the name of the trace for error messages.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
+    }
+
+    /// Sets the file in which errors look up the line of a request.
+    #[must_use]
+    pub fn in_file(self, locator: Option<Locator>) -> Self {
+        Self { locator: locator.map(Box::new), ..self }
     }
 
     /// Returns the changes so far.
@@ -132,6 +140,13 @@ impl Fitter {
             } else {
                 "all within the device, or --fit wrap or scale"
             };
+            let at = format!("a request up to byte {}", request.offset.0.saturating_add(request.size.0));
+            let on =
+                format!("{wanted}: the device has {}, the trace extends to byte {extent}", self.capacity);
+            let located = self.locator.as_ref().and_then(|locator| locator.error(self.seen, &at, &on));
+            if let Some(error) = located {
+                return Err(error);
+            }
             let name = if self.name.is_empty() { "trace" } else { &self.name };
             return Err(Error::Argument {
                 what: format!("{name} on a device of {}", self.capacity),

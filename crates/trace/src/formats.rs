@@ -195,6 +195,11 @@ impl Format {
         self.has_open_units() && !matches!(self, Self::Mooncake)
     }
 
+    /// Whether the format has records or rows in place of lines of text.
+    pub(super) const fn is_binary(self) -> bool {
+        matches!(self, Self::Blktrace | Self::Vscsi | Self::OracleGeneral | Self::Parquet)
+    }
+
     /// Whether the format records several events per request, one of which gives the time of the request.
     pub(super) const fn has_events(self) -> bool {
         matches!(

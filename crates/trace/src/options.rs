@@ -106,6 +106,30 @@ impl Discards {
     }
 }
 
+/// Treatment of recorded writes of zeroes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteZeroes {
+    /// They are requests.
+    #[default]
+    Keep,
+    /// They are left out. A note counts them.
+    Skip,
+}
+
+impl WriteZeroes {
+    /// Both ways.
+    const ALL: [Self; 2] = [Self::Keep, Self::Skip];
+
+    /// The name in options.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 /// Options for reading a trace. An option that is `None` follows from the format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -142,6 +166,8 @@ pub struct Options {
     pub zones: Option<Zones>,
     /// Treatment of recorded discards: `keep` or `skip`. Skipping them shows what TRIM gains.
     pub discards: Discards,
+    /// Treatment of recorded writes of zeroes: `keep` or `skip`. A zoned namespace takes none here.
+    pub write_zeroes: WriteZeroes,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -166,6 +192,7 @@ impl Default for Options {
             block_tokens: None,
             zones: None,
             discards: Discards::Keep,
+            write_zeroes: WriteZeroes::Keep,
             window: None,
         }
     }
@@ -173,7 +200,7 @@ impl Default for Options {
 
 impl Options {
     /// Names of the options.
-    const KEYS: [&str; 15] = [
+    const KEYS: [&str; 16] = [
         "format",
         "time_unit",
         "address_unit",
@@ -188,6 +215,7 @@ impl Options {
         "block_tokens",
         "zones",
         "discards",
+        "write_zeroes",
         "window",
     ];
 
@@ -237,6 +265,7 @@ impl Options {
             "action" => one_of(value, &Action::ALL.map(Action::name)),
             "zones" => one_of(value, &Zones::ALL.map(Zones::name)),
             "discards" => one_of(value, &Discards::ALL.map(Discards::name)),
+            "write_zeroes" => one_of(value, &WriteZeroes::ALL.map(WriteZeroes::name)),
             "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),

@@ -12,6 +12,7 @@ use super::embedded;
 use super::formats::Format;
 use super::generated::source;
 use super::input::{PROGRESS_INTERVAL, Progress};
+use super::locate::Locator;
 use super::options::Options;
 use super::read::TraceInput;
 use super::stream::{Stream, keep, relocate_all};
@@ -72,6 +73,8 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// Notes that are complete with the last request.
     pub late_notes: LateNotes,
+    /// Looks up the lines of requests, if the trace can be read again.
+    pub locator: Option<Locator>,
     /// Results of the survey.
     pub survey: Survey,
     /// The requests, with their devices stacked if the option requests it.
@@ -147,7 +150,11 @@ fn of(
         again.set_layout(layout);
         Box::new(again.take(usize::try_from(limit).unwrap_or(usize::MAX)))
     };
-    Ok(Prepared { name, format, generated, notes, late_notes, survey, requests })
+    let locator = match place {
+        TraceInput::Path(path) => Locator::of(path.clone(), options.clone()),
+        TraceInput::Bytes(..) => None,
+    };
+    Ok(Prepared { name, format, generated, notes, late_notes, locator, survey, requests })
 }
 
 impl TraceHead {

@@ -1,5 +1,7 @@
 //! Rows, as the readers of all formats deliver them in file order, before sorting.
 
+use std::path::Path;
+
 use super::field;
 use super::input::{Lines, ParseError};
 use super::options::{Action, Zones};
@@ -29,6 +31,8 @@ pub(super) struct Row {
     pub(super) preflush: bool,
     /// The operation as recorded, if no request equals it.
     pub(super) recorded: Option<RecordedOp>,
+    /// Index of the file of the row, among files that are merged.
+    pub(super) part: u16,
 }
 
 const _: () = assert!(size_of::<Row>() <= 80, "a window of rows is kept in memory");
@@ -65,6 +69,7 @@ impl Row {
             event: None,
             preflush: false,
             recorded: None,
+            part: 0,
         })
     }
 
@@ -89,6 +94,7 @@ impl Row {
             event,
             preflush: false,
             recorded: Some(recorded),
+            part: 0,
         }
     }
 
@@ -134,6 +140,11 @@ pub(super) trait Reader: Send {
 
     /// Origin of generated requests, if the file gives it.
     fn generated(&self) -> Option<&Generated> {
+        None
+    }
+
+    /// File of a row with this part, if the trace has several files.
+    fn file(&self, _part: u16) -> Option<&Path> {
         None
     }
 }

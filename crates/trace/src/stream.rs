@@ -9,7 +9,7 @@ use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Action, Discards, Options, Zones};
+use super::options::{Action, Discards, Options, WriteZeroes, Zones};
 use super::order::{OrderError, Sorter};
 use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};
@@ -43,6 +43,8 @@ pub struct Stream<'a> {
     empty: u64,
     /// Discards left out; `None` if discards are requests.
     without_discards: Option<u64>,
+    /// Writes of zeroes left out; `None` if they are requests.
+    without_zeroes: Option<u64>,
     emitted: u64,
     ends: DeviceEnds,
     /// Layout of the devices, once known.
@@ -79,6 +81,7 @@ impl<'a> Stream<'a> {
             of_device: 0,
             empty: 0,
             without_discards: (options.discards == Discards::Skip).then_some(0),
+            without_zeroes: (options.write_zeroes == WriteZeroes::Skip).then_some(0),
             emitted: 0,
             ends: DeviceEnds::new(options.devices),
             layout: None,
@@ -150,6 +153,9 @@ impl<'a> Stream<'a> {
         if let Some(count) = self.without_discards.filter(|count| *count > 0) {
             notes.push(format!("{} left out (discards=skip)", counted(count, "discard")));
         }
+        if let Some(count) = self.without_zeroes.filter(|count| *count > 0) {
+            notes.push(format!("{} of zeroes left out (write_zeroes=skip)", counted(count, "write")));
+        }
         let (count, most) = self.sorter.disorder();
         if count > 0 && self.events.is_none() {
             let most = most as f64 / 1e12;
@@ -198,7 +204,7 @@ impl<'a> Stream<'a> {
             } else if !self.is_selected(&row) {
                 continue;
             }
-            self.sorter.push(row).map_err(|misplaced| self.order_error(&misplaced, row.line))?;
+            self.sorter.push(row).map_err(|misplaced| self.order_error(&misplaced, &row))?;
         }
         Ok(())
     }
@@ -228,9 +234,12 @@ impl<'a> Stream<'a> {
             return false;
         }
         self.of_device += 1;
-        if row.op == Op::Discard
-            && let Some(left_out) = &mut self.without_discards
-        {
+        let skipped = match row.op {
+            Op::Discard => self.without_discards.as_mut(),
+            Op::WriteZeroes => self.without_zeroes.as_mut(),
+            _ => None,
+        };
+        if let Some(left_out) = skipped {
             *left_out += 1;
             return false;
         }
@@ -240,12 +249,12 @@ impl<'a> Stream<'a> {
     }
 
     #[cold]
-    fn order_error(&self, misplaced: &OrderError, line: u64) -> Error {
+    fn order_error(&self, misplaced: &OrderError, row: &Row) -> Error {
         let window = self.window;
         match misplaced {
             OrderError::TooLate(ps) => Error::Line {
-                path: self.path.clone(),
-                line,
+                path: self.file_of(row),
+                line: row.line,
                 found: format!(
                     "a request {} s earlier than one more than {window} requests before it in the trace",
                     *ps as f64 / 1e12
@@ -277,6 +286,21 @@ impl<'a> Stream<'a> {
                 (row, None) => return Ok(row),
             }
         }
+    }
+
+    /// Reads up to the request with this number, counted from 1, and returns its file, and its line or record.
+    pub(super) fn place_of(&mut self, number: u64) -> Option<(PathBuf, u64)> {
+        for _ in 1..number {
+            self.next_row().ok()??;
+        }
+        let row = self.next_row().ok()??;
+        Some((self.file_of(&row), row.line))
+    }
+
+    /// File of a row.
+    #[cold]
+    fn file_of(&self, row: &Row) -> PathBuf {
+        self.reader.file(row.part).unwrap_or(&self.path).to_owned()
     }
 
     fn next_request(&mut self) -> Result<Option<Request>> {
@@ -339,7 +363,7 @@ impl<'a> Stream<'a> {
     fn too_late(&self, row: &Row) -> Error {
         let days = row.time / 86_400_000_000_000_000;
         Error::Line {
-            path: self.path.clone(),
+            path: self.file_of(row),
             line: row.line,
             found: format!("a request {days} days after the first"),
             wanted: "at most 106 days (see options time_unit and jump)".into(),
@@ -350,7 +374,7 @@ impl<'a> Stream<'a> {
     #[cold]
     fn beyond_survey(&self, row: &Row) -> Error {
         Error::Line {
-            path: self.path.clone(),
+            path: self.file_of(row),
             line: row.line,
             found: format!(
                 "byte {} of device {}, beyond the end of all earlier requests",

@@ -1,6 +1,6 @@
 //! Is every recorded operation that no request equals counted and named, and does none become another in silence?
 
-use wordline_trace::{Op, Options, Request, Trace, read_bytes};
+use wordline_trace::{Op, Options, Request, Trace, prepare, read_bytes};
 
 fn read(content: &[u8], pairs: &[&str]) -> Trace {
     let options = Options::from_pairs(pairs.iter().copied()).expect("valid options");
@@ -236,4 +236,50 @@ fn an_archive_of_both_versions_reads_as_its_files() {
     };
     assert_eq!(of_events(&alone), of_events(&packed));
     assert_eq!(of_events(&alone).len(), 2);
+}
+
+#[test]
+fn an_error_about_a_request_of_merged_files_names_the_file_and_the_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reads = |times: &[u64]| -> Vec<u8> {
+        let read = |ns: &u64| record(false, *ns, *ns / 8, 4096, action(1, &[0]), 0);
+        times.iter().flat_map(read).collect()
+    };
+    // A file whose first record is no request, and another whose second request is the third of all.
+    let first = [record(false, 0, 0, 0, action(2, &[0]), 0), reads(&[1_000, 8_000])].concat();
+    let parts = [("sda.blktrace.0", first), ("sda.blktrace.1", reads(&[2_000, 4_000, 9_000]))];
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, events) in &parts {
+        std::fs::write(folder.path().join(name), events).expect("it is written");
+        let mut header = tar::Header::new_ustar();
+        header.set_size(events.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, events.as_slice()).expect("memory suffices");
+    }
+    let other = tempfile::tempdir().expect("a folder");
+    let archive = other.path().join("t.tar");
+    std::fs::write(&archive, builder.into_inner().expect("memory suffices")).expect("it is written");
+    for trace in [folder.path(), &archive] {
+        let locator = prepare(trace, &Options::default(), None, &mut |_| {}).expect("a trace").locator;
+        let error = |number| locator.as_ref().and_then(|it| it.error(number, "a read", "another"));
+        for (number, place) in [(3, "sda.blktrace.1:2"), (4, "sda.blktrace.0:3")] {
+            let record = &place[place.len() - 1..];
+            let wanted = format!(
+                "{}/{place}: found a read (request {number}, record {record}), wanted another",
+                trace.display()
+            );
+            assert_eq!(error(number).expect("it is there").to_string(), wanted);
+        }
+        assert!(error(6).is_none(), "there are five");
+    }
+}
+
+#[test]
+fn writes_of_zeroes_are_left_out_on_request_with_a_note() {
+    let text = blkparse(&["Q WZS 8 + 8", "Q R 0 + 8", "Q WZ 16 + 8"]);
+    let trace = read(text.as_bytes(), &["write_zeroes=skip"]);
+    assert_eq!(shorts(&trace), [(Op::Read, 0, 4096, false)]);
+    let note = "2 writes of zeroes left out (write_zeroes=skip)";
+    assert!(trace.notes.iter().any(|found| found == note), "{:?}", trace.notes);
+    assert_eq!(read(text.as_bytes(), &[]).requests.len(), 3);
 }

@@ -194,6 +194,7 @@ impl Workload {
             power_cut: options.power_cut,
             notes: ready.notes,
             late_notes: ready.late_notes,
+            locator: ready.locator,
             provenance: options.provenance.clone(),
             trace_file: ready.trace_file,
             change: Change::default(),

@@ -23,7 +23,7 @@ use crate::trace::workload::application::ZoneLayout;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::workload::fio::DeviceZones;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
-use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests, Zones};
+use crate::trace::{self, Fit, Fitter, LateNotes, Locator, Options, Prepared, Request, Requests, Zones};
 
 /// Properties that the requests must have.
 pub(super) struct RequestDemand {
@@ -67,6 +67,8 @@ pub(super) struct PreparedRequests {
     pub notes: Vec<String>,
     pub trace_file: Option<Fingerprint>,
     pub late_notes: LateNotes,
+    /// Looks up the lines of requests, if they come from a file that can be read again.
+    pub locator: Option<Locator>,
 }
 
 impl RequestDemand {
@@ -188,7 +190,7 @@ impl Workload {
     /// data.
     fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<PreparedRequests> {
         let (source, survey) = (trace.source(), trace.survey);
-        let Prepared { name, notes, late_notes, requests, .. } = trace;
+        let Prepared { name, notes, late_notes, requests, locator, .. } = trace;
         let fits = survey.is_whole && survey.extent <= capacity;
         if !survey.is_whole && self.fit == Fit::Scale {
             return Err(Error::Argument {
@@ -204,7 +206,7 @@ impl Workload {
         let requests: Requests = if fits {
             requests
         } else {
-            let fitting = Fitter::new(self.fit, capacity, extent).of(&name);
+            let fitting = Fitter::new(self.fit, capacity, extent).of(&name).in_file(locator.clone());
             if survey.is_whole && self.fit == Fit::Refuse {
                 return Err(first_refusal(requests, fitting));
             }
@@ -216,6 +218,7 @@ impl Workload {
             has_processors: survey.has_processors,
             notes,
             late_notes,
+            locator,
             ..without_settings(&source.name, source.kind, survey.is_whole.then_some(survey.requests))
         })
     }
@@ -489,6 +492,7 @@ fn without_settings(name: &str, kind: SourceKind, total: Option<u64>) -> Prepare
         notes: Vec::new(),
         trace_file: None,
         late_notes: LateNotes::default(),
+        locator: None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use wordline_kernel::Bytes;
 
 use crate::run::run_job;
-use crate::trace::{self, Op, Requests};
+use crate::trace::{self, Op, Requests, Zones};
 use crate::{Precondition, Selection};
 
 fn pace(plan: Workload, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
@@ -126,6 +126,49 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
     let error = error.expect_err("two are odd").to_string();
     assert!(error.starts_with("request 2 of five reads"), "{error}");
     assert!(error.contains("wanted whole sectors of the device, whose size is 4KiB"), "{error}");
+}
+
+#[test]
+fn an_error_about_a_request_of_a_trace_names_its_line_in_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.csv");
+    // The third request in time is on line 3, below a comment and before the requests that precede it.
+    let text = |third: &str| {
+        format!(
+            "t_ps,op,offset,size\n# a comment\n900,{third}\n100,R,0,0\n200,R,0,4096\n300,W,4096,4096\n950,R,0,4096\n"
+        )
+    };
+    let fault = |third: &str, set: &[&str], how: Workload| {
+        std::fs::write(&path, text(third)).expect("it is written");
+        let run = crate::run(&device(set), &how, &RunOptions::default(), &mut Unobserved);
+        run.expect_err(third).to_string()
+    };
+    let trace = Workload::trace(&path);
+    let refused = Workload { fit: Fit::Refuse, ..trace.clone() };
+    let mut kept = trace.clone();
+    if let Origin::Trace(_, options) = &mut kept.origin {
+        options.zones = Some(Zones::Keep);
+    }
+    let here = path.display();
+    let sectors = ["front.interface=nvme", "front.sector_size=4KiB"];
+    for (third, set, how, wanted) in [
+        ("R,0,512", &sectors[..], &trace, "found bytes 0 to 512 (request 3), wanted whole sectors"),
+        ("ZR,0,0", &[], &kept, "found zone reset (request 3), wanted an operation of conventional devices"),
+        (
+            "R,1099511627776,4096",
+            &[],
+            &refused,
+            "found a request up to byte 1099511631872 (request 3), wanted all within the device, or --fit wrap or scale: \
+             the device has 12MiB, the trace extends to byte 1099511631872",
+        ),
+    ] {
+        let fault = fault(third, set, how.clone());
+        assert!(fault.starts_with(&format!("{here}:3: {wanted}")), "{fault}");
+    }
+    let options = RunOptions { precondition: Some(Precondition::Workload(None)), ..RunOptions::default() };
+    std::fs::write(&path, text("ZR,0,0")).expect("it is written");
+    let fault = crate::run(&device(&[]), &kept, &options, &mut Unobserved).expect_err("a reset").to_string();
+    assert!(fault.starts_with(&format!("{here}:3: found zone reset (request 3)")), "{fault}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use wordline_kernel::{Instant, Metrics, Schedule};
 use super::{HostEvents, Running, StopCondition};
 use crate::calendar::Event;
 use crate::error::{Error, Result};
+use crate::load::Load;
 use crate::measure::RunEnd;
 use crate::observer::{Observer, SAVING};
 use crate::output::Output;
@@ -177,7 +178,8 @@ impl<D: BlockDevice> Running<D> {
         self.seconds[1] += started.elapsed().as_secs_f64();
         let reached = reached?;
         let submitted = self.queue.total_submitted();
-        self.queue.source_mut().check(submitted, &self.load.source.name)?;
+        let Load { source, locator, .. } = &self.load;
+        self.queue.source_mut().check(submitted, &source.name, locator.as_ref())?;
         Ok(reached)
     }
 

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wordline_kernel::Bytes;
 
@@ -192,6 +192,10 @@ impl Reader for PartReader<'_> {
         Ok(None)
     }
 
+    fn file(&self, _part: u16) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn notes(&self) -> Vec<String> {
         vec!["one processor's file alone; name its directory to merge those of all".into()]
     }
@@ -225,9 +229,13 @@ impl<'a> Merged<'a> {
 impl Reader for Merged<'_> {
     fn next(&mut self) -> Result<Option<Row>> {
         let Some(Reverse((_, part))) = self.turns.pop() else { return Ok(None) };
-        let row = self.next[part];
+        let row = self.next[part].map(|row| Row { part: part as u16, ..row });
         self.advance(part)?;
         Ok(row)
+    }
+
+    fn file(&self, part: u16) -> Option<&Path> {
+        self.parts.get(usize::from(part))?.file(0)
     }
 
     fn notes(&self) -> Vec<String> {
