@@ -102,8 +102,8 @@ fn check_zones(jobs: &[Job], wrong: &mut Complaints) {
 /// Returns notes for the user on a parsed file.
 pub fn notes(
     jobs: &[Job],
-    silent: &BTreeSet<&'static str>,
-    noted: &BTreeMap<&'static str, BTreeSet<&'static str>>,
+    silent: &BTreeSet<String>,
+    noted: &BTreeMap<&'static str, BTreeSet<String>>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note_of = |is: &dyn Fn(&Settings) -> bool, text: &str| {
@@ -143,9 +143,12 @@ pub fn notes(
         &|settings| settings.verify.is_on && settings.writes() && !settings.verify.skips_reads,
         "verify reads what was written; the contents are not compared",
     );
+    let plids = jobs.iter().find_map(|job| job.written("plids")).map_or("plids", |(_, key)| key);
     note_of(
         &|settings| settings.streams.is_on,
-        "writes name streams (plids), which a device with streams keeps apart and another ignores",
+        &format!(
+            "writes name streams ({plids}), which a device with streams keeps apart and another ignores"
+        ),
     );
     let mut instead: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for engine in jobs.iter().map(|job| job.settings.queue.engine) {
@@ -161,11 +164,11 @@ pub fn notes(
         ));
     }
     for (text, keys) in noted {
-        let keys: Vec<&str> = keys.iter().copied().collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         notes.push(format!("{}: {text}", keys.join(", ")));
     }
     if !silent.is_empty() {
-        let listed: Vec<&str> = silent.iter().copied().collect();
+        let listed: Vec<&str> = silent.iter().map(String::as_str).collect();
         notes.push(format!("keys that do not affect the requests: {}", listed.join(", ")));
     }
     notes

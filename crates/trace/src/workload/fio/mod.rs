@@ -78,8 +78,8 @@ struct Job {
     section: String,
     /// File and line of its header.
     place: String,
-    /// File and line of each key, in this section or in a global one.
-    places: BTreeMap<String, String>,
+    /// Of each key, in this section or in a global one: file and line, and the name that the user wrote.
+    places: BTreeMap<String, (String, String)>,
     settings: Settings,
 }
 
@@ -274,7 +274,14 @@ impl JobFile {
 impl Job {
     /// Position of a key for messages. A key that is not given is reported at the section header.
     fn place(&self, key: &str) -> String {
-        format!("{}: [{}] {key}", self.places.get(key).unwrap_or(&self.place), self.name)
+        let (place, key) = self.written(key).map_or((self.place.as_str(), key), |(place, key)| (place, key));
+        format!("{place}: [{}] {key}", self.name)
+    }
+
+    /// Position of a key and the name that the user wrote. Three keys set the sizes, which are called `bs`.
+    fn written(&self, key: &str) -> Option<&(String, String)> {
+        let others: &[&str] = if key == "bs" { &["bsrange", "bssplit"] } else { &[] };
+        std::iter::once(&key).chain(others).find_map(|key| self.places.get(*key))
     }
 
     fn complain(&self, complaints: &mut Complaints, (key, found, wanted): Refusal) {

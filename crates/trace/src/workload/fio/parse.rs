@@ -7,7 +7,7 @@ use wordline_kernel::{Complaints, nearest};
 use super::keys::Given;
 use super::lines::{Entry, Section, Surroundings, sections};
 use super::settings::Settings;
-use super::table::{Key, Treatment, find, names};
+use super::table::{Treatment, find, names};
 use super::values::Units;
 use super::{Job, JobFile, check};
 
@@ -51,10 +51,10 @@ pub(super) fn parse(name: &str, text: &str, around: Surroundings<'_>) -> Result<
 
 struct Reader {
     wrong: Complaints,
-    /// Keys that do not affect the requests.
-    silent: BTreeSet<&'static str>,
+    /// Keys that do not affect the requests, by the names that the user wrote.
+    silent: BTreeSet<String>,
     /// Keys of each note.
-    noted: BTreeMap<&'static str, BTreeSet<&'static str>>,
+    noted: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 impl Reader {
@@ -94,32 +94,32 @@ impl Reader {
                     return self.complain(entry, &shown(entry), &wanted);
                 }
                 for name in std::iter::once(key.name).chain(key.alias) {
-                    job.places.insert(name.to_owned(), entry.place.clone());
+                    job.places.insert(name.to_owned(), (entry.place.clone(), entry.key.clone()));
                 }
             }
-            Treatment::Harmless(_) => self.harmless(key, value, job),
+            Treatment::Harmless(_) => self.harmless(entry, job),
             Treatment::HarmlessAt(values, wanted) => {
                 if !values.split(' ').any(|known| known == value.unwrap_or("1")) {
                     let found = format!("{}, which is not simulated", shown(entry));
                     return self.complain(entry, &found, wanted);
                 }
-                self.silent.insert(key.name);
+                self.silent.insert(entry.key.clone());
             }
             Treatment::Noted(text) => {
                 if value != Some("0") && value != Some("none") {
-                    self.noted.entry(text).or_default().insert(key.name);
+                    self.noted.entry(text).or_default().insert(entry.key.clone());
                 }
             }
             Treatment::Refused(wanted) => self.complain(entry, "a key that is not simulated", wanted),
         }
     }
 
-    fn harmless(&mut self, key: &Key, value: Option<&str>, job: &mut Job) {
+    fn harmless(&mut self, entry: &Entry, job: &mut Job) {
         // A name in a global section would be that of all jobs.
-        if let ("name", Some(name), false) = (key.name, value, job.section.is_empty()) {
-            job.name = name.to_owned();
+        if let ("name", Some(name), false) = (entry.key.as_str(), &entry.value, job.section.is_empty()) {
+            job.name.clone_from(name);
         }
-        self.silent.insert(key.name);
+        self.silent.insert(entry.key.clone());
     }
 
     fn complain(&mut self, entry: &Entry, found: &str, wanted: &str) {

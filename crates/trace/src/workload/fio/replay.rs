@@ -7,15 +7,18 @@ use wordline_kernel::{Bytes, Instant};
 
 use super::clock::later;
 use super::cursor::Span;
-use crate::{Fit, Fitter, MAX_HELD_REQUESTS, Options, Request, open};
+use crate::{Error, Fit, Fitter, MAX_HELD_REQUESTS, Options, Request, open};
 
 /// Most requests of a trace in a job. Chosen: they take 1 GiB of memory.
 const MOST: usize = 16 * MAX_HELD_REQUESTS;
 
 /// Reads the trace at `path`. On failure returns what was found and what was expected.
 pub(super) fn read(path: &str) -> Result<Vec<Request>, (String, String)> {
-    let wanted = "a trace that Wordline reads (docs/traces.md)";
-    let failed = |error: crate::Error| (error.to_string(), wanted.to_owned());
+    let failed = |error: Error| match error {
+        Error::Content { path, found, wanted } => (format!("{}: {found}", path.display()), wanted),
+        Error::Line { path, line, found, wanted } => (format!("{}:{line}: {found}", path.display()), wanted),
+        other => (other.to_string(), "a trace that Wordline reads (docs/traces.md)".to_owned()),
+    };
     let mut requests = Vec::new();
     for request in open(Path::new(path), &Options::default()).map_err(failed)? {
         if requests.len() == MOST {

@@ -159,7 +159,7 @@ pub static SIMULATED: [Key; 82] = [
         "rw",
         "readwrite",
         Simulated(
-            "`read`, `write`, `trim`, `randread`, `randwrite`, `randtrim`, `rw`, `readwrite`, `randrw`, `trimwrite`, `randtrimwrite`. `read:8k` and `read:-8k` add bytes to each sequential address. `randread:8` draws an address for each eighth request. In a mixed sequential job, reads and writes are separate sequences",
+            "`read`, `write`, `trim`, `randread`, `randwrite`, `randtrim`, `rw`, `readwrite`, `randrw`, `trimwrite`, `randtrimwrite`. `read:8k` and `read:-8k` add bytes to each sequential address. `randread:8` draws an address for each eighth request; as in fio, a sequence that crosses the end of a region smaller than its file or device ends the job. In a mixed sequential job, reads and writes are separate sequences",
         ),
     ),
     key("rw_sequencer", Simulated("`sequential` or `identical`: the requests between two drawn addresses")),

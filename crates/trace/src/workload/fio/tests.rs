@@ -160,6 +160,36 @@ fn a_file_names_each_key_once_that_says_nothing_of_the_requests() {
 }
 
 #[test]
+fn messages_name_a_key_as_the_user_wrote_it() {
+    let notes = |keys: &str| parsed(&format!("[a]\nfilename=x\ndirect=1\n{keys}")).notes;
+    assert_eq!(
+        notes("threads=1\nmem_align=4k\n"),
+        ["keys that do not affect the requests: mem_align, threads"]
+    );
+    assert_eq!(notes("ratemin=1m\n"), ["ratemin: a job does not end when it falls below its least rate"]);
+    let streams = "writes name streams (fdp_pli), which a device";
+    assert!(notes("rw=write\nfdp=1\nfdp_pli=0,1\n").iter().any(|note| note.contains(streams)));
+    let zoned = "[a]\nfilename=x\nzonemode=zbd\nzonesize=64k\n";
+    for (keys, wanted) in [
+        ("readwrite=trimwrite\n", "job.fio:5: [a] readwrite: found trims and writes"),
+        ("blocksize=128k\n", "job.fio:5: [a] blocksize: found 131072, wanted requests of at most a zone"),
+        ("bsrange=4k-128k\n", "job.fio:5: [a] bsrange: found 131072, wanted requests of at most a zone"),
+    ] {
+        let wrong = JobFile::parse("job.fio", &format!("{zoned}{keys}")).expect_err(keys).to_string();
+        assert!(wrong.starts_with(wanted), "{keys}: {wrong}");
+    }
+}
+
+#[test]
+fn a_sequence_across_the_end_of_a_region_ends_the_job_unless_the_file_ends_there_as_in_fio() {
+    let on_device = job("rw=randread:8\nbs=4k\nsize=1m");
+    assert!((1..256).contains(&on_device.len()), "{}", on_device.len());
+    let last = on_device.last().expect("it has some");
+    assert_eq!(last.offset + last.size, Bytes::mib(1));
+    assert_eq!(requests("[a]\nrw=randread:8\nbs=4k\nsize=1m\n").len(), 256, "in a file of its own");
+}
+
+#[test]
 fn a_sequential_job_covers_its_region_once_and_in_order() {
     let all = job("rw=write\nbs=64k\noffset=25%\nsize=10m");
     let offsets: Vec<u64> = all.iter().map(|request| request.offset.0).collect();
@@ -398,4 +428,10 @@ fn a_trace_that_cannot_be_replayed_is_refused_with_its_line() {
     let absent = "[a]\nfilename=x\nread_iolog=/nowhere/small.csv\n";
     let wrong = parsed(absent).jobs(Seed(1), DEVICE, None).expect_err("no file").to_string();
     assert!(wrong.starts_with("job.fio:3: [a] read_iolog: found /nowhere/small.csv: cannot"), "{wrong}");
+    let empty = path.with_file_name("empty.csv");
+    std::fs::write(&empty, "").expect("it is written");
+    let text = format!("[a]\nfilename=x\nread_iolog={}\n", empty.display());
+    let wrong = parsed(&text).jobs(Seed(1), DEVICE, None).expect_err("an empty file").to_string();
+    let wanted = format!("read_iolog: found {}: an empty file, wanted a trace", empty.display());
+    assert!(wrong.ends_with(&wanted), "{wrong}");
 }
