@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wordline_kernel::{Bytes, Duration};
 use wordline_lab::devices::Registry;
+use wordline_lab::error::Error;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::SweepOptions;
 use wordline_lab::trace::Options;
@@ -177,16 +178,10 @@ impl Arguments {
             }
             None => {
                 let options = self.format.options()?;
-                // A file without a preset is the device, as in `run`.
-                let (of_file, changing) = match (&self.preset, &self.config) {
-                    (None, Some(file)) => (Some(file.display().to_string()), None),
-                    (_, changing) => (None, changing.as_deref()),
-                };
-                let DeviceArguments { keys: device, config, .. } =
-                    studies::device_of(changing, &self.settings)?;
                 let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
+                let (preset, DeviceArguments { keys: device, config, .. }) = self.device()?;
                 let asked = StudyArguments {
-                    preset: self.preset.clone().or(of_file).or_else(|| Some(DEFAULT_PRESET.to_owned())),
+                    preset: Some(preset),
                     load: LoadArguments {
                         workload: &self.workload,
                         trace: self.trace.as_deref(),
@@ -214,6 +209,29 @@ impl Arguments {
             study = study.checked()?;
         }
         Ok(study)
+    }
+}
+
+impl Arguments {
+    /// Returns the preset, or the file in its place, and the keys that change it.
+    fn device(&self) -> Result<(String, DeviceArguments), Failure> {
+        let varies_preset = self.vary.iter().any(|argument| argument.trim_start().starts_with("preset="));
+        // A file without a preset is the device, as in `run`.
+        let (of_file, changing) = match (&self.preset, &self.config) {
+            (None, Some(file)) if !varies_preset => (Some(file.display().to_string()), None),
+            (_, changing) => (None, changing.as_deref()),
+        };
+        let device = studies::device_of(changing, &self.settings, self.preset.as_deref())?;
+        if let (true, Some(preset)) = (varies_preset, &device.preset) {
+            return Err(Error::Argument {
+                what: "--config".into(),
+                found: format!("a file that names the preset `{preset}`, beside --vary preset"),
+                wanted: "a file without a preset".into(),
+            }
+            .into());
+        }
+        let preset = self.preset.clone().or(of_file).unwrap_or_else(|| DEFAULT_PRESET.to_owned());
+        Ok((preset, device))
     }
 }
 

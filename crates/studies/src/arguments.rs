@@ -80,11 +80,21 @@ impl<'a> LoadArguments<'a> {
     }
 
     fn workload(&self) -> Result<Workload> {
-        workload_of(self.table().into()).try_into().map_err(|_: toml::de::Error| Error::Argument {
-            what: "--time-scale, --think-time, --format or --trace-option".into(),
+        let refused = |what: &str, wanted: &str| Error::Argument {
+            what: what.into(),
             found: format!("it with the workload {}", self.workload),
-            wanted: "a trace or a file as well: --trace FILE, --workload FILE.toml".into(),
-        })
+            wanted: wanted.into(),
+        };
+        let workload = workload_of(self.table().into()).try_into();
+        match workload
+            .map_err(|_: toml::de::Error| refused("--format or --trace-option", "--trace FILE as well"))?
+        {
+            Workload::Named(_) if self.time_scale.is_some() => {
+                let wanted = "requests with times as well: --trace FILE, --workload FILE.toml";
+                Err(refused("--time-scale", wanted))
+            }
+            workload => Ok(workload),
+        }
     }
 }
 

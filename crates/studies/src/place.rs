@@ -64,6 +64,14 @@ fn key_position(study: &Study, key: &str) -> String {
 
 /// The command-line argument that sets a key, for a study without a file.
 fn argument_of(key: &str) -> Option<String> {
+    // A fault in a workload file has the file and the line.
+    if let Some(own) = key.strip_prefix("workload.")
+        && own
+            .split_once(':')
+            .is_some_and(|(_, line)| line.starts_with(|letter: char| letter.is_ascii_digit()))
+    {
+        return Some(own.to_owned());
+    }
     let named = |argument: &str, rest: &str| format!("--{argument} {rest}").trim_end().to_owned();
     Some(match key.split_once(['.', ' ']).unwrap_or((key, "")) {
         ("vary", "key" | "values") => named("vary", ""),
@@ -75,7 +83,7 @@ fn argument_of(key: &str) -> Option<String> {
         ("workload", rest) if rest.ends_with("queue_depth") => named("queue-depth", ""),
         ("workload", rest) if rest.ends_with("requests") => named("requests", ""),
         ("workload", "file.time_scale") => named("time-scale", ""),
-        ("workload", "file.think_time") => named("think-time", ""),
+        ("workload", rest) if rest.ends_with("think_time") => named("think-time", ""),
         ("workload", "file.path") => "--workload or --trace".to_owned(),
         ("budget", _) => named("memory", ""),
         (word @ ("preset" | "precondition"), _) => named(word, ""),

@@ -2,22 +2,49 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use wordline_experiments::Axis;
+use wordline_kernel::Complaints;
+use wordline_lab::config::line_of;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::input;
 use wordline_lab::words::found_and_wanted;
 
 /// Maximum number of values of a key. Chosen: more is a typing error.
 const MAX_VALUES: u32 = 10_000;
 
 /// Values of a varied key, as the file has them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     /// A list.
     List(Vec<toml::Value>),
     /// A range.
     Range(Range),
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::Array(values) => Ok(Self::List(values)),
+            toml::Value::Table(range) => {
+                let range =
+                    range.try_into().map_err(|error: toml::de::Error| D::Error::custom(error.message()))?;
+                Ok(Self::Range(range))
+            }
+            other => {
+                let values = match &other {
+                    toml::Value::String(text) => listed(text).ok().filter(|_| !text.trim().is_empty()),
+                    _ => Some(vec![other.clone()]),
+                };
+                let list =
+                    values.map_or_else(|| "[1, 2]".into(), |values| toml::Value::Array(values).to_string());
+                Err(D::Error::custom(format!(
+                    "found {other}, wanted a list, such as {list}, or a range {{ from = 1, to = 8, steps = 4 }}"
+                )))
+            }
+        }
+    }
 }
 
 /// A range of numbers, which includes both ends.
@@ -206,25 +233,26 @@ pub struct DeviceArguments {
     pub config: Option<(PathBuf, String)>,
 }
 
-/// Returns the device of a configuration file, if given, with the settings `KEY=VALUE` on top.
+/// Returns the device of a configuration file that changes the preset `preset`, with the settings `KEY=VALUE` on
+/// top. As in a run, names of files in it are relative to it, and it may name no other preset.
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read, [`Error::Line`] for invalid TOML, [`Error::Argument`] for an
-/// invalid setting.
-pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<DeviceArguments> {
+/// invalid setting, [`Error::Config`] for another preset.
+pub fn device_of(file: Option<&Path>, settings: &[String], preset: Option<&str>) -> Result<DeviceArguments> {
     let (mut device, mut config) = (toml::Table::new(), None);
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path).map_err(|reason| Error::File {
-            path: path.into(),
-            action: "read",
-            reason,
-        })?;
+        let text = input::text(path, "a configuration in TOML")?;
         device = text.parse().map_err(|error: toml::de::Error| {
             let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
             let at = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text[..at].matches('\n').count() as u64 + 1;
             Error::Line { path: path.into(), line, found, wanted }
         })?;
+        check_preset(&device, preset, (path, &text))?;
+        if let Some(folder) = path.parent() {
+            place_files(&mut device, folder);
+        }
         // A study has a title of its own.
         ["name", "description", "source"].iter().for_each(|key| _ = device.remove(*key));
         config = Some((path.to_owned(), text));
@@ -236,6 +264,43 @@ pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<DeviceArgum
     let preset = device.remove("preset").and_then(|name| name.as_str().map(str::to_owned));
     Ok(DeviceArguments { preset, keys: device, config })
 }
+
+/// Refuses a file that names another preset than `preset`.
+fn check_preset(device: &toml::Table, preset: Option<&str>, (path, text): (&Path, &str)) -> Result<()> {
+    let (Some(own), Some(preset)) = (device.get("preset"), preset) else { return Ok(()) };
+    if own.as_str() == Some(preset) {
+        return Ok(());
+    }
+    let mut wrong = Complaints::default();
+    let line = line_of(text, "preset").map_or_else(String::new, |line| format!(":{line}"));
+    let wanted = format!("{preset:?} as on the command line, or no --preset there");
+    wrong.add(format!("{}{line}: preset", path.display()), own, wanted);
+    Err(Error::Config(wrong))
+}
+
+/// Makes names of files in a configuration relative to the folder of the configuration.
+fn place_files(table: &mut toml::Table, folder: &Path) {
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => place_files(inner, folder),
+            toml::Value::Array(items) => {
+                items
+                    .iter_mut()
+                    .filter_map(toml::Value::as_table_mut)
+                    .for_each(|item| place_files(item, folder));
+            }
+            toml::Value::String(name)
+                if NAMES_OF_FILES.contains(&key.as_str()) && name.ends_with(".toml") =>
+            {
+                *name = folder.join(&*name).display().to_string();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Keys of a configuration that may name a file: a part, its base and its cells, and the preset of an SSD.
+const NAMES_OF_FILES: [&str; 4] = ["part", "base", "set", "preset"];
 
 /// Parses values of keys from arguments `KEY=VALUE`. Messages call them `what`.
 ///

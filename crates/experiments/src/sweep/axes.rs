@@ -177,6 +177,12 @@ pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
             {
                 (inner, rest) = (&mut inner[place], further);
             }
+            if let (toml::Value::Array(items), Ok(place)) = (&mut *inner, rest.parse::<usize>())
+                && place <= items.len()
+            {
+                items.splice(place..items.len().min(place + 1), [value]);
+                return;
+            }
             if !inner.is_table() {
                 *inner = toml::Table::new().into();
             }
@@ -186,7 +192,8 @@ pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
 }
 
 /// Merges `over` into `table`, key by key. A table that names another policy replaces the table below it,
-/// because keys belong to a policy. Configuration files are merged in the same way.
+/// because keys belong to a policy. A table of numbers selects items of a list. Configuration files and arguments
+/// are merged in the same way.
 pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
@@ -195,9 +202,30 @@ pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
             {
                 merge(below, above);
             }
+            (Some(toml::Value::Array(items)), toml::Value::Table(above)) if selects_items(&above, items) => {
+                merge_items(items, above);
+            }
             (_, value) => {
                 table.insert(key, value);
             }
+        }
+    }
+}
+
+/// Whether all keys of a table are numbers of items, or of the item after the last.
+fn selects_items(above: &toml::Table, items: &[toml::Value]) -> bool {
+    let is_item = |key: &String| key.parse::<usize>().is_ok_and(|place| place <= items.len());
+    !above.is_empty() && above.keys().all(is_item)
+}
+
+/// Merges the values of a table of numbers into the items of a list.
+fn merge_items(items: &mut Vec<toml::Value>, above: toml::Table) {
+    for (key, value) in above {
+        let place = key.parse::<usize>().expect("its keys are numbers");
+        match (items.get_mut(place), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(value)) => merge(below, value),
+            (Some(item), value) => *item = value,
+            (None, value) => items.push(value),
         }
     }
 }
@@ -238,6 +266,14 @@ mod tests {
             toml::from_str("pools = [{ part = { a = 1, b = 2 } }]").expect("a table");
         set(&mut table, "pools.0.part.a", 3.into());
         assert_eq!(table, toml::from_str("pools = [{ part = { a = 3, b = 2 } }]").expect("a table"));
+        let mut table: toml::Table = toml::from_str("times = [1, 2]").expect("a table");
+        set(&mut table, "times.1", 5.into());
+        set(&mut table, "times.2", 7.into());
+        assert_eq!(table, toml::from_str("times = [1, 5, 7]").expect("a table"));
+        merge(&mut table, toml::from_str("times = { 0 = 3, 3 = 9 }").expect("a table"));
+        assert_eq!(table, toml::from_str("times = [3, 5, 7, 9]").expect("a table"));
+        merge(&mut table, toml::from_str("times = { 9 = 3 }").expect("a table"));
+        assert!(table["times"].is_table(), "what is no item stays, so that the reader refuses it");
     }
 
     #[test]

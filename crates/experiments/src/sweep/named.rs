@@ -30,6 +30,10 @@ pub struct Named {
     /// Length of the bursts of a closed loop, and of the pauses between them. Default: the pauses of the
     /// workload; the built-in workloads have none.
     pub bursts: Option<Duration>,
+    /// Time between a completion and the next request of a closed loop. Default: the workload's own; the
+    /// built-in workloads have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<Duration>,
     /// Whether requests arrive at the times of the embedded recorded trace, multiplied by `time_scale`.
     #[serde(default)]
     pub recorded_times: bool,
@@ -39,6 +43,9 @@ pub struct Named {
     /// application's own share.
     pub page_cache: Option<f64>,
 }
+
+/// Longest think time. Chosen: as in a run.
+const MOST_THINK: Duration = Duration::from_ms(3_600_000);
 
 /// Requests, their number, and their pace.
 pub(crate) type NamedRequests = (RequestSource, u64, Pace);
@@ -81,7 +88,7 @@ impl Named {
             let pace = Pace::Closed { depth: 1, think: Duration::ZERO };
             return Ok((RequestSource::generated(std::iter::empty()), 0, pace));
         }
-        let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
+        let (requests, total, depth, bursts, think) = match self.generated().expect("a checked name") {
             Generated::Pattern(pattern) => {
                 let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
                 let depth = pattern.arrival.queue_depth();
@@ -90,6 +97,7 @@ impl Named {
                     pattern.requests,
                     depth,
                     pattern.bursts,
+                    pattern.think_time,
                 )
             }
             Generated::Application(mut application) => {
@@ -97,7 +105,7 @@ impl Named {
                 application.requests = total.saturating_add(beside);
                 let asked = RequestSource::of(&application, self.queue_depth, seed, capacity);
                 let (requests, depth) = asked.map_err(Error::Config)?;
-                (requests, total, Some(depth), application.bursts)
+                (requests, total, Some(depth), application.bursts, None)
             }
         };
         let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
@@ -107,7 +115,9 @@ impl Named {
         }
         let pace = match (self.queue_depth.or(depth), self.bursts.map(Bursts::halves).or(bursts)) {
             (None, _) => open,
-            (Some(depth), None) => Pace::Closed { depth, think: Duration::ZERO },
+            (Some(depth), None) => {
+                Pace::Closed { depth, think: self.think_time.or(think).unwrap_or(Duration::ZERO) }
+            }
             (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
         };
         Ok((requests, total, pace))
@@ -140,6 +150,15 @@ impl Named {
             let wanted = "none for a pattern, and no own-answer beside a queue depth or recorded_times";
             wrong.require(holds, "named.waits_for", waits_for, wanted);
         }
+        if let Some(think) = self.think_time {
+            let is_open =
+                matches!(&found, Generated::Pattern(pattern) if pattern.arrival.queue_depth().is_none());
+            let has_bursts = self.bursts.is_some() || self.recorded_times;
+            let holds = !has_bursts && (self.queue_depth.is_some() || !is_open);
+            let wanted = "none beside bursts or times: only a closed loop has think time (--queue-depth)";
+            wrong.require(holds, "named.think_time", think, wanted);
+            wrong.require(think <= MOST_THINK, "named.think_time", think, "at most 1h");
+        }
         let is_closed = self.bursts.is_some() || self.queue_depth.is_some();
         let both = self.recorded_times && is_closed;
         wrong.require(!both, "named.recorded_times", true, "false beside a queue depth or bursts");
@@ -167,6 +186,11 @@ mod tests {
             ("name = \"mail\"\nbursts = \"0s\"", "named.bursts: found 0s, wanted from 1us to 1h"),
             ("name = \"mail\"\nbursts = \"1s\"\nrecorded_times = true", "named.recorded_times: found true"),
             ("name = \"mail\"\ntime_scale = 0.5", "named.time_scale: found 0.5"),
+            ("name = \"mail\"\nthink_time = \"2h\"", "named.think_time: found 2h, wanted at most 1h"),
+            (
+                "name = \"mail\"\nthink_time = \"1s\"\nbursts = \"1s\"",
+                "named.think_time: found 1s, wanted none",
+            ),
             ("name = \"mail\"\nqueue_depth = 0", "named.queue_depth: found 0"),
             (
                 "name = \"mail\"\npage_cache = 1.0",
@@ -202,6 +226,7 @@ mod tests {
         assert_eq!(pace(""), Pace::Closed { depth: 17, think });
         assert_eq!(pace("waits_for = \"any-answer\""), Pace::Closed { depth: 16, think });
         assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });
+        assert_eq!(pace("think_time = \"2ms\""), Pace::Closed { depth: 17, think: on });
         assert_eq!(pace("bursts = \"2ms\""), Pace::Bursts { depth: 17, on, off: on });
         assert_eq!(pace("recorded_times = true\ntime_scale = 0.25"), Pace::Open { time_scale: 0.25 });
     }

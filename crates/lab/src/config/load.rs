@@ -458,9 +458,21 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
     let tree = &mut layered.tree;
     resolve_pool_parts(tree, &mut over)?;
     let mut wrong = Complaints::default();
-    over.resolve_lists(Some(tree), "", &mut wrong);
+    let defaults = if over.selects_items(tree) { defaults_below(registry, tree) } else { None };
+    over.resolve_lists(Some(defaults.as_ref().unwrap_or(tree)), "", &mut wrong);
     wrong.into_result(()).map_err(Error::Config)?;
     overlay(registry, tree, over, Path::new(""))
+}
+
+/// The tree with the defaults of its device below it, so that an argument can select an item of a default list.
+/// `None` for a tree that is no device without the arguments.
+fn defaults_below(registry: &Registry, tree: &Node) -> Option<Node> {
+    let mut alone = tree.clone();
+    let entry = registry.take_from(&mut alone).ok()?;
+    let device = entry.resolve(&mut alone, registry.designs()).ok()?;
+    let mut whole = Node::of(&device.table().into(), "", &|_| Origin::Layer("".into(), 0));
+    whole.overlay(tree.clone());
+    Some(whole)
 }
 
 /// Turns an argument that names a part, or a cell parameter set, into a table with that name. Later arguments

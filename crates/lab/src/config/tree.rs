@@ -240,6 +240,18 @@ impl Node {
         }
     }
 
+    /// Whether a table of it has numbers as keys, at a path where `below` has no list.
+    pub fn selects_items(&self, below: &Self) -> bool {
+        let Some(members) = self.members() else { return false };
+        members.iter().any(|(key, node)| {
+            let is_number = key.parse::<usize>().is_ok();
+            match below.child(key) {
+                Some(here) => node.selects_items(here),
+                None => is_number || node.selects_items(&Self::table(self.origin.clone())),
+            }
+        })
+    }
+
     /// Turns tables whose keys are numbers into lists. Arguments such as `pools.0.part` build such tables.
     /// The new list has the items of the list at the same path of `below`. Each number selects one of these
     /// items, or the item after the last, and its value is merged into that item.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wordline_kernel::Duration;
 use wordline_lab::devices::Registry;
 use wordline_lab::trace::Options;
 
@@ -56,13 +57,81 @@ fn a_fault_of_a_varied_key_names_the_argument_and_what_to_write() {
 }
 
 #[test]
+fn options_of_requests_go_with_a_named_workload_or_say_what_is_wanted() {
+    let options = Options::from_pairs(["discards=skip"]).expect("an option");
+    let named = LoadArguments::named("mail");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.fio");
+    std::fs::write(&path, "[a]\nfilename=x\nreadwrite=sideways\n").expect("it is written");
+    let path = path.display().to_string();
+    let of_file = format!("{path}:3: readwrite: found `sideways`, wanted");
+    for (load, wanted) in [
+        (LoadArguments::named(&path), of_file.as_str()),
+        (LoadArguments { think_time: Some(Duration::from_us(5)), ..named }, "2 points"),
+        (
+            LoadArguments { think_time: Some(Duration::from_ms(7_200_000)), ..named },
+            "--think-time: found 2h, wanted at most 1h",
+        ),
+        (
+            LoadArguments { time_scale: Some(2.0), ..named },
+            "--time-scale: found it with the workload mail, wanted requests with times as well: --trace FILE",
+        ),
+        (
+            LoadArguments { trace_options: Some(&options), ..named },
+            "--format or --trace-option: found it with the workload mail, wanted --trace FILE as well",
+        ),
+    ] {
+        let fault = fault(DeviceArguments::default(), load, "ftl.over_provisioning=0.3,0.4");
+        assert!(fault.starts_with(wanted), "{fault}");
+    }
+}
+
+#[test]
+fn a_setting_may_select_an_item_of_a_default_list() {
+    let device = device_of(None, &["part.timing.suspend.1=500us".into()], None).expect("a setting");
+    let load = LoadArguments::named("mixed-70-30");
+    assert_eq!(fault(device.clone(), load, "ftl.scheduling.suspend_erases=true,false"), "2 points");
+    let asked = StudyArguments {
+        preset: Some("tiny".into()),
+        load,
+        precondition: None,
+        warm_up: None,
+        until: None,
+        vary: vec![axis_of("ftl.scheduling.suspend_erases=true").expect("values")],
+        repeat: Repeat { first: 0, seeds: 1, until: None },
+        columns: Vec::new(),
+        config: None,
+    };
+    let study = Study::from_arguments(&Registry::default(), device.keys, asked).expect("a study");
+    let text = &study.points(0).expect("a point")[0].config_text;
+    assert!(text.contains("suspend = [\"100us\", \"500us\"]"), "{text}");
+}
+
+#[test]
+fn a_configuration_on_a_preset_is_read_as_by_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("drive.toml");
+    let of = |text: &str, preset: Option<&str>| {
+        std::fs::write(&path, text).expect("it is written");
+        device_of(Some(&path), &[], preset)
+    };
+    let other = of("preset = \"nvme-tlc\"\n", Some("tiny")).expect_err("two presets").to_string();
+    let wanted =
+        format!("{}:1: preset: found \"nvme-tlc\", wanted \"tiny\" as on the command line", path.display());
+    assert!(other.starts_with(&wanted), "{other}");
+    assert_eq!(of("preset = \"tiny\"\n", Some("tiny")).expect("one preset").preset, Some("tiny".into()));
+    let part = of("part = \"mine.toml\"\n", Some("tiny")).expect("a part").keys["part"].clone();
+    assert_eq!(part.as_str(), folder.path().join("mine.toml").to_str(), "beside the configuration");
+}
+
+#[test]
 fn a_fault_of_a_configuration_names_its_line_and_one_of_a_setting_the_setting() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("drive.toml");
     let of = |text: &str, settings: &[&str]| {
         std::fs::write(&path, text).expect("it is written");
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        match device_of(Some(&path), &settings) {
+        match device_of(Some(&path), &settings, None) {
             Ok(device) => fault(device, LoadArguments::named("mixed-70-30"), "ftl.gc.paced=true,false"),
             Err(error) => error.to_string(),
         }
@@ -97,6 +166,18 @@ fn a_study_without_a_workload_and_one_with_a_wrong_state_say_what_is_wanted() {
         (
             "preset = \"tiny\"\nworkload = \"mail\"\nprecondition = \"full\"\n",
             "s.toml:3: precondition: found \"full\", wanted empty, filled, filled:0.5",
+        ),
+        (
+            "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"ftl.gc.start_below_free_blocks\"\nvalues = \"4,6\"\n",
+            "s.toml:5: values: found \"4,6\", wanted a list, such as [4, 6], or a range { from = 1, to = 8, steps = 4 }",
+        ),
+        (
+            "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"a\"\nvalues = 4\n",
+            "s.toml:5: values: found 4, wanted a list, such as [4], or a range",
+        ),
+        (
+            "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"a\"\nvalues = { from = 1, to = 2, step = 4 }\n",
+            "s.toml:5: values: found an unknown key `step`, wanted steps",
         ),
         (
             "preset = \"tiny\"\nworkload = \"mial\"\n",
