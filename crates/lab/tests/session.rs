@@ -340,3 +340,13 @@ fn a_device_of_keys_is_that_of_the_file_and_names_itself_in_complaints() {
     assert!((slow.host.read_latency_us.mean - 2.0 * fast.host.read_latency_us.mean).abs() < 1e-9);
     assert!(Path::new(&device.text).to_str().is_some_and(|text| text.contains("latency = \"12us\"")));
 }
+
+#[test]
+fn a_setting_selects_an_item_of_a_list_that_is_a_default() {
+    let tiny = Device::preset("tiny").and_then(|tiny| tiny.with("ftl.scheduling.suspend_erases", true));
+    let tiny = tiny.expect("a preset");
+    let slower = tiny.with("part.timing.suspend.1", "500us").expect("the suspend of an erase");
+    assert!(slower.text.contains("suspend = [\"100us\", \"500us\"]"), "{}", slower.text);
+    let beyond = tiny.with("part.timing.suspend.3", "500us").expect_err("two items").to_string();
+    assert!(beyond.contains("item 3 of a list of 2, wanted an item from 0 to 2"), "{beyond}");
+}

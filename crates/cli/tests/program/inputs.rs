@@ -186,7 +186,7 @@ const BAD: [(&str, &str); 114] = [
     ("run --preset tiny --log @log.txt", "error: --log: found"),
     (
         "run --preset tiny --trace @far.csv --fit refuse",
-        "far.csv on a device of 12MiB: found requests up to byte 90004096",
+        "far.csv:2: found a request up to byte 90004096 (request 1), wanted all within the device",
     ),
     ("run --preset tiny --fit squeeze", "wanted one of wrap, scale, refuse"),
     ("run --preset tiny --fit wrapp", "wrap, or another of"),

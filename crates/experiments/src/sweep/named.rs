@@ -186,7 +186,7 @@ mod tests {
             ("name = \"mail\"\nbursts = \"0s\"", "named.bursts: found 0s, wanted from 1us to 1h"),
             ("name = \"mail\"\nbursts = \"1s\"\nrecorded_times = true", "named.recorded_times: found true"),
             ("name = \"mail\"\ntime_scale = 0.5", "named.time_scale: found 0.5"),
-            ("name = \"mail\"\nthink_time = \"2h\"", "named.think_time: found 2h, wanted at most 1h"),
+            ("name = \"mail\"\nthink_time = \"2h\"", "named.think_time: found 7200s, wanted at most 1h"),
             (
                 "name = \"mail\"\nthink_time = \"1s\"\nbursts = \"1s\"",
                 "named.think_time: found 1s, wanted none",

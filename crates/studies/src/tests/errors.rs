@@ -70,7 +70,7 @@ fn options_of_requests_go_with_a_named_workload_or_say_what_is_wanted() {
         (LoadArguments { think_time: Some(Duration::from_us(5)), ..named }, "2 points"),
         (
             LoadArguments { think_time: Some(Duration::from_ms(7_200_000)), ..named },
-            "--think-time: found 2h, wanted at most 1h",
+            "--think-time: found 7200s, wanted at most 1h",
         ),
         (
             LoadArguments { time_scale: Some(2.0), ..named },

@@ -163,13 +163,14 @@ pub fn notes(
             engines.join(", ")
         ));
     }
-    for (text, keys) in noted {
-        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        notes.push(format!("{}: {text}", keys.join(", ")));
-    }
+    notes.extend(noted.iter().map(|(text, keys)| format!("{}: {text}", joined(keys))));
     if !silent.is_empty() {
-        let listed: Vec<&str> = silent.iter().map(String::as_str).collect();
-        notes.push(format!("keys that do not affect the requests: {}", listed.join(", ")));
+        notes.push(format!("keys that do not affect the requests: {}", joined(silent)));
     }
     notes
+}
+
+/// Names of keys for a message.
+fn joined(keys: &BTreeSet<String>) -> String {
+    keys.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -116,8 +116,9 @@ impl Reader {
 
     fn harmless(&mut self, entry: &Entry, job: &mut Job) {
         // A name in a global section would be that of all jobs.
-        if let ("name", Some(name), false) = (entry.key.as_str(), &entry.value, job.section.is_empty()) {
-            job.name.clone_from(name);
+        let value = entry.value.as_deref();
+        if let ("name", Some(name), false) = (entry.key.as_str(), value, job.section.is_empty()) {
+            job.name = name.to_owned();
         }
         self.silent.insert(entry.key.clone());
     }
