@@ -508,7 +508,7 @@ fn factors_make_programs_and_retries_what_the_paper_puts_in() {
             rig.run_down_to(0);
         }
         assert_eq!(rig.device.totals().unreadable_pages, 0);
-        rig.device.base().flash.counts().read_retries as f64 / pages as f64
+        rig.device.ftl().flash.counts().read_retries as f64 / pages as f64
     };
     let by_default = format!("{OF_FACTORS}, read_levels = false");
     assert_eq!(retries(0.0, &by_default), 0.0);

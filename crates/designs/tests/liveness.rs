@@ -40,7 +40,7 @@ fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
 type Suspended = (BlockSetId, u64, Vec<Option<u8>>);
 
 fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
-    let space = &rig.device.base().blocks;
+    let space = &rig.device.ftl().blocks;
     let all = space.pools().all_blocks().filter(|block| space.table().state(*block) == State::Suspended);
     all.map(|block| {
         let lines = space.pools().of_block(block).part.pages().word_lines();

@@ -42,7 +42,7 @@ fn write(rig: &mut Rig, pages: &[u64]) {
 
 /// The hot blocks in the order in which they were opened.
 fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
-    let space = &rig.device.base().blocks;
+    let space = &rig.device.ftl().blocks;
     let all = space.pools().all_blocks().filter(|block| space.table().mode(*block) == CellMode::Mlc);
     let mut all: Vec<BlockSetId> = all.filter(|block| space.table().state(*block) != State::Free).collect();
     all.sort_by_key(|block| space.table().opening_number(*block));
@@ -52,7 +52,7 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
 /// The logical pages on a word line of a hot block (`None` for an invalid page), and the reprogram passes of
 /// the word line.
 fn word_line(rig: &Rig, block: BlockSetId, line: u32) -> ([Option<u32>; 2], u8) {
-    let base = rig.device.base();
+    let base = rig.device.ftl();
     let (space, chips) = (&base.blocks, base.flash.chips());
     let at = |page| space.pools().at(block, line * 2 + page);
     let held = [0, 1].map(|page| space.table().is_valid(at(page)).then(|| chips.stamp(at(page)).logical));
@@ -127,7 +127,7 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
     // All pages are valid, and word lines have reprogram passes left. So the block becomes a candidate, and
     // another block is written.
     write(&mut rig, &[9, 10]);
-    let space = &rig.device.base().blocks;
+    let space = &rig.device.ftl().blocks;
     assert_eq!((space.table().state(block), rig.measured("ressd.suspended")), (State::Suspended, 1.0));
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
@@ -211,7 +211,7 @@ fn nothing_is_left_in_earlier_super_layers_of_a_candidate_that_was_reclaimed() {
     let (mut before, mut seen) = (None, 0);
     for n in 0..4_000_u64 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
-        let space = &rig.device.base().blocks;
+        let space = &rig.device.ftl().blocks;
         let vacated = space
             .pool_of(PlaneGroupId(0))
             .vacated(PlaneGroupId(0))
@@ -258,7 +258,7 @@ fn a_full_candidate_without_rewrites_is_closed() {
     for n in 0..400 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
         for block in hot_blocks(&rig) {
-            let state = rig.device.base().blocks.table().state(block);
+            let state = rig.device.ftl().blocks.table().state(block);
             assert!(state != State::Suspended || !is_spent(&rig, block), "{block:?} after {n} writes");
             suspended |= state == State::Suspended;
             closed |= state == State::Closed && is_spent(&rig, block);

@@ -55,6 +55,19 @@ impl Flash {
         Outcome::Done
     }
 
+    /// Checks that a read found the data tag that it wanted. Panics otherwise.
+    #[inline(always)]
+    pub fn check_read(&self, read: &Task) {
+        let (wanted, found) = (read.wanted, self.stamp(read.location));
+        assert!(
+            found == wanted,
+            "a read of logical page {} wanted version {} and found {found:?} in {:?}",
+            wanted.logical,
+            wanted.version,
+            read.location
+        );
+    }
+
     /// Whether the design or policy that set the parameters of a program rejects its outcome.
     #[inline(never)]
     fn is_rejected(&self, done: &CommandCompletion, tuner: &dyn Tuner) -> bool {

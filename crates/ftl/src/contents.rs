@@ -20,8 +20,8 @@ use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
 use wordline_device::{Command, Operation};
 use wordline_flash::RequestId;
 
-use crate::base::Piece;
 use crate::map::LogicalPage;
+use crate::page_size::{PageSize, Piece};
 
 /// Deliberate faults, which tests of the verification must find. They require debug assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +53,19 @@ impl InjectedFault {
         Self::UnitNotCarried,
         Self::ChangesNotWritten,
     ];
+
+    /// Whether the fault is enabled in a device with these contents.
+    #[inline(always)]
+    pub fn is_enabled(self, contents: Option<&Contents>) -> bool {
+        cfg!(debug_assertions) && contents.is_some_and(|contents| contents.mutant == Some(self))
+    }
 }
 
 /// The contents of the sectors of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// Sectors of a logical page, set by the device.
-    pub(crate) per_page: u64,
+    per_page: u64,
     /// Contents of pages in the buffer. Pages that have left it may still have an entry.
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Contents of page versions that were sent to flash.
@@ -77,6 +83,12 @@ impl Contents {
     /// Contents with a deliberate fault, if given.
     pub fn new(mutant: Option<InjectedFault>) -> Self {
         Self { mutant, ..Self::default() }
+    }
+
+    /// These contents, for logical pages of this size.
+    #[must_use]
+    pub(crate) fn of_pages(self, size: PageSize) -> Self {
+        Self { per_page: size.sectors(), ..self }
     }
 
     /// Sets the contents that the next command writes. The command must have this tag.
@@ -102,11 +114,6 @@ impl Contents {
     fn buffered(&mut self, page: LogicalPage) -> &mut Vec<Option<Content>> {
         let per_page = self.per_page as usize;
         self.buffered.entry(page).or_insert_with(|| vec![None; per_page])
-    }
-
-    /// Whether a deliberate fault is enabled.
-    pub(crate) fn has(&self, mutant: InjectedFault) -> bool {
-        self.mutant == Some(mutant)
     }
 
     /// A command writes a piece of a page into the buffer. If it `is_new`, the buffer had nothing of the page

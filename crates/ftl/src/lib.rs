@@ -6,15 +6,17 @@
 //!
 //! A value that a comment marks as *chosen* has no published source. The comment gives the reason for it.
 
-pub mod base;
 pub mod blocks;
 pub mod config;
 pub mod contents;
 pub mod design;
 mod engines;
 pub mod gc;
+pub mod health;
 mod host_write;
+mod location_read;
 pub mod map;
+mod page_size;
 pub mod parts;
 pub mod policy;
 pub mod pools;
@@ -26,5 +28,7 @@ pub use config::{BackEndFile, Config};
 pub use design::Design;
 pub use engines::Ftl;
 pub use host_write::HostWrite;
+pub use location_read::{LocationRead, WantedSectors};
+pub use page_size::{PageSize, Piece};
 pub use parts::Parts;
 pub use sectors::Sectors;

@@ -1,9 +1,9 @@
 //! Counters of a device.
 
 use wordline_device::times::Times;
-use wordline_flash::faults::PoolFaults;
+use wordline_flash::faults::{Faults, PoolFaults};
 use wordline_kernel::counters;
-use wordline_nand::CellMode;
+use wordline_nand::{BlockSetId, CellMode, Pools};
 
 counters! {
     /// Counters of a device since its creation.
@@ -58,6 +58,11 @@ impl Totals {
     /// Pages of all programs so far, with padding. A program counts when it is queued.
     pub(crate) fn programmed(&self) -> u64 {
         self.host_programs + self.unit_programs + self.gc_programs + self.translation_programs + self.padding
+    }
+
+    /// Failure counters of the pool of a block.
+    pub fn faults_at(&mut self, block: BlockSetId, pools: &Pools) -> &mut Faults {
+        self.faults.count(pools.number_of_group(pools.group_of_block(block)))
     }
 
     /// Counts host pages programmed in a mode.

@@ -1,9 +1,11 @@
 //! Engines that the writer and the front end use, borrowed together as one argument.
 
 use wordline_device::TimeFactors;
+use wordline_device::times::WriteBack;
+use wordline_flash::{FlashTime, Task};
 use wordline_ftl::Ftl;
-use wordline_kernel::{Schedule, Seed, state};
-use wordline_nand::DieId;
+use wordline_kernel::{Instant, Schedule, Seed, state};
+use wordline_nand::{CommandCompletion, DieId, PlaneGroupId};
 
 use crate::cache::Cache;
 use crate::config::{Config, DeviceFile};
@@ -15,9 +17,11 @@ pub(crate) struct Core {
     pub(crate) config: Config,
     pub(crate) ftl: Ftl,
     pub(crate) cache: Cache,
+    /// Latency breakdown of the reads and programs that destaged the buffer, for each pool.
+    pub(crate) written_back: Vec<WriteBack>,
 }
 
-state!(Core { parts { ftl, cache } fixed { config } });
+state!(Core { values { written_back } parts { ftl, cache } fixed { config } });
 
 impl Core {
     /// Engines of an empty device.
@@ -27,6 +31,7 @@ impl Core {
         Self {
             cache: Cache::new(&config, [eviction, read_eviction], destage),
             ftl: Ftl::new(config.ftl.clone(), ftl, seed),
+            written_back: vec![WriteBack::default(); config.ftl.pools.count()],
             config,
         }
     }
@@ -34,12 +39,31 @@ impl Core {
     /// Starts the next command of an idle die.
     #[inline]
     pub(crate) fn start_die(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        self.ftl.base.start_die(die, &mut calendar.within(Event::Flash));
+        self.ftl.flash.start(die, &self.ftl.policies, &mut calendar.within(Event::Flash));
+    }
+
+    /// Records the latency breakdown of a read-modify-write read.
+    pub(crate) fn note_rmw_time(&mut self, task: &Task, done: &CommandCompletion, now: Instant) {
+        let spent = self.ftl.flash.spent(task, done, now);
+        self.written_back[self.config.ftl.pools.number_of(done.die)].fills.add(&spent);
+    }
+
+    /// Records and returns the latency breakdown of a host program.
+    pub(crate) fn note_program_time(
+        &mut self,
+        row: PlaneGroupId,
+        task: &Task,
+        done: &CommandCompletion,
+        now: Instant,
+    ) -> FlashTime {
+        let spent = self.ftl.flash.spent(task, done, now);
+        self.written_back[self.config.ftl.pools.number_of_group(row)].programs.add(&spent);
+        spent
     }
 
     /// Scales the times of flash and firmware by these factors, from the next commands on.
     pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
-        self.ftl.base.change_times(factors);
+        self.ftl.flash.change_times(&factors.of_chips(), factors.controller);
         let DeviceFile { front, buffer, .. } = &mut self.config.file;
         for time in [&mut front.command_time, &mut front.command_interval, &mut buffer.access_time] {
             *time = factors.controller.of(*time);

@@ -7,7 +7,7 @@ use wordline_device::detail::bus_waits;
 use wordline_device::lifetime::{PoolWear, write_amplification};
 use wordline_device::times::WriteBack;
 use wordline_flash::Counts;
-use wordline_ftl::base::Base;
+use wordline_ftl::Ftl;
 use wordline_ftl::map::translation::GuessCounts;
 use wordline_ftl::totals::Totals;
 use wordline_kernel::chart::ChartData;
@@ -50,21 +50,21 @@ pub struct Mark {
 impl Mark {
     /// The counts of a device with these engines at `now`.
     pub(crate) fn of(core: &Core, writer: &Writer, front: &Front, now: Instant) -> Self {
-        let base = &core.ftl.base;
-        let chips = base.flash.chips();
+        let ftl = &core.ftl;
+        let chips = ftl.flash.chips();
         Self {
-            totals: base.totals.clone(),
-            flash: base.flash.counts().clone(),
+            totals: ftl.totals.clone(),
+            flash: ftl.flash.counts().clone(),
             energy: chips.energy_of_pools(now - Instant::ZERO).collect(),
-            worn: base.worn(),
-            programs: programs(base),
+            worn: ftl.worn(),
+            programs: programs(ftl),
             sub_requests: writer.sub_requests().unwrap_or_default(),
             guesses: core.ftl.map_cache.guesses().cloned(),
-            written_back: base.written_back().to_vec(),
+            written_back: core.written_back.to_vec(),
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
-            designs: base.policies.designs.measure().collect(),
-            charts: base.policies.designs.charts().collect(),
+            designs: ftl.policies.designs.measure().collect(),
+            charts: ftl.policies.designs.charts().collect(),
             at: now,
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             dies: chips.die_times(now).collect(),
@@ -74,19 +74,19 @@ impl Mark {
 }
 
 /// Pages that the chips of each pool have programmed.
-fn programs(base: &Base) -> Vec<u64> {
-    base.flash.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
+fn programs(ftl: &Ftl) -> Vec<u64> {
+    ftl.flash.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
 }
 
 /// Flash energy of each pool from a mark to `now`.
-fn energy(base: &Base, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
-    let pools = base.flash.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
+fn energy(ftl: &Ftl, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
+    let pools = ftl.flash.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
     pools.map(|(now, before)| now.since(before)).collect()
 }
 
 /// Counts of a device between a mark and another time.
 struct Since<'a> {
-    base: &'a Base,
+    ftl: &'a Ftl,
     totals: Totals,
     flash: Counts,
     joules: f64,
@@ -99,15 +99,15 @@ struct Since<'a> {
 
 impl<'a> Since<'a> {
     fn new(core: &'a Core, writer: &Writer, mark: &Mark, now: Instant) -> Self {
-        let base = &core.ftl.base;
-        let worn = base.worn().into_iter().zip(&mark.worn);
+        let ftl = &core.ftl;
+        let worn = ftl.worn().into_iter().zip(&mark.worn);
         Self {
-            base,
-            totals: base.totals.since(&mark.totals),
-            flash: base.flash.counts().since(&mark.flash),
-            joules: energy(base, mark, now).into_iter().sum::<EnergyReport>().total().joules(),
+            ftl,
+            totals: ftl.totals.since(&mark.totals),
+            flash: ftl.flash.counts().since(&mark.flash),
+            joules: energy(ftl, mark, now).into_iter().sum::<EnergyReport>().total().joules(),
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
-            programs: programs(base).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
+            programs: programs(ftl).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
             sent: writer.sub_requests().unwrap_or_default().since(&mark.sub_requests),
             guesses: core
                 .ftl
@@ -125,7 +125,7 @@ impl<'a> Since<'a> {
 
     /// Bytes of this many logical pages.
     fn bytes(&self, pages: u64) -> Value {
-        Value::Count(pages * self.base.config.unit.0)
+        Value::Count(pages * self.ftl.config.unit.0)
     }
 
     /// Logical pages programmed for any purpose.
@@ -137,7 +137,7 @@ impl<'a> Since<'a> {
     /// Flash pages programmed. With several pools the chips count them, because the page size differs by
     /// pool.
     fn pages_programmed(&self) -> u64 {
-        let config = &self.base.config;
+        let config = &self.ftl.config;
         match config.pools.count() {
             1 => self.programmed() * config.unit.0 / config.geometry().page_size.0,
             _ => self.programs,
@@ -146,7 +146,7 @@ impl<'a> Since<'a> {
 
     /// Blocks erased. Each plane of a multi-plane block counts.
     fn blocks_erased(&self) -> u64 {
-        let config = &self.base.config;
+        let config = &self.ftl.config;
         let planes = || config.pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
         match config.pools.count() {
             1 => self.totals.erases * planes().sum::<u64>(),
@@ -156,7 +156,7 @@ impl<'a> Since<'a> {
 
     /// Retired blocks. Each plane of a multi-plane block counts.
     fn grown_bad_blocks(&self) -> u64 {
-        let pools = self.base.config.pools.iter().enumerate();
+        let pools = self.ftl.config.pools.iter().enumerate();
         let blocks = pools.map(|(pool, of)| {
             self.totals.faults.get(pool).grown_bad_blocks * u64::from(of.geometry.planes_per_row)
         });
@@ -217,7 +217,7 @@ const DERIVED: &[Derived] = &[
         "flash.free_pages",
         Unit::LogicalPages,
         "Logical pages that could be programmed at the end without an erase, in free and in open blocks.",
-        |d| d.base.blocks.free_pages().into(),
+        |d| d.ftl.blocks.free_pages().into(),
     ),
     derived(
         "flash.gc_moving_victims",
@@ -265,13 +265,13 @@ const DERIVED: &[Derived] = &[
         Unit::Fraction,
         "Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host \
          never wrote or discarded.",
-        |d| d.base.effective_spare().into(),
+        |d| d.ftl.effective_spare().into(),
     ),
     derived(
         "flash.valid_share",
         Unit::Fraction,
         "Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.",
-        |d| d.base.fullness().share().into(),
+        |d| d.ftl.fullness().share().into(),
     ),
     derived("faults.grown_bad_blocks", Unit::Blocks, "Blocks retired during the run.", |d| {
         d.grown_bad_blocks().into()
@@ -341,7 +341,7 @@ const OF_POOLS: &[Derived] = &[
         "sub_requests.condition_bytes",
         Unit::Bytes,
         "The smallest size of sub-requests to the first pool, at the end; null where sizes do not decide.",
-        |d| d.base.policies.min_size_for_first_pool().map(|size| size.0).into(),
+        |d| d.ftl.policies.min_size_for_first_pool().map(|size| size.0).into(),
     ),
 ];
 
@@ -372,11 +372,11 @@ pub fn of_name(name: &str) -> Metric {
 
 /// Metrics of a device with these engines, from `mark` to `now`.
 pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
-    let (base, since) = (&core.ftl.base, Since::new(core, writer, mark, now));
+    let (ftl, since) = (&core.ftl, Since::new(core, writer, mark, now));
     let mut metrics = Metrics::default();
     since.totals.add_to(&mut metrics);
     since.flash.add_to(&mut metrics);
-    let of_pools = if base.config.pools.count() > 1 { OF_POOLS } else { &[] };
+    let of_pools = if ftl.config.pools.count() > 1 { OF_POOLS } else { &[] };
     let of_guesses = if since.guesses.is_some() { OF_GUESSES } else { &[] };
     if let Some(guesses) = &since.guesses {
         guesses.add_to(&mut metrics);
@@ -386,7 +386,7 @@ pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> 
         .chain(of_pools)
         .chain(of_guesses)
         .for_each(|(metric, of)| metrics.add(*metric, of(&since)));
-    for (n, (metric, value)) in base.policies.designs.measure().enumerate() {
+    for (n, (metric, value)) in ftl.policies.designs.measure().enumerate() {
         let before = mark.designs.get(n).map(|(_, value)| *value);
         metrics.add(*metric, added(before, value));
     }
@@ -394,7 +394,7 @@ pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> 
 }
 
 /// The charts of designs for the time since `mark`.
-pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, ChartData)> {
+pub(crate) fn charts_since(ftl: &Ftl, mark: &Mark) -> Vec<(&'static str, ChartData)> {
     let before = |design: &str, drawn: &ChartData| {
         let of_before =
             |(other, before): &&(&str, ChartData)| *other == design && before.chart == drawn.chart;
@@ -404,7 +404,7 @@ pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Chart
         let before = before(design, &drawn);
         (design, drawn.since(mark.at, before))
     };
-    base.policies.designs.charts().map(since).collect()
+    ftl.policies.designs.charts().map(since).collect()
 }
 
 /// Increase of a count since the mark; the current value of any other metric.

@@ -11,7 +11,9 @@ use crate::writer::Writer;
 /// except a protected buffer.
 pub(crate) fn cut(now: Instant, recovery: &mut Recovery, core: &mut Core, writer: &mut Writer) -> CutLosses {
     let torn = recovery.cut_power(now, &mut core.ftl, |row| writer.rows().group(row).count_pages());
-    core.cache.save_buffer(&core.ftl.base);
+    if core.ftl.config.file.keeps_memory {
+        core.cache.save_buffer();
+    }
     recovery.forget(now, &mut core.ftl);
     core.cache.forget(&core.config);
     writer.forget();
@@ -21,7 +23,7 @@ pub(crate) fn cut(now: Instant, recovery: &mut Recovery, core: &mut Core, writer
 /// Rebuilds the tables when power returns at `now`, and begins the scan of the pages.
 pub(crate) fn restore(now: Instant, recovery: &mut Recovery, core: &mut Core, writer: &mut Writer) {
     let mut found = recovery.rebuild_map(&mut core.ftl);
-    found.lost -= core.cache.restore_buffer(&core.ftl.base, &mut core.ftl.map);
+    found.lost -= core.cache.restore_buffer(&mut core.ftl.map, &core.ftl.flash);
     for die in recovery.rebuild_tables(&found, &mut core.ftl) {
         writer.lose_die(die, core);
         core.ftl.check_end_of_life();
@@ -36,6 +38,6 @@ pub(crate) fn check_versions(recovery: &Recovery, core: &Core) -> Result<(), Str
         return Ok(());
     }
     let ftl = &core.ftl;
-    ftl.map_cache.check_versions(&ftl.map, &ftl.base.flash)?;
-    core.cache.check_versions(&ftl.base, &ftl.map)
+    ftl.map_cache.check_versions(&ftl.map, &ftl.flash)?;
+    core.cache.check_versions(ftl.config.logical_pages, &ftl.map, &ftl.flash)
 }

@@ -4,7 +4,6 @@ use std::fmt::{self, Write};
 
 use wordline_device::block_device::OldestCommand;
 use wordline_ftl::Ftl;
-use wordline_ftl::base::Base;
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{DieId, Pool};
 
@@ -57,18 +56,19 @@ pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, 
 }
 
 fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
-    let Core { config, ftl: Ftl { base, tables, gc, .. }, cache } = core;
+    let Core { config, ftl, cache, .. } = core;
+    let Ftl { tables, gc, .. } = ftl;
     front.describe(now, LINES, |id| cache.waiting().is_stalled(id), out)?;
     out.push_str(&cache.describe(config));
     writer.describe(LINES, out)?;
     out.push_str(&tables.describe());
-    describe_dies(base, now, LINES, out)?;
-    let pools = base.config.pools.iter();
+    describe_dies(ftl, now, LINES, out)?;
+    let pools = ftl.config.pools.iter();
     pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
         writeln!(
             out,
             "{}; {}; {}",
-            base.blocks.space().describe(row),
+            ftl.blocks.space().describe(row),
             writer.rows().describe(row),
             gc.describe(row)
         )
@@ -76,27 +76,27 @@ fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut
 }
 
 /// Writes the tasks queued for the dies. `dies` limits the number of dies.
-fn describe_dies(base: &Base, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
-    let state = if base.life.read_only { "read-only" } else { "takes writes" };
+fn describe_dies(ftl: &Ftl, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
+    let state = if ftl.health.read_only { "read-only" } else { "takes writes" };
     writeln!(out, "the device {state}")?;
-    let busy = |die: &DieId| !base.flash.is_idle(*die);
-    base.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| describe_die(base, die, now, out))
+    let busy = |die: &DieId| !ftl.flash.is_idle(*die);
+    ftl.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| describe_die(ftl, die, now, out))
 }
 
-fn describe_die(base: &Base, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
-    let state = if base.flash.chips().is_idle(die) { "idle" } else { "busy" };
+fn describe_die(ftl: &Ftl, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
+    let state = if ftl.flash.chips().is_idle(die) { "idle" } else { "busy" };
     writeln!(out, "die {}: {state}", die.0)?;
-    for (class, number, first) in base.flash.waiting(die) {
-        let block = base.config.pools.block_of_page(first.page);
+    for (class, number, first) in ftl.flash.waiting(die) {
+        let block = ftl.config.pools.block_of_page(first.page);
         writeln!(
             out,
             "  {class}: {number}, the first is a {:?} ({:?}) of block {} ({:?}, {} valid, {} readers), {} old",
             first.operation,
             first.ticket,
             block.0,
-            base.blocks.table().state(block),
-            base.blocks.table().valid(block),
-            base.blocks.table().readers(block),
+            ftl.blocks.table().state(block),
+            ftl.blocks.table().valid(block),
+            ftl.blocks.table().readers(block),
             now - first.queued(),
         )?;
     }

@@ -98,7 +98,7 @@ fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
     overwrite(&mut rig, pages, 64);
     rig.audit();
     let totals = rig.device.totals();
-    let together = rig.device.base().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.blocks);
+    let together = rig.device.ftl().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.blocks);
     let amplification = 1.0 + totals.gc_programs as f64 / totals.host_programs as f64;
     (amplification, together as f64 / totals.erases as f64)
 }

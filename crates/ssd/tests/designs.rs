@@ -259,7 +259,7 @@ fn a_design_is_notified_of_the_events_in_its_mask_only() {
     let open = told[OPENED] - told[CLOSED];
     assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
     // Each programmed page was valid, except pages that were rewritten before the end of the program.
-    let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.base().fullness().valid);
+    let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.ftl().fullness().valid);
     let was_valid = told[INVALIDATED] + valid;
     assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");
     assert!(told[BUFFER] > 10 && told[OUTCOMES] == 0, "{} levels", told[BUFFER]);

@@ -55,7 +55,7 @@ fn totals(rig: &Rig) -> &Totals {
 }
 
 fn retries(rig: &Rig) -> u64 {
-    rig.device.base().flash.counts().read_retries
+    rig.device.ftl().flash.counts().read_retries
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn data_of_a_failed_program_are_written_elsewhere_and_its_block_is_retired() {
     let mut rig = filled(&[FaultFile { nth: Some(5), ..rule(Fails::Program) }]);
     rig.overwrite(400);
     assert_eq!((totals(&rig).program_failures, totals(&rig).grown_bad_blocks), (1, 1));
-    assert_eq!(rig.device.base().blocks.space().bad(), 1);
+    assert_eq!(rig.device.ftl().blocks.space().bad(), 1);
     assert_eq!((unread(&mut rig), failed(&rig), totals(&rig).lost_pages), (vec![], 0, 0));
 }
 
@@ -84,13 +84,13 @@ fn a_write_completes_only_after_a_successful_program() {
 fn a_block_is_retired_by_its_collector_before_anything_is_lost() {
     let mut rig = filled(&[FaultFile { nth: Some(60), ..rule(Fails::Program) }]);
     rig.overwrite(4_000);
-    assert_eq!(rig.device.base().blocks.space().bad(), 1);
+    assert_eq!(rig.device.ftl().blocks.space().bad(), 1);
     let bad: Vec<_> = rig
         .device
         .chips()
         .erases()
         .entries()
-        .filter(|(block, _)| rig.device.base().blocks.table().state(*block) == State::Bad)
+        .filter(|(block, _)| rig.device.ftl().blocks.table().state(*block) == State::Bad)
         .collect();
     assert_eq!(bad.len(), 1, "the block was emptied and is out of use");
 }
@@ -116,7 +116,7 @@ fn a_block_whose_erase_fails_is_retired() {
     rig.overwrite(3_000);
     let t = totals(&rig);
     assert_eq!((t.erase_failures, t.grown_bad_blocks), (t.erases / 10, t.erases / 10));
-    assert_eq!(rig.device.base().blocks.space().bad(), t.erases / 10);
+    assert_eq!(rig.device.ftl().blocks.space().bad(), t.erases / 10);
     assert_eq!((unread(&mut rig), failed(&rig)), (vec![], 0));
 }
 
@@ -130,7 +130,7 @@ fn the_blocks_of_an_address_are_retired_and_no_others() {
         .chips()
         .erases()
         .ids()
-        .filter(|b| rig.device.base().blocks.table().state(*b) == State::Bad)
+        .filter(|b| rig.device.ftl().blocks.table().state(*b) == State::Bad)
         .map(|b| b.0)
         .collect();
     assert_eq!(bad, [24 + 20]);
@@ -260,7 +260,7 @@ fn pages_with_a_home_on_a_lost_die_make_the_device_read_only() {
 fn factory_bad_blocks_by_rule_are_never_written() {
     let bad = FaultFile { block: Some("2..3".parse().expect("a range")), ..rule(Fails::FactoryBad) };
     let mut rig = filled(&[bad]);
-    assert_eq!(rig.device.base().blocks.space().bad(), 4 * 2);
+    assert_eq!(rig.device.ftl().blocks.space().bad(), 4 * 2);
     rig.overwrite(2_000);
     assert!(
         rig.device
@@ -270,7 +270,7 @@ fn factory_bad_blocks_by_rule_are_never_written() {
             .all(|(block, erases)| !matches!(block.0 % 24, 2 | 3) || *erases == 0)
     );
     assert_eq!(
-        (rig.device.base().blocks.space().bad(), totals(&rig).grown_bad_blocks, failed(&rig)),
+        (rig.device.ftl().blocks.space().bad(), totals(&rig).grown_bad_blocks, failed(&rig)),
         (8, 0, 0)
     );
 }

@@ -89,7 +89,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             assert_eq!(rig.completions.len() as u64, 20 * pages, "{victim:?} {scope:?}");
             assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{victim:?} {scope:?}");
             let chosen =
-                rig.device.base().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.chosen);
+                rig.device.ftl().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.chosen);
             assert_eq!(chosen > 0, scope == Scope::SuperBlock, "{victim:?} {scope:?}");
         }
     }
@@ -131,7 +131,7 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().ftl.logical_pages);
         overwrite(&mut rig, 100 * pages);
-        assert!(rig.device.is_read_only() && rig.device.base().blocks.space().bad() > 0);
+        assert!(rig.device.is_read_only() && rig.device.ftl().blocks.space().bad() > 0);
         let most = rig.device.chips().erases().iter().copied().max();
         assert_eq!(most, Some(7), "a block fails at the erase after its last");
         let before = rig.completions.len();
@@ -162,7 +162,7 @@ fn blocks_that_are_bad_from_the_factory_are_never_used() {
     file.ftl.factory_bad_blocks = 0.1;
     file.ftl.over_provisioning = 0.35;
     let mut rig = Rig::new(file, 5);
-    assert_eq!(rig.device.base().blocks.space().bad(), 4 * 2);
+    assert_eq!(rig.device.ftl().blocks.space().bad(), 4 * 2);
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().ftl.logical_pages);
     overwrite(&mut rig, 20 * pages);
@@ -264,7 +264,7 @@ fn a_device_that_is_steady_with_half_of_its_pages_collects_at_once_and_holds_no_
         let block =
             rig.device.config().ftl.locations().per_block() * rig.device.config().ftl.geometry().rows();
         overwrite(&mut rig, 4 * u64::from(block));
-        (rig.device.totals().erases - before, rig.device.base().fullness().share())
+        (rig.device.totals().erases - before, rig.device.ftl().fullness().share())
     };
     let (erases, _) = rig(&|rig| rig.device.fill(0.5));
     assert_eq!(erases, 0, "a device that is half full has blocks enough");

@@ -56,7 +56,7 @@ impl Requests {
 
 /// Blocks of a device in a state.
 fn blocks_in(state: State, rig: &Rig) -> Vec<BlockSetId> {
-    let table = rig.device.base().blocks.table();
+    let table = rig.device.ftl().blocks.table();
     let all = (0..rig.device.config().ftl.pools.block_sets()).map(BlockSetId);
     all.filter(|block| table.state(*block) == state).collect()
 }
@@ -85,7 +85,7 @@ fn a_requested_block_is_collected_although_all_its_pages_are_valid() {
     fill(&mut rig);
     let block = blocks_in(State::Closed, &rig)[3];
     let (pages, before) = (pages_in(block, &rig), rig.device.totals().clone());
-    let valid = rig.device.base().blocks.table().valid(block);
+    let valid = rig.device.ftl().blocks.table().valid(block);
     assert!(valid == rig.device.config().ftl.pools.per_block(block) && pages.len() == valid as usize);
     assert_eq!((before.erases, before.gc_programs), (0, 0), "nothing else is collected");
     design.make(Maintenance::Block(block), &mut rig);
@@ -93,7 +93,7 @@ fn a_requested_block_is_collected_although_all_its_pages_are_valid() {
     assert_eq!(after.gc_programs, u64::from(valid));
     assert_eq!((after.erases, rig.device.chips().erases()[block]), (1, 1));
     assert_eq!(after.gc_victim_valid_pages, u64::from(valid), "a requested block counts as a victim");
-    assert_eq!(rig.device.base().blocks.table().state(block), State::Free);
+    assert_eq!(rig.device.ftl().blocks.table().state(block), State::Free);
     assert!(pages.iter().all(|page| rig.device.version_in_flash(*page) == Some(1)));
     rig.audit();
 }
@@ -136,7 +136,7 @@ fn requested_pages_are_relocated_and_no_others() {
     assert_eq!(moved, wanted);
     let totals = rig.device.totals();
     assert_eq!((totals.gc_programs, totals.erases), (6, 0));
-    let table = rig.device.base().blocks.table();
+    let table = rig.device.ftl().blocks.table();
     for block in [closed[0], closed[5]] {
         assert_eq!(table.state(block), State::Closed);
         assert_eq!(table.valid(block), rig.device.config().ftl.pools.per_block(block) - 3);
@@ -225,7 +225,7 @@ fn a_power_cut_cancels_requests() {
     rig.wait_until_ready();
     rig.settle();
     assert_eq!(
-        (rig.device.totals().erases, rig.device.base().blocks.table().state(block)),
+        (rig.device.totals().erases, rig.device.ftl().blocks.table().state(block)),
         (0, State::Closed)
     );
     rig.audit();

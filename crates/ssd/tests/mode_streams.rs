@@ -127,7 +127,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 fn pages_relocated_there_are_in_slc_mode_while_the_share_of_the_group_lasts() {
     let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc);
+    let cached = rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert_eq!(rig.device.totals().slc_programs, 0, "the host's go to blocks of all bits");
     assert!(rig.device.totals().folded > 0, "such blocks are cleaned again");
@@ -209,7 +209,7 @@ fn a_stream_in_slc_mode_of_another_pool_than_the_first_keeps_the_contract() {
 fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there() {
     let mut rig = rig(&two_pools(), in_second(true, true));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc);
+    let cached = rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
     let parts = |file: &DeviceFile| {
@@ -287,7 +287,7 @@ fn a_stream_in_the_two_bit_mode_opens_blocks_of_two_pages_a_word_line() {
     let mut most = 0;
     for _ in 0..8 {
         overwrite(&mut rig, 500);
-        let base = rig.device.base();
+        let base = rig.device.ftl();
         let chips = base.flash.chips();
         for block in base.blocks.pools().all_blocks() {
             assert_eq!(
@@ -324,7 +324,7 @@ fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
     let erases = |free_space| {
         let mut rig = rig(&file(free_space), sorts_two_bits(true, false));
         overwrite(&mut rig, 2_000);
-        let blocks = &rig.device.base().blocks;
+        let blocks = &rig.device.ftl().blocks;
         let rows = || blocks.pools().all_groups();
         let ahead = |row| blocks.room_to_collector(row) > u64::from(blocks.room_of(row));
         assert_eq!(rows().any(ahead), free_space == FreeSpace::Programs);

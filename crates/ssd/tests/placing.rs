@@ -100,7 +100,7 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
             rig.alone(Operation::Flush, false, 0, 0);
         }
     }
-    assert_eq!((rig.device.base().blocks.space().bad(), rig.device.is_read_only()), (4, false));
+    assert_eq!((rig.device.ftl().blocks.space().bad(), rig.device.is_read_only()), (4, false));
     assert!(rig.device.totals().remote_programs > pages / 8);
     rig.audit();
 }
@@ -174,7 +174,7 @@ fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     rig.audit();
     let totals = rig.device.totals();
     let moved = (totals.gc_programs - before.0) as f64 / (totals.host_programs - before.1) as f64;
-    (1.0 + moved, rig.device.base().effective_spare())
+    (1.0 + moved, rig.device.ftl().effective_spare())
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn a_design_that_coalesces_destaged_pages_keeps_the_contract() {
 
 /// Number of valid pages in each pool.
 fn valid(rig: &Rig) -> [u64; 2] {
-    let states = rig.device.base().pool_states();
+    let states = rig.device.ftl().pool_states();
     [states[0].fullness.valid, states[1].fullness.valid]
 }
 
@@ -383,15 +383,14 @@ fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_gc_runs() {
         rig.audit();
         assert!(steady.overwritten > 0 && steady.amplification >= Some(1.0), "{steady:?}");
         assert_eq!(valid(&rig).iter().sum::<u64>(), u64::from(filled));
-        let shares =
-            rig.device.base().pool_states().iter().map(|pool| pool.valid_share()).collect::<Vec<_>>();
+        let shares = rig.device.ftl().pool_states().iter().map(|pool| pool.valid_share()).collect::<Vec<_>>();
         assert!((shares[0] - shares[1]).abs() < 0.1, "{shares:?}");
         assert!(
             rig.device.chips().erases().iter().all(|erases| *erases == 0),
             "what happens before the run wears nothing"
         );
         overwrite_further(&mut rig, 300);
-        let worn = rig.device.base().pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
+        let worn = rig.device.ftl().pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
         assert!(worn.iter().all(|erases| *erases > 0), "both pools are cleaned at once: {worn:?}");
     }
 }

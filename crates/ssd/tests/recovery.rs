@@ -214,15 +214,15 @@ fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
             break;
         }
     }
-    assert!(rig.device.base().blocks.table().state(block) != State::Bad, "it is to be emptied yet");
+    assert!(rig.device.ftl().blocks.table().state(block) != State::Bad, "it is to be emptied yet");
     cut_and_recover(&mut rig);
     let programmed = rig.device.chips().programmed(block);
     rig.overwrite(6_000);
     assert!(
-        rig.device.base().blocks.table().state(block) == State::Bad
+        rig.device.ftl().blocks.table().state(block) == State::Bad
             && rig.device.chips().programmed(block) == programmed
     );
-    assert_eq!((rig.device.base().blocks.space().bad(), rig.device.totals().grown_bad_blocks), (1, 1));
+    assert_eq!((rig.device.ftl().blocks.space().bad(), rig.device.totals().grown_bad_blocks), (1, 1));
 }
 
 #[test]

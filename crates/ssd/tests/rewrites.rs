@@ -98,7 +98,7 @@ fn word_lines_are_programmed_again_as_often_as_their_stream_says() {
         overwrite(&mut rig, 6_000, 8);
         let totals = rig.device.totals();
         assert!(totals.reprogrammed > 100 && totals.reprogrammed < totals.two_bit_programs, "{totals:?}");
-        let chips = rig.device.base().flash.chips();
+        let chips = rig.device.ftl().flash.chips();
         let pages = chips.pools().all_blocks().map(|block| chips.geometry().page(block, 0));
         let again = pages.flat_map(|first| (0..16).map(move |n| PageId(first.0 + 2 * n)));
         let most = again.map(|page| chips.reprograms(page)).max().expect("some page");

@@ -66,7 +66,7 @@ fn a_burst_fits_into_the_cache_and_what_is_beyond_goes_to_blocks_of_all_bits() {
     let room = 4 * 3 * 32;
     let within = write(&mut rig, 0, room);
     assert_eq!(rig.device.totals().slc_programs, room, "all of it is cached");
-    assert_eq!(rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc), 12);
+    assert_eq!(rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc), 12);
     let beyond = write(&mut rig, room, room);
     assert_eq!(rig.device.totals().slc_programs, room, "a full cache takes no more");
     assert!(within.ps() * 2 < beyond.ps(), "{within} within the cache, {beyond} beyond");
@@ -84,7 +84,7 @@ fn a_resting_host_finds_the_cache_empty_again() {
     let folded = rig.device.totals().folded;
     // The last victim of a plane group may wait for pages that complete its program unit.
     assert!((4 * 2 * 32 - 4 * 6..=4 * 2 * 32).contains(&folded), "{folded} pages were folded");
-    assert_eq!(rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc), 4, "one block stays in each row");
+    assert_eq!(rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc), 4, "one block stays in each row");
     assert_eq!(rig.device.totals().gc_programs, folded, "nothing else is moved");
     let again = write(&mut rig, 0, 4 * 32);
     assert!(rig.device.totals().slc_programs > room + 2 * 32, "there is room for another burst");
@@ -122,7 +122,7 @@ fn the_dynamic_part_shrinks_as_the_device_fills() {
         let pages = u64::from(rig.device.config().ftl.logical_pages);
         for first in (0..pages / 2).step_by(64) {
             write(&mut rig, first, 64);
-            most = most.max(rig.device.base().blocks.by_pool().blocks_in(CellMode::Slc));
+            most = most.max(rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc));
         }
         most
     };

@@ -366,7 +366,7 @@ fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
         let is_over = rig.calendar.pending().is_empty();
         rig.take_completions();
         let suspended = |rig: &Rig| {
-            let blocks = &rig.device.base().blocks;
+            let blocks = &rig.device.ftl().blocks;
             blocks
                 .pools()
                 .all_blocks()

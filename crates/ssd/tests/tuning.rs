@@ -58,7 +58,7 @@ fn read_all(rig: &mut Rig) -> u32 {
 }
 
 fn retries(rig: &Rig) -> u64 {
-    rig.device.base().flash.counts().read_retries
+    rig.device.ftl().flash.counts().read_retries
 }
 
 /// Latency of the first and of the next read without retries. The next read includes a turnaround of the bus.

@@ -2,7 +2,7 @@
 
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Id};
-use wordline_nand::{BlockSetId, PlaneGroupId, Pools};
+use wordline_nand::{BlockSetId, PlaneGroupId, Pool, Pools};
 
 use super::block::State;
 use super::streams::Streams;
@@ -133,6 +133,12 @@ impl Space {
     pub fn limit(&self, row: PlaneGroupId) -> u32 {
         let Reserve { at_work, per_block, .. } = self.reserves[row];
         self.good[row].saturating_sub(at_work) * per_block
+    }
+
+    /// Pages that the good blocks of a pool can hold, if each plane group has one program unit in progress.
+    pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
+        let of_group = |row| u64::from(self.limit(row).saturating_sub(pool.locations.per_program));
+        pool.geometry.all_groups().map(of_group).sum()
     }
 
     /// Whether a plane group cannot hold `pages` more valid pages.

@@ -1,9 +1,11 @@
 //! Delivery of events to the designs that observe them.
 
+use wordline_flash::{Task, Ticket};
 use wordline_kernel::Instant;
+use wordline_nand::{BlockSetId, CommandCompletion, Operation};
 
 use super::table::Designs;
-use super::{BufferOccupancy, DesignContext, DeviceEvent, EventMask, ExtensionPoint, View};
+use super::{BufferOccupancy, DesignContext, DeviceEvent, EventMask, ExtensionPoint, ProgramSource, View};
 use crate::blocks::BlockManager;
 
 impl Designs {
@@ -54,7 +56,8 @@ impl Designs {
     }
 
     /// Notifies the designs of an event, after the pending block events.
-    pub(crate) fn notify_after_pending(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
+    #[inline(never)]
+    pub fn notify_after_pending(&mut self, seen: &DeviceEvent<'_>, context: DesignContext<'_>) {
         self.notify_pending(context);
         self.notify(seen, context);
     }
@@ -69,6 +72,82 @@ impl Designs {
             let mut view = View { context, level, now, logical_pages, random: &mut one.random };
             one.design.observe(seen, &mut view);
             *is_maintenance_due |= maintains == Some(n);
+        }
+    }
+
+    /// Notifies designs of an event, if one of them observes this kind.
+    #[inline(always)]
+    pub fn observe<'a>(
+        &mut self,
+        kind: EventMask,
+        context: DesignContext<'_>,
+        seen: impl FnOnce() -> DeviceEvent<'a>,
+    ) {
+        if self.observes(kind) {
+            self.notify_after_pending(&seen(), context);
+        }
+    }
+
+    /// Notifies designs at the end of an event: of pending block events, and of a changed buffer occupancy.
+    #[inline(never)]
+    pub fn notify_end_of_event(&mut self, level: BufferOccupancy, context: DesignContext<'_>) {
+        self.notify_pending(context);
+        if self.is_new_level(level) {
+            self.observe(EventMask::BUFFER, context, || DeviceEvent::Buffer { level });
+        }
+    }
+
+    /// Notifies designs of a completed program.
+    #[inline]
+    pub fn notify_programmed(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        failed: bool,
+        context: DesignContext<'_>,
+    ) {
+        if self.observes(EventMask::PROGRAMMED) {
+            self.notify_program(task, done, failed, context);
+        }
+    }
+
+    #[inline(never)]
+    fn notify_program(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        failed: bool,
+        context: DesignContext<'_>,
+    ) {
+        let locations = match task.operation {
+            Operation::Program => task.locations,
+            Operation::Read | Operation::Erase => return,
+            // A copyback programs a whole unit.
+            _ => context.blocks.pools().of_location(task.location).locations.per_program,
+        };
+        let of = match task.ticket {
+            Ticket::Gc(..) => ProgramSource::Gc,
+            Ticket::TableUnit(_) => ProgramSource::Tables,
+            _ => ProgramSource::Host,
+        };
+        let (first, array, outcome) = (task.location, done.array, context.flash.chips().outcome(done));
+        let seen = DeviceEvent::Programmed { first, locations, of, failed, array, outcome };
+        self.notify_after_pending(&seen, context);
+    }
+
+    /// Notifies designs of an erase.
+    #[inline]
+    pub(crate) fn notify_erased(
+        &mut self,
+        block: BlockSetId,
+        done: &CommandCompletion,
+        context: DesignContext<'_>,
+    ) {
+        if self.observes(EventMask::ERASED) {
+            let chips = context.flash.chips();
+            let (erases, array, outcome) = (chips.erases()[block], done.array, chips.outcome(done));
+            let seen = DeviceEvent::Erased { block, erases, array, outcome };
+            self.notify_after_pending(&seen, context);
         }
     }
 }

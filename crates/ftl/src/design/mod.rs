@@ -17,6 +17,7 @@ mod suspension;
 mod table;
 mod tuning;
 mod view;
+mod word_line_queries;
 
 use wordline_flash::policy::failure::{Failure, FailureAction};
 use wordline_flash::policy::tuner::{ErasedBlock, ProgrammedPage, ReadOutcome, ReadParameters, SensedPage};
@@ -46,6 +47,7 @@ pub use maintenance::Maintenance;
 pub use table::{Combination, Designs, PausedDecisions};
 
 pub use view::{BlockInfo, DesignContext, View};
+pub use word_line_queries::WordLineQueries;
 
 /// A write stream of the host or of GC. It has a write frontier in each plane group of its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -173,6 +173,12 @@ impl Policies {
         first + stream
     }
 
+    /// Whether a design decides when pages that may stay in the buffer are destaged.
+    #[inline]
+    pub fn coalesces(&self) -> bool {
+        self.designs.decides(ExtensionPoint::Coalesce)
+    }
+
     /// Decides whether the waiting pages of a unit are destaged now.
     pub fn destages_now(&mut self, unit: &CoalescedUnit<'_>, context: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return false };
@@ -193,7 +199,7 @@ impl Policies {
 
     /// Selects one of `rows`, which must not be empty. All are in one pool.
     #[inline]
-    pub(crate) fn place(&mut self, rows: &PlaneGroupSet, context: DesignContext<'_>) -> PlaneGroupId {
+    pub fn place(&mut self, rows: &PlaneGroupSet, context: DesignContext<'_>) -> PlaneGroupId {
         let decision = if self.designs.decides(ExtensionPoint::Place) {
             self.placed(rows, context)
         } else {
@@ -532,12 +538,9 @@ impl Policies {
     }
 
     /// Action for a block in which a command failed.
-    pub(crate) fn failed(
-        &mut self,
-        failure: &Failure,
-        pool: usize,
-        context: DesignContext<'_>,
-    ) -> FailureAction {
+    pub fn failure_action(&mut self, failure: &Failure, context: DesignContext<'_>) -> FailureAction {
+        let blocks = context.blocks;
+        let pool = blocks.pools().number_of_group(blocks.table().group_of(failure.block));
         match self.designs.owner(ExtensionPoint::Fail, pool) {
             Some(design) => self.designs.query(design, context, |design, view| design.failed(failure, view)),
             None => self.failure.after(failure),

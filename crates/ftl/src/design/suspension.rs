@@ -103,7 +103,7 @@ impl Policies {
 
     /// Work that a design requests. Without a request, the design is queried again after the next event that
     /// it observes.
-    pub(crate) fn maintenance(&mut self, context: DesignContext<'_>) -> Option<Maintenance> {
+    pub fn maintenance(&mut self, context: DesignContext<'_>) -> Option<Maintenance> {
         let design = self.designs.owner(ExtensionPoint::Maintain, 0);
         let request = design
             .and_then(|design| self.designs.query(design, context, |design, view| design.maintenance(view)));

@@ -4,16 +4,16 @@ use wordline_flash::Task;
 use wordline_nand::{BlockSetId, Operation, PlaneGroupId};
 
 use super::Gc;
-use crate::base::Base;
+use crate::blocks::BlockManager;
 
 impl Gc {
     /// Stages the pages of a failed program or copyback again.
-    pub fn relocation_failed(&mut self, row: PlaneGroupId, task: &Task, base: &Base) {
+    pub fn relocation_failed(&mut self, row: PlaneGroupId, task: &Task, blocks: &BlockManager) {
         if matches!(task.operation, Operation::Copyback { .. }) {
-            self.collector.rows[row].copyback_failed(base.config.pools.per_program(row));
+            self.collector.rows[row].copyback_failed(blocks.pools().per_program(row));
         } else {
-            let block = base.config.pools.block_of(task.location);
-            let stream = base.blocks.table().opened_by(block).gc();
+            let block = blocks.pools().block_of(task.location);
+            let stream = blocks.table().opened_by(block).gc();
             self.collector.rows[row].program_failed(stream.expect("the collector writes to its own streams"));
         }
     }

@@ -1,15 +1,17 @@
 //! Background GC: when GC may do optional work, and when it must wait for the host.
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::Flash;
 use wordline_kernel::Instant;
 use wordline_nand::PlaneGroupId;
 
-use crate::base::Base;
+use crate::blocks::BlockManager;
 use crate::design::DesignContext;
 use crate::gc::collector::GcLimits;
 use crate::gc::sources::Fold;
 use crate::gc::{Gc, StepLimit};
 use crate::map::block_map::BlockMap;
+use crate::parts::Policies;
 use crate::policy::background::IdleGroup;
 
 /// Whether and since when the host is idle.
@@ -37,12 +39,12 @@ impl Gc {
 
     /// Records that the host has no command outstanding. Returns the time for which to schedule the idle
     /// timer, if it is needed.
-    pub fn note_idle(&mut self, now: Instant, base: &Base) -> Option<Instant> {
-        if !base.policies.has_background() {
+    pub fn note_idle(&mut self, now: Instant, policies: &Policies) -> Option<Instant> {
+        if !policies.has_background() {
             return None;
         }
         (self.rest.since, self.rest.host_works) = (now, false);
-        let idle = base.policies.idle_delay()?;
+        let idle = policies.idle_delay()?;
         (!std::mem::replace(&mut self.rest.timer_set, true)).then(|| now + idle)
     }
 
@@ -53,9 +55,9 @@ impl Gc {
 
     /// Handles the idle timer. If the host is idle, returns the time when it will have been idle for long
     /// enough. If that is later than `now`, the caller schedules the timer again.
-    pub fn handle_idle_timer(&mut self, now: Instant, base: &Base) -> Option<Instant> {
+    pub fn handle_idle_timer(&mut self, now: Instant, policies: &Policies) -> Option<Instant> {
         self.rest.timer_set = false;
-        let idle = base.policies.idle_delay()?;
+        let idle = policies.idle_delay()?;
         if self.rest.host_works {
             return None;
         }
@@ -65,16 +67,21 @@ impl Gc {
     }
 
     /// Whether the host has been idle for long enough for background GC.
-    pub(super) fn is_host_idle(&self, now: Instant, base: &Base) -> bool {
+    pub(crate) fn is_host_idle(&self, now: Instant, policies: &Policies) -> bool {
         let HostIdle { since, host_works, .. } = self.rest;
-        let rested = base.policies.idle_delay().is_some_and(|idle| !host_works && now >= since + idle);
-        rested && !base.life.read_only
+        policies.idle_delay().is_some_and(|idle| !host_works && now >= since + idle)
     }
 
     /// Goals of background GC in a plane group: the number of free blocks, and the number of blocks that may
     /// stay in SLC mode. `gains` is true if GC can gain a block.
-    pub(super) fn idle_goals(&self, row: PlaneGroupId, gains: bool, base: &mut Base) -> (usize, u32) {
-        let Base { blocks, flash, policies, .. } = base;
+    fn idle_goals(
+        &self,
+        row: PlaneGroupId,
+        gains: bool,
+        blocks: &BlockManager,
+        flash: &Flash,
+        policies: &mut Policies,
+    ) -> (usize, u32) {
         let resting = IdleGroup {
             row,
             free_blocks: blocks.space().free(row) as u32,
@@ -86,57 +93,54 @@ impl Gc {
         (free as usize, cached)
     }
 
-    /// Optional work of GC in a plane group. There may be more while the host is idle; the background policy
+    /// Optional work of GC in a plane group. There may be more while the host `rests`; the background policy
     /// decides. A plane group that can gain less than a block of pages is not collected for free blocks.
-    pub(super) fn gc_limits(
+    pub(crate) fn limits(
         &self,
-        waits: bool,
         row: PlaneGroupId,
-        now: Instant,
-        base: &mut Base,
+        waits: bool,
+        rests: bool,
+        blocks: &BlockManager,
+        flash: &Flash,
+        policies: &mut Policies,
     ) -> GcLimits {
         let leave = GcLimits {
             waits,
-            keep_cached: self.keep_cached[base.config.pools.number_of_group(row)],
+            keep_cached: self.keep_cached[blocks.pools().number_of_group(row)],
             ..GcLimits::REQUIRED
         };
-        if !self.is_host_idle(now, base) {
+        if !rests {
             return leave;
         }
-        let gains = base.blocks.gain(row) >= base.blocks.pools().per_block_of(row);
-        let (idle_goal, cached) = self.idle_goals(row, gains, base);
-        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, &base.blocks);
+        let gains = blocks.gain(row) >= blocks.pools().per_block_of(row);
+        let (idle_goal, cached) = self.idle_goals(row, gains, blocks, flash, policies);
+        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, blocks);
         GcLimits { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
     }
 
     /// Does optional work in a plane group with block-level mapping and without pending work. It relocates a
-    /// cold logical block. While the host is idle it may also merge a logical block; this stops at the next
+    /// cold logical block. While the host `rests` it may also merge a logical block; this stops at the next
     /// host command.
-    pub fn do_block_upkeep(
+    pub(crate) fn do_block_upkeep(
         &mut self,
         row: PlaneGroupId,
-        now: Instant,
-        base: &mut Base,
+        rests: bool,
         block_map: &mut BlockMap,
+        blocks: &mut BlockManager,
+        flash: &Flash,
+        policies: &mut Policies,
     ) {
-        let rests = base.policies.has_background() && self.is_host_idle(now, base);
-        if !rests {
-            block_map.stop_merge(row);
-        }
-        if self.begins != StepLimit::All || base.life.read_only || !block_map.is_at_rest(row) {
+        if self.begins != StepLimit::All {
             return;
         }
-        let still = {
-            let of = (&base.flash, &base.blocks);
-            self.collector.next_cold(row, of, |block| block_map.may_move(block, &base.blocks))
-        };
+        let still = self.collector.next_cold(row, (flash, blocks), |block| block_map.may_move(block, blocks));
         if let Some(block) = still {
-            block_map.relocate_cold(row, block, &base.blocks, base.flash.chips());
+            block_map.relocate_cold(row, block, blocks, flash.chips());
         } else if rests {
-            let gains = block_map.gains(row, &base.blocks, base.flash.chips());
-            let (goal, _) = self.idle_goals(row, gains, base);
-            if base.blocks.space().free(row) < goal {
-                block_map.merge_while_idle(row, &mut base.blocks, base.flash.chips());
+            let gains = block_map.gains(row, blocks, flash.chips());
+            let (goal, _) = self.idle_goals(row, gains, blocks, flash, policies);
+            if blocks.space().free(row) < goal {
+                block_map.merge_while_idle(row, blocks, flash.chips());
             }
         }
     }

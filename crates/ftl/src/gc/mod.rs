@@ -17,16 +17,19 @@ mod victims;
 use wordline_kernel::{Seed, state};
 use wordline_nand::{BlockSetId, DataTag, Location, PlaneGroupId};
 
-use crate::base::Base;
 use crate::blocks::{BlockManager, Streams};
 use crate::config::Config;
 use crate::map::{LogicalPage, Relocation};
+use crate::policy::pool_state::PoolStates;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use collector::Collector;
 use idle::HostIdle;
 use migrating::MigratingPages;
-use sources::Fold;
+
+pub(crate) use collector::GcLimits;
+pub(crate) use sources::Fold;
+pub(crate) use step::Step;
 
 /// Garbage collection: relocates the valid pages of blocks and erases the blocks.
 pub struct Gc {
@@ -43,6 +46,10 @@ pub struct Gc {
     rest: HostIdle,
     /// Pages read from victims that migrate to another pool as a whole. The writer takes them.
     leaving: Vec<DataTag>,
+    /// Logical pages of the host. Those with higher numbers are table pages.
+    host_pages: u32,
+    /// States of the pools, for queries of the relocator.
+    pool_states: PoolStates,
 }
 
 /// Steps that GC may start. They are restricted while preconditioning ends.
@@ -57,7 +64,7 @@ enum StepLimit {
 state!(Gc {
     values { left_at_work, rest }
     parts { collector }
-    fixed { preemptible, keep_cached, begins, leaving }
+    fixed { preemptible, keep_cached, begins, leaving, host_pages, pool_states }
 });
 
 impl Gc {
@@ -80,6 +87,8 @@ impl Gc {
             begins: StepLimit::All,
             rest: HostIdle::default(),
             leaving: Vec::new(),
+            host_pages: config.logical_pages,
+            pool_states: PoolStates::default(),
         }
     }
 
@@ -214,8 +223,8 @@ impl Gc {
     }
 
     /// Checks the loaded state.
-    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
-        self.collector.check_loaded(&base.blocks)
+    pub(crate) fn check_loaded(&self, blocks: &BlockManager) -> Result<(), String> {
+        self.collector.check_loaded(blocks)
     }
 
     /// Whether GC yields to host commands.

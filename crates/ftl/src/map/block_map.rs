@@ -86,9 +86,11 @@ pub struct BlockMap {
     homes: Column<PlaneGroupId, u32>,
     logical: LogicalBlocks,
     rows: Column<PlaneGroupId, GroupWork>,
+    /// Whether pages are copied by copyback.
+    uses_copyback: bool,
 }
 
-state!(BlockMap { values { rows } parts { logical } fixed { most, homes } });
+state!(BlockMap { values { rows } parts { logical } fixed { most, homes, uses_copyback } });
 
 impl BlockMap {
     /// Empty map; `None` unless the configuration has block-level mapping. `placement` gives the plane group
@@ -108,6 +110,7 @@ impl BlockMap {
             homes,
             logical: LogicalBlocks::new(logical_blocks, pools.block_sets(), *config.locations()),
             rows: Column::filled(pools.rows() as usize, GroupWork::default()),
+            uses_copyback: config.file.ftl.gc.uses_copyback(),
         }))
     }
 

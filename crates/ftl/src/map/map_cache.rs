@@ -5,18 +5,22 @@
 
 mod guessed;
 
+use wordline_flash::policy::tuner::Tuner;
 use wordline_flash::{Class, Event, Flash, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Duration, Instant, Schedule, state};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
 
-use crate::base::{Base, LocationRead, WantedSectors};
 use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::map::translation::{Continuation, GuessCounts, Translation, Waiter};
 use crate::map::{LogicalPage, Map, Relocation};
 use crate::policy::mapper::{Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
+use crate::totals::Totals;
+use crate::{LocationRead, WantedSectors};
+
+pub(crate) use guessed::{AfterGuess, HostGuess};
 
 /// Map entries in memory, and the translation pages of the others.
 pub struct MapCache {
@@ -39,53 +43,27 @@ impl MapCache {
         self.translation.as_ref()
     }
 
-    /// Whether the location of `page` is known now. If not, its translation page is read, and `then`
-    /// continues after the read.
+    /// Whether the whole map is in memory.
     #[inline]
-    pub fn locate_or_wait(
-        &mut self,
-        page: LogicalPage,
-        (then, class): (Continuation, Class),
-        map: &Map,
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) -> bool {
-        self.translation.is_none() || self.locate(page, (then, class), map, base, calendar)
-    }
-
-    #[inline(never)]
-    fn locate(
-        &mut self,
-        page: LogicalPage,
-        (then, class): (Continuation, Class),
-        map: &Map,
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) -> bool {
-        match self.table_to_read(page, map, base) {
-            Some(table) => {
-                self.wait_for_table(table, (then, class), (page, calendar.now()), base, calendar);
-                false
-            }
-            None => true,
-        }
+    pub fn is_whole_map(&self) -> bool {
+        self.translation.is_none()
     }
 
     /// Looks up the map entry of a page. Returns the translation page that must be read, with its location;
     /// `None` if the entry is in memory now.
     #[inline]
-    fn table_to_read(
+    pub(crate) fn table_to_read(
         &mut self,
         page: LogicalPage,
         map: &Map,
-        base: &mut Base,
+        totals: &mut Totals,
     ) -> Option<(TranslationPage, Location)> {
         let translation = self.translation.as_mut()?;
         if translation.mapper.policy.lookup(page) {
-            base.totals.map_hits += 1;
+            totals.map_hits += 1;
             return None;
         }
-        base.totals.map_misses += 1;
+        totals.map_misses += 1;
         self.table_of_missing(page, map)
     }
 
@@ -102,20 +80,12 @@ impl MapCache {
         found.map(|location| (table, location))
     }
 
-    /// Makes a command wait for the entry of a page, and reads its translation page. The wait began at
+    /// Makes a command wait for the entry of a page, whose translation page must be read. The wait began at
     /// `since`.
-    fn wait_for_table(
-        &mut self,
-        (table, location): (TranslationPage, Location),
-        (then, class): (Continuation, Class),
-        (page, since): (LogicalPage, Instant),
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub(crate) fn wait(&mut self, then: Continuation, page: LogicalPage, since: Instant) {
         if let Some(translation) = &mut self.translation {
             translation.wait(then, page, since);
         }
-        self.read_table(table, location, class, base, calendar);
     }
 
     /// Loads the map entry of a page into the cache.
@@ -126,19 +96,21 @@ impl MapCache {
         }
     }
 
-    /// Reads a translation page, unless it is already being read.
-    fn read_table(
+    /// Reads a translation page, unless it is already being read. A read that a host command waits for is
+    /// promoted.
+    pub(crate) fn read_table(
         &mut self,
-        table: TranslationPage,
-        location: Location,
+        (table, location): (TranslationPage, Location),
         class: Class,
-        base: &mut Base,
+        blocks: &mut BlockManager,
+        flash: &mut Flash,
+        tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(translation) = &mut self.translation else { return };
         if translation.is_being_read(table) {
             if class == Class::Read {
-                base.promote(&[Ticket::Table(table.0)], calendar);
+                flash.promote(&[Ticket::Table(table.0)], tuner, calendar);
             }
             return;
         }
@@ -146,19 +118,18 @@ impl MapCache {
             ticket: Ticket::Table(table.0),
             class,
             location,
-            sectors: WantedSectors::Set(base.page_size.full()),
+            sectors: WantedSectors::Set(translation.sectors()),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
         };
-        let (die, reads) = base.queue_read(read, calendar.now());
+        let (die, reads) = read.queue(blocks, flash, calendar.now());
         translation.reading(table, reads);
-        base.start_die(die, calendar);
+        flash.start(die, tuner, calendar);
     }
 
     /// Handles the read of a flash page of a translation page. After the last one, its entries are available.
-    pub fn table_read(&mut self, table: u32, base: &mut Base) {
-        base.totals.translation_reads += 1;
+    pub fn table_read(&mut self, table: u32) {
         let table = TranslationPage(table);
         let Some(translation) = &mut self.translation else { return };
         if translation.read_done(table) && translation.is_reading(table) {
@@ -257,19 +228,33 @@ impl MapCache {
 
     /// Maps a page that was read to complete a program of its mapping unit. Its location is `location` now.
     /// Does nothing if the host has overwritten or discarded the page meanwhile.
-    pub fn install_carried(&mut self, stamp: DataTag, location: Location, map: &mut Map, base: &mut Base) {
-        if map.holds(stamp, &base.flash) {
+    pub fn install_carried(
+        &mut self,
+        stamp: DataTag,
+        location: Location,
+        map: &mut Map,
+        blocks: &mut BlockManager,
+        flash: &Flash,
+    ) {
+        if map.holds(stamp, flash) {
             let page = LogicalPage(stamp.logical);
-            let old = map.install(page, location, &mut base.blocks);
-            self.note_update(page, old, location, &base.blocks);
+            let old = map.install(page, location, blocks);
+            self.note_update(page, old, location, blocks);
         }
     }
 
     /// Maps a page that migrated to another pool. Its location is `location` now. Does nothing if the host
     /// has overwritten or discarded the page meanwhile.
-    pub fn install_migrated(&mut self, stamp: DataTag, location: Location, map: &mut Map, base: &mut Base) {
-        if let Some(from) = map.get(LogicalPage(stamp.logical)).filter(|_| map.holds(stamp, &base.flash)) {
-            self.relocate(Relocation { stamp, from }, location, map, &mut base.blocks);
+    pub fn install_migrated(
+        &mut self,
+        stamp: DataTag,
+        location: Location,
+        map: &mut Map,
+        blocks: &mut BlockManager,
+        flash: &Flash,
+    ) {
+        if let Some(from) = map.get(LogicalPage(stamp.logical)).filter(|_| map.holds(stamp, flash)) {
+            self.relocate(Relocation { stamp, from }, location, map, blocks);
         }
     }
 
@@ -327,18 +312,14 @@ impl MapCache {
 
 /// Writes of translation pages, for [`MapTables`](super::tables::MapTables).
 impl MapCache {
-    /// Reads translation pages that are queued for writing, with this scheduling class.
-    pub fn read_queued_tables(
-        &mut self,
-        class: Class,
-        map: &Map,
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        while let Some(translation) = &mut self.translation {
-            let Some(table) = translation.take_queued() else { return };
+    /// Next translation page to read, with its location, of those that are queued for writing. Those that were
+    /// never written need no read, and are staged. `None` if no page is queued.
+    pub(crate) fn next_queued_table(&mut self, map: &Map) -> Option<(TranslationPage, Location)> {
+        let translation = self.translation.as_mut()?;
+        loop {
+            let table = translation.take_queued()?;
             match map.get(translation.logical(table)) {
-                Some(location) => self.read_table(table, location, class, base, calendar),
+                Some(location) => return Some((table, location)),
                 None => translation.stage(table),
             }
         }
@@ -470,16 +451,16 @@ impl MapCache {
 /// Checks.
 impl MapCache {
     /// Checks that the location of each written translation page is valid and has its last version.
-    pub fn audit(&self, map: &Map, base: &Base) {
+    pub fn audit(&self, map: &Map, blocks: &BlockManager, flash: &Flash) {
         let Some(translation) = &self.translation else { return };
         for table in translation.tables() {
             let (logical, version) = (translation.logical(table), translation.version(table));
             let home = map.get(logical);
             assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
             if let Some(location) = home {
-                let found = base.flash.stamp(location);
+                let found = flash.stamp(location);
                 assert_eq!(found, DataTag { logical: logical.0, version }, "translation page {table:?}");
-                assert!(base.blocks.table().is_valid(location), "translation page {table:?} is valid");
+                assert!(blocks.table().is_valid(location), "translation page {table:?} is valid");
             }
         }
     }

@@ -27,15 +27,15 @@ use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, state};
 use wordline_nand::{DataTag, DieId, Location, PageId, PlaneGroupId};
 
-use crate::Sectors;
-use crate::base::Piece;
 use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::map::lost::LostSectors;
 use crate::map::mapping::Mapping;
 use crate::map::unit_writes::UnitWrites;
+use crate::{Piece, Sectors};
 
 pub use map_cache::MapCache;
+pub(crate) use map_cache::{AfterGuess, HostGuess};
 pub use mapping::LogicalPage;
 pub use tables::{MapTables, Tables};
 

@@ -6,23 +6,23 @@ mod table_record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wordline_flash::RequestId;
+use wordline_flash::{Flash, RequestId};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
-use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
+use wordline_nand::{BlockSetId, Chips, CutLosses, DataTag, Location, PlaneGroupId};
 
-use crate::base::Base;
 use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::config::DiscardsAtCut;
-use crate::contents::InjectedFault;
+use crate::contents::{Contents, InjectedFault};
+use crate::health::DeviceHealth;
 use crate::map::checkpoint::{Checkpoints, Known};
 use crate::map::discards::{DiscardPage, Discards};
 use crate::map::map_cache::MapCache;
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
-use crate::policy::placement::PlaneGroupSet;
-use crate::pools::FALLBACK_POOL;
+use crate::policy::placement::{Placement, PlaneGroupSet};
+use crate::pools::{FALLBACK_POOL, Shares};
 use table_record::TableRecord;
 
 /// Tables whose pages are written in program units of their own.
@@ -99,16 +99,23 @@ impl MapTables {
 
     /// Checks that table pages are counted in the right plane groups, and that a block has readers only if
     /// reads are outstanding or the discard table holds blocks.
-    pub(crate) fn check_loaded(&self, map: &Map, cache: &MapCache, base: &Base) -> Result<(), String> {
-        let pools = &base.config.pools;
-        let is_read = |block| base.blocks.table().readers(block) > 0;
-        let reads = base.flash.outstanding() > 0 || self.discards.as_ref().is_some_and(Discards::holds);
+    pub(crate) fn check_loaded(
+        &self,
+        host_pages: u32,
+        map: &Map,
+        cache: &MapCache,
+        blocks: &BlockManager,
+        flash: &Flash,
+    ) -> Result<(), String> {
+        let pools = blocks.pools();
+        let is_read = |block| blocks.table().readers(block) > 0;
+        let reads = flash.outstanding() > 0 || self.discards.as_ref().is_some_and(Discards::holds);
         ensure(reads || !pools.all_blocks().any(is_read), || {
             "blocks have readers, but no read is outstanding".into()
         })?;
         let nowhere = Column::filled(pools.rows() as usize, 0);
         let [mut translation, mut discards] = [nowhere.clone(), nowhere];
-        for page in base.config.logical_pages..map.pages() {
+        for page in host_pages..map.pages() {
             let Some(location) = map.get(LogicalPage(page)) else { continue };
             let is_of_discards = self.discards().is_some_and(|discards| discards.table(page).is_some());
             let counts = if is_of_discards { &mut discards } else { &mut translation };
@@ -130,35 +137,32 @@ impl MapTables {
         }
     }
 
-    /// Plane group for a program unit of table pages, among the `accepting` plane groups. With static
-    /// allocation it has more free space than its own pages need. Translation pages wait for their turn in a
-    /// plane group if `host_waits` for it.
-    pub fn row_for_unit(
+    /// Whether a program unit of table pages may go to a plane group. Translation pages wait for their turn in
+    /// a plane group if the host waits for it.
+    pub fn may_write_to(
         &self,
+        row: PlaneGroupId,
         of: Tables,
-        accepting: &PlaneGroupSet,
         cache: &MapCache,
-        base: &mut Base,
-        host_waits: impl Fn(PlaneGroupId, &Base) -> bool,
-    ) -> Option<PlaneGroupId> {
-        let row = match base.life.has_static_pages() {
-            true => self.row_for_tables(of, accepting, cache, base)?,
-            false => base.place(accepting),
-        };
-        (of == Tables::Discards || cache.has_turn(row) || !host_waits(row, base)).then_some(row)
+        host_waits: impl FnOnce() -> bool,
+    ) -> bool {
+        of == Tables::Discards || cache.has_turn(row) || !host_waits()
     }
 
     /// Plane group for a unit of table pages under static allocation, among the `accepting` plane groups.
     /// Translation pages use the plane groups in turn. A plane group is left out if it would not keep enough
-    /// space for its own pages.
+    /// space for its own pages. If a balancer `balances` it always does, because pages of a full plane group go to
+    /// another plane group.
     pub fn row_for_tables(
         &self,
         of: Tables,
         accepting: &PlaneGroupSet,
         cache: &MapCache,
-        base: &Base,
+        health: &DeviceHealth,
+        blocks: &BlockManager,
+        balances: bool,
     ) -> Option<PlaneGroupId> {
-        let takes = |row: &PlaneGroupId| self.has_room_for_tables(*row, cache, base);
+        let takes = |row: &PlaneGroupId| balances || self.has_room_for_tables(*row, cache, health, blocks);
         match of {
             Tables::Translation => cache.next_row(accepting, takes),
             Tables::Discards => accepting.iter().find(takes),
@@ -250,22 +254,26 @@ impl MapTables {
     }
 
     /// Whether a plane group has space for a unit of table pages in addition to its statically assigned
-    /// pages. With a balancer this is always true, because pages of a full plane group go to another plane
-    /// group.
-    fn has_room_for_tables(&self, row: PlaneGroupId, cache: &MapCache, base: &Base) -> bool {
-        let unit = base.config.pools.per_program(row);
+    /// pages.
+    fn has_room_for_tables(
+        &self,
+        row: PlaneGroupId,
+        cache: &MapCache,
+        health: &DeviceHealth,
+        blocks: &BlockManager,
+    ) -> bool {
+        let unit = blocks.pools().per_program(row);
         let fits = |spare| self.tables_in(row, cache) + unit <= spare;
-        base.policies.balances() || base.spare_beyond_static(row).is_some_and(fits)
+        health.spare_beyond_static(row, blocks).is_some_and(fits)
     }
 
-    /// Valid host pages in a pool.
-    pub fn held_by_host(&self, pool: usize, cache: &MapCache, base: &Base) -> u64 {
-        let holds_tables = pool == base.config.shares().pool_of_tables();
-        let tables = match holds_tables {
+    /// Valid host pages in a pool. `shares` says which pool has the tables.
+    pub fn held_by_host(&self, pool: usize, cache: &MapCache, shares: &Shares, blocks: &BlockManager) -> u64 {
+        let tables = match pool == shares.pool_of_tables() {
             true => cache.placed() + self.discards.as_ref().map_or(0, |discards| discards.placed().all()),
             false => 0,
         };
-        base.blocks.by_pool()[pool].valid() - u64::from(tables)
+        blocks.by_pool()[pool].valid() - u64::from(tables)
     }
 
     /// Table pages in a plane group.
@@ -313,10 +321,10 @@ impl MapTables {
     }
 
     /// Next page of the discard table to be written, and its statically assigned plane group.
-    pub fn next_discard_page(&self, base: &Base) -> Option<(PlaneGroupId, LogicalPage)> {
+    pub fn next_discard_page(&self, placement: &dyn Placement) -> Option<(PlaneGroupId, LogicalPage)> {
         let discards = self.discards.as_ref()?;
         let page = discards.logical(discards.next_queued()?);
-        base.policies.placement.home(page.0, FALLBACK_POOL).map(|row| (row, page))
+        placement.home(page.0, FALLBACK_POOL).map(|row| (row, page))
     }
 
     /// Takes the flushes that waited for pages of the discard table, if all of these pages are in flash.
@@ -343,25 +351,35 @@ impl MapTables {
     /// flash is stopped. Erases are not counted then, so recovery could not detect that a block was erased
     /// after the checkpoint.
     #[inline]
-    pub fn note_checkpoint(&mut self, cache: &mut MapCache, base: &Base) {
-        let pages = base.totals.host_programs;
-        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages))
-            && base.flash.is_clock_running()
+    pub fn note_checkpoint(
+        &mut self,
+        host_programs: u64,
+        cache: &mut MapCache,
+        flash: &Flash,
+        contents: Option<&Contents>,
+    ) {
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(host_programs))
+            && flash.is_clock_running()
         {
-            self.begin_checkpoint(pages, cache, base);
+            self.begin_checkpoint(host_programs, cache, flash.chips(), contents);
         }
     }
 
     #[cold]
-    fn begin_checkpoint(&mut self, pages: u64, cache: &mut MapCache, base: &Base) {
+    fn begin_checkpoint(
+        &mut self,
+        host_programs: u64,
+        cache: &mut MapCache,
+        chips: &Chips,
+        contents: Option<&Contents>,
+    ) {
         if let (Some(discards), Some(checkpoints)) = (&mut self.discards, &mut self.checkpoints)
             && discards.begin_checkpoint()
         {
-            let chips = base.flash.chips();
             let known =
                 |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
-            checkpoints.begin(pages, chips.erases().entries().map(known));
-            if !base.has(InjectedFault::ChangesNotWritten) {
+            checkpoints.begin(host_programs, chips.erases().entries().map(known));
+            if !InjectedFault::ChangesNotWritten.is_enabled(contents) {
                 cache.begin_checkpoint();
             }
         }
@@ -386,11 +404,10 @@ impl MapTables {
 /// Recovery after a power cut.
 impl MapTables {
     /// Restores the discard table and the translation pages from the pages that recovery found.
-    pub fn recover(&mut self, map: &Map, cache: &mut MapCache, base: &Base) {
-        let Base { flash, blocks, config, .. } = base;
+    pub fn recover(&mut self, map: &Map, cache: &mut MapCache, blocks: &BlockManager, flash: &Flash) {
         let found = |logical| {
             let location = map.get(logical)?;
-            Some((flash.stamp(location).version, blocks.table().group_of(config.pools.block_of(location))))
+            Some((flash.stamp(location).version, blocks.table().group_of(blocks.pools().block_of(location))))
         };
         if let Some(discards) = &mut self.discards {
             discards.recover(found);
@@ -416,19 +433,19 @@ impl MapTables {
     /// Keeps discards that were found after a power cut. `pages` has each such page with its last version.
     /// Only the newest program unit of the page's mapping unit shows the discard, because that program unit
     /// does not contain the page. If the device keeps discards, they are written to flash before any of the
-    /// `blocks` that show them is erased.
+    /// blocks that show them is erased.
     pub fn keep_discarded(
         &mut self,
         pages: &BTreeMap<LogicalPage, u32>,
-        blocks: &BTreeSet<BlockSetId>,
+        shown_by: &BTreeSet<BlockSetId>,
         map: &Map,
-        base: &mut Base,
+        blocks: &mut BlockManager,
     ) {
         let Some(discards) = self.discards.as_mut().filter(|discards| discards.is_written()) else { return };
         let discarded = pages.iter().filter(|(page, _)| !map.is_lost(**page));
         discarded.for_each(|(page, version)| discards.discard(*page, *version));
-        if discards.hold(blocks) {
-            blocks.iter().for_each(|block| base.blocks.read_queued(*block));
+        if discards.hold(shown_by) {
+            shown_by.iter().for_each(|block| blocks.read_queued(*block));
         }
     }
 
@@ -458,18 +475,18 @@ impl MapTables {
     }
 
     /// Compares the state found by recovery with the recorded contents after a power cut.
-    pub fn note_found(&mut self, map: &Map, cache: &MapCache, base: &Base) {
+    pub fn note_found(&mut self, map: &Map, cache: &MapCache, blocks: &BlockManager, flash: &Flash) {
         if let Some(mut told) = self.told.take() {
-            told.note_found(&self.lookup(map, cache), base);
+            told.note_found(&self.lookup(map, cache), blocks, flash);
             self.told = Some(told);
         }
     }
 
     /// Checks after a power cut, before anything is read, that recovery will find every location that the map
     /// knew.
-    pub fn audit_record(&self, map: &Map, cache: &MapCache, base: &Base) {
+    pub fn audit_record(&self, map: &Map, cache: &MapCache, blocks: &BlockManager, flash: &Flash) {
         if let Some(told) = &self.told {
-            told.audit(&self.lookup(map, cache), base);
+            told.audit(&self.lookup(map, cache), blocks, flash);
         }
     }
 }

@@ -1,8 +1,11 @@
 //! State of a pool, as policies see it.
 
 use wordline_device::lifetime::{PoolWear, Utilization};
+use wordline_flash::Flash;
 use wordline_nand::Pool;
 use wordline_nand::chips::Counts;
+
+use crate::blocks::BlockManager;
 
 /// State of a pool as policies see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,4 +36,31 @@ impl PoolState {
     pub fn valid_share(&self) -> f64 {
         self.fullness.share()
     }
+}
+
+/// States of the pools, computed before a policy is queried about them. An engine that queries keeps one, so that
+/// a query allocates nothing.
+#[derive(Debug, Default)]
+pub struct PoolStates(Vec<PoolState>);
+
+impl PoolStates {
+    /// Computes the current states.
+    pub fn update(&mut self, flash: &Flash, blocks: &BlockManager) {
+        self.0.clear();
+        self.0.extend(states_now(flash, blocks));
+    }
+
+    /// The states when they were last computed, in the order of the pools.
+    pub fn last(&self) -> &[PoolState] {
+        &self.0
+    }
+}
+
+/// The current states of the pools, in order.
+pub(crate) fn states_now<'a>(
+    flash: &'a Flash,
+    blocks: &'a BlockManager,
+) -> impl Iterator<Item = PoolState> + 'a {
+    let pools = blocks.pools().iter().zip(flash.chips().counts_of_pools()).enumerate();
+    pools.map(|(number, (pool, counts))| PoolState::of(pool, counts, blocks.by_pool()[number].valid()))
 }

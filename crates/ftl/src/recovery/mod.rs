@@ -16,9 +16,8 @@ use wordline_nand::{
     BlockSetId, CellMode, CutLosses, DataTag, DieId, InFlightFate, Location, Operation, PlaneGroupId, Pool,
 };
 
-use crate::base::Base;
 use crate::contents::InjectedFault;
-use crate::design::{DeviceEvent, EventMask};
+use crate::design::{DesignContext, DeviceEvent, EventMask};
 use crate::engines::Ftl;
 use crate::map::LogicalPage;
 
@@ -71,33 +70,34 @@ impl Recovery {
         ftl: &mut Ftl,
         queued: impl Fn(PlaneGroupId) -> PageCounts,
     ) -> CutLosses {
-        let at_cut = match ftl.base.config.file.keeps_memory {
+        let at_cut = match ftl.config.file.keeps_memory {
             true => InFlightFate::Completed,
-            false => ftl.base.config.file.ftl.recovery.programs_at_cut.into(),
+            false => ftl.config.file.ftl.recovery.programs_at_cut.into(),
         };
         let torn = cut_flash(now, at_cut, ftl, queued);
         ftl.tables.note_interrupted(&torn, &mut ftl.map_cache);
-        ftl.base.digest(now.ps());
+        ftl.digest.add(now.ps());
         torn
     }
 
     /// Forgets all state outside of the flash that a power cut at `now` loses. The L2P map is unknown until
     /// [`rebuild_map`](Self::rebuild_map).
     pub fn forget(&mut self, now: Instant, ftl: &mut Ftl) {
-        let keeps_memory = ftl.base.config.file.keeps_memory;
-        if let Some(contents) = &mut ftl.base.contents {
+        let keeps_memory = ftl.config.file.keeps_memory;
+        if let Some(contents) = &mut ftl.contents {
             contents.forget(keeps_memory);
         }
-        ftl.base.policies.forget();
-        ftl.base.policies.designs.note_time(now);
-        ftl.base.observe(EventMask::POWER_LOST, |_| DeviceEvent::PowerLost);
+        ftl.policies.forget();
+        ftl.policies.designs.note_time(now);
+        let context = DesignContext { flash: &ftl.flash, blocks: &ftl.blocks };
+        ftl.policies.designs.observe(EventMask::POWER_LOST, context, || DeviceEvent::PowerLost);
         ftl.map.forget();
         ftl.tables.forget();
         if let Some(map) = &mut ftl.block_map {
             map.forget();
         }
         ftl.gc.forget();
-        self.scan = Some(Scan::of(&ftl.base.config.pools));
+        self.scan = Some(Scan::of(&ftl.config.pools));
     }
 
     /// Duration and results of the last recovery.
@@ -108,10 +108,10 @@ impl Recovery {
     /// Rebuilds the L2P map when power returns, from the data tags of the pages. The data tags are used at
     /// once; the scan only models the time of reading them.
     pub fn rebuild_map(&self, ftl: &mut Ftl) -> Found {
-        ftl.tables.audit_record(&ftl.map, &ftl.map_cache, &ftl.base);
+        ftl.tables.audit_record(&ftl.map, &ftl.map_cache, &ftl.blocks, &ftl.flash);
         let places = ftl.map_cache.places(&ftl.map);
         skip_torn_word_lines(ftl);
-        let Base { blocks, flash, .. } = &mut ftl.base;
+        let Ftl { blocks, flash, .. } = &mut *ftl;
         let chips = flash.chips();
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         blocks.rebuild_word_lines(|location| chips.is_programmed(location));
@@ -120,12 +120,12 @@ impl Recovery {
             DataTag::UNREADABLE => Some(u8::MAX),
             _ => Some(chips.reprograms(chips.pools().page_of(location))),
         });
-        ftl.base.set_modes();
+        reset_modes(ftl);
         let (stale, tellers) = find_newest(ftl);
         if let Some(block_map) = &ftl.block_map {
-            block_map.settle(&mut ftl.map, &mut ftl.base);
+            block_map.settle(&mut ftl.map, &mut ftl.blocks, ftl.flash.chips());
         }
-        ftl.tables.recover(&ftl.map, &mut ftl.map_cache, &ftl.base);
+        ftl.tables.recover(&ftl.map, &mut ftl.map_cache, &ftl.blocks, &ftl.flash);
         let (lost, returned) = accept_versions(&stale, ftl);
         Found { lost, returned, places, stale, tellers }
     }
@@ -133,21 +133,21 @@ impl Recovery {
     /// Rebuilds the other tables from what was found, after the buffer was restored. Returns the failed dies
     /// that still have blocks in use.
     pub fn rebuild_tables(&self, found: &Found, ftl: &mut Ftl) -> Vec<DieId> {
-        ftl.tables.keep_discarded(&found.stale, &found.tellers, &ftl.map, &mut ftl.base);
-        ftl.map_cache.note_moves_since(&found.places, &ftl.map, &ftl.base.blocks);
-        ftl.tables.note_found(&ftl.map, &ftl.map_cache, &ftl.base);
-        ftl.base.blocks.close_full();
-        ftl.base.life.read_only = false;
+        ftl.tables.keep_discarded(&found.stale, &found.tellers, &ftl.map, &mut ftl.blocks);
+        ftl.map_cache.note_moves_since(&found.places, &ftl.map, &ftl.blocks);
+        ftl.tables.note_found(&ftl.map, &ftl.map_cache, &ftl.blocks, &ftl.flash);
+        ftl.blocks.close_full();
+        ftl.health.read_only = false;
         restore_retirements(ftl)
     }
 
     /// Begins the scan of the pages, after all tables were rebuilt.
     pub fn begin_scan(&mut self, found: &Found, ftl: &mut Ftl, now: Instant) {
         if let Some(map) = &mut ftl.block_map {
-            map.rebuild(&mut ftl.base.blocks, ftl.base.flash.chips());
+            map.rebuild(&mut ftl.blocks, ftl.flash.chips());
         }
         ftl.check_end_of_life();
-        let mut scan = Scan::of(&ftl.base.config.pools);
+        let mut scan = Scan::of(&ftl.config.pools);
         scan.begin(now);
         (scan.found.lost, scan.found.returned) = (found.lost, found.returned);
         scan::scan_tables(&mut scan, ftl);
@@ -177,7 +177,7 @@ fn cut_flash(
     ftl: &mut Ftl,
     queued: impl Fn(PlaneGroupId) -> PageCounts,
 ) -> CutLosses {
-    let Ftl { base: Base { flash, totals, config, .. }, block_map, gc, .. } = ftl;
+    let Ftl { flash, totals, config, block_map, gc, .. } = ftl;
     flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
         let block = locations.block_of(task.location);
@@ -213,26 +213,36 @@ fn cut_flash(
     })
 }
 
+/// Returns erased blocks to native mode.
+fn reset_modes(ftl: &mut Ftl) {
+    let Ftl { config, flash, blocks, .. } = ftl;
+    for block in config.pools.all_blocks() {
+        if blocks.table().is_native(block) && flash.chips().programmed(block) == 0 {
+            flash.set_mode(block, CellMode::Native);
+        }
+    }
+}
+
 /// Skips pages that share a word line with an interrupted program, as long as they are next in their block.
 fn skip_torn_word_lines(ftl: &mut Ftl) {
-    for block in ftl.base.blocks.table().in_service() {
-        let Pool { part, locations, .. } = ftl.base.config.pools.of_block(block);
-        let is_native = ftl.base.flash.chips().mode(block) == CellMode::Native;
+    for block in ftl.blocks.table().in_service() {
+        let Pool { part, locations, .. } = ftl.config.pools.of_block(block);
+        let is_native = ftl.flash.chips().mode(block) == CellMode::Native;
         if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || !is_native {
             continue;
         }
         let unit = locations.per_program;
-        let written = ftl.base.flash.chips().programmed(block);
+        let written = ftl.flash.chips().programmed(block);
         let first = written / unit;
         let is_torn = |page: u32| {
-            let stamp = ftl.base.flash.stamp(locations.at(block, page * unit));
+            let stamp = ftl.flash.stamp(locations.at(block, page * unit));
             stamp == DataTag::UNREADABLE
         };
         let in_torn_line =
             |page: &u32| part.pages().partners(*page).any(|other| other < first && is_torn(other));
         let skipped = (first..part.geometry.pages_per_block).take_while(in_torn_line).count() as u32;
         if written > 0 && skipped > 0 {
-            ftl.base.flash.skip(block, skipped * unit);
+            ftl.flash.skip(block, skipped * unit);
         }
     }
 }
@@ -245,23 +255,23 @@ fn skip_torn_word_lines(ftl: &mut Ftl) {
 /// newest program units, which must be kept as the only proof.
 fn find_newest(ftl: &mut Ftl) -> (Versions, BTreeSet<BlockSetId>) {
     ftl.map.unmap_all();
-    let newest = ftl.map.unit_writes().map(|writes| writes.newest(&ftl.base.blocks, ftl.base.flash.chips()));
+    let newest = ftl.map.unit_writes().map(|writes| writes.newest(&ftl.blocks, ftl.flash.chips()));
     let mut stale = BTreeMap::new();
-    for block in ftl.base.blocks.table().in_service() {
-        let first = ftl.base.config.pools.at(block, 0);
-        let end = match ftl.base.blocks.is_in_order(block) {
-            true => ftl.base.flash.chips().programmed(block),
-            false => ftl.base.config.pools.per_block(block),
+    for block in ftl.blocks.table().in_service() {
+        let first = ftl.config.pools.at(block, 0);
+        let end = match ftl.blocks.is_in_order(block) {
+            true => ftl.flash.chips().programmed(block),
+            false => ftl.config.pools.per_block(block),
         };
         for location in (first.0..first.0 + end).map(Location) {
-            let stamp = ftl.base.flash.stamp(location);
+            let stamp = ftl.flash.stamp(location);
             // Version 0: preconditioning wrote the page as invalid.
             if !stamp.is_data() || stamp.version == 0 {
                 continue;
             }
             let logical = LogicalPage(stamp.logical);
             if let (Some(writes), Some(newest)) = (ftl.map.unit_writes(), &newest)
-                && ftl.base.blocks.pool_of(ftl.base.blocks.table().group_of(block)).is_coarsely_mapped()
+                && ftl.blocks.pool_of(ftl.blocks.table().group_of(block)).is_coarsely_mapped()
                 && !writes.is_newest(newest, location, logical)
             {
                 let version = stale.entry(logical).or_insert(0);
@@ -269,27 +279,28 @@ fn find_newest(ftl: &mut Ftl) -> (Versions, BTreeSet<BlockSetId>) {
                 continue;
             }
             let known = ftl.map.get(logical);
-            if known.is_none_or(|known| is_newer(location, known, &ftl.base)) {
-                ftl.map.install(logical, location, &mut ftl.base.blocks);
+            if known.is_none_or(|known| is_newer(location, known, ftl)) {
+                ftl.map.install(logical, location, &mut ftl.blocks);
             }
         }
     }
     forget_stale(&mut stale, ftl);
     let mut tellers = BTreeSet::new();
     if let (Some(writes), Some(newest)) = (ftl.map.unit_writes(), &newest) {
-        tellers.extend(stale.keys().map(|page| writes.newest_block(newest, *page, &ftl.base.blocks)));
+        tellers.extend(stale.keys().map(|page| writes.newest_block(newest, *page, &ftl.blocks)));
     }
     (stale, tellers)
 }
 
 /// Whether `location` has a newer version of a page than `known`. Of two copies of one version, the copy in
 /// the block opened later is preferred: GC wrote it, and its victim then needs no more copies.
-fn is_newer(location: Location, known: Location, base: &Base) -> bool {
-    let version = |location| base.flash.stamp(location).version;
-    let opening = |location| base.blocks.table().opening_number(base.config.pools.block_of(location));
+fn is_newer(location: Location, known: Location, ftl: &Ftl) -> bool {
+    let version = |location| ftl.flash.stamp(location).version;
+    let opening = |location| ftl.blocks.table().opening_number(ftl.config.pools.block_of(location));
+    let oldest_wins = InjectedFault::OldestAtRecovery.is_enabled(ftl.contents.as_deref());
     match version(location).cmp(&version(known)) {
         Ordering::Equal => opening(location) > opening(known),
-        order => (order == Ordering::Greater) != base.has(InjectedFault::OldestAtRecovery),
+        order => (order == Ordering::Greater) != oldest_wins,
     }
 }
 
@@ -298,9 +309,9 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
 /// pages are removed from `stale`.
 fn forget_stale(stale: &mut Versions, ftl: &mut Ftl) {
     stale.retain(|page, version| {
-        ftl.map.version_in_flash(*page, &ftl.base.flash).is_none_or(|found| found < *version)
+        ftl.map.version_in_flash(*page, &ftl.flash).is_none_or(|found| found < *version)
     });
-    stale.keys().for_each(|page| ftl.map.unmap(*page, &mut ftl.base.blocks));
+    stale.keys().for_each(|page| ftl.map.unmap(*page, &mut ftl.blocks));
 }
 
 /// Accepts the versions found in flash as the last versions that the host wrote. The next write of a page
@@ -308,18 +319,15 @@ fn forget_stale(stale: &mut Versions, ftl: &mut Ftl) {
 /// number of pages that lost a write, and the number of discarded pages that returned.
 fn accept_versions(stale: &Versions, ftl: &mut Ftl) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
-    let keeps_memory = ftl.base.config.file.keeps_memory;
+    let keeps_memory = ftl.config.file.keeps_memory;
     for page in (0..ftl.map.pages()).map(LogicalPage) {
         let written = ftl.map.last_written(page);
-        let found = ftl.map.version_in_flash(page, &ftl.base.flash);
-        let is_host = !ftl.base.config.is_table(page.0);
-        let void = if is_host {
-            ftl.tables.last_discarded(page, found, &mut ftl.map, &mut ftl.base.blocks)
-        } else {
-            0
-        };
+        let found = ftl.map.version_in_flash(page, &ftl.flash);
+        let is_host = !ftl.config.is_table(page.0);
+        let void =
+            if is_host { ftl.tables.last_discarded(page, found, &mut ftl.map, &mut ftl.blocks) } else { 0 };
         let stale = stale.get(&page).copied().unwrap_or(0);
-        let known = ftl.map.lost_before_cut(page, found, void, keeps_memory, &mut ftl.base.blocks);
+        let known = ftl.map.lost_before_cut(page, found, void, keeps_memory, &mut ftl.blocks);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
         returned += u64::from(written.is_none() && ftl.map.get(page).is_some());
         // A later version must differ from every version that flash still has.
@@ -332,20 +340,20 @@ fn accept_versions(stale: &Versions, ftl: &mut Ftl) -> (u64, u64) {
 /// Restores the queue of blocks pending retirement, which the bad-block table preserves. Returns the failed
 /// dies that still have blocks in use.
 fn restore_retirements(ftl: &mut Ftl) -> Vec<DieId> {
-    let table = ftl.base.blocks.table();
+    let table = ftl.blocks.table();
     let retiring: Vec<_> =
         table.in_service().into_iter().filter(|block| table.is_pending_retirement(*block)).collect();
     for block in retiring {
-        ftl.gc.mark_for_retirement(ftl.base.blocks.table().group_of(block), block);
+        ftl.gc.mark_for_retirement(ftl.blocks.table().group_of(block), block);
     }
     let mut failed = Vec::new();
-    for die in ftl.base.config.pools.all_dies() {
-        if !ftl.base.flash.chips().has_failed(die) {
+    for die in ftl.config.pools.all_dies() {
+        if !ftl.flash.chips().has_failed(die) {
             continue;
         }
-        let mut rows = ftl.base.config.pools.of_die(die).geometry.groups_of(die);
+        let mut rows = ftl.config.pools.of_die(die).geometry.groups_of(die);
         rows.clone().for_each(|row| ftl.gc.lose(row));
-        failed.extend(rows.any(|row| ftl.base.blocks.table().is_in_use(row)).then_some(die));
+        failed.extend(rows.any(|row| ftl.blocks.table().is_in_use(row)).then_some(die));
     }
     failed
 }

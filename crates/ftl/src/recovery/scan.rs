@@ -86,7 +86,7 @@ impl Recovery {
         };
         let left_of_die = |die: DieId| {
             let cursor = &scan.dies[die];
-            let planes = ftl.base.config.pools.of_die(die).geometry.planes_per_row;
+            let planes = ftl.config.pools.of_die(die).geometry.planes_per_row;
             let blocks = (cursor.block.0..cursor.end.0).map(BlockSetId);
             let pages = blocks.map(|block| match block == cursor.block {
                 true => left_of_block(block, cursor.page),
@@ -106,7 +106,7 @@ impl Recovery {
             scan.working -= 1;
             if scan.working == 0 {
                 self.end(&scan, calendar.now());
-                ftl.base.digest(calendar.now().ps());
+                ftl.digest.add(calendar.now().ps());
                 return true;
             }
             self.scan = Some(scan);
@@ -114,9 +114,9 @@ impl Recovery {
         };
         scan.found.pages_read += u64::from(planes);
         self.scan = Some(scan);
-        let read = ftl.base.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
+        let read = ftl.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
         (read.planes, read.bytes, read.retried) = (planes, bytes, false);
-        ftl.base.start_die(die, calendar);
+        ftl.flash.start(die, &ftl.policies, calendar);
         false
     }
 }
@@ -124,11 +124,11 @@ impl Recovery {
 /// Number of page numbers to read in a block: the programmed page numbers, and the first unprogrammed one if
 /// there is one in the block's mode.
 fn pages_to_scan(block: BlockSetId, ftl: &Ftl) -> u32 {
-    if ftl.base.blocks.table().state(block) == State::Bad {
+    if ftl.blocks.table().state(block) == State::Bad {
         return 0;
     }
-    let pool = ftl.base.config.pools.of_block(block);
-    let (bits, chips) = (pool.geometry.bits_per_cell(), ftl.base.flash.chips());
+    let pool = ftl.config.pools.of_block(block);
+    let (bits, chips) = (pool.geometry.bits_per_cell(), ftl.flash.chips());
     let pages = pool.geometry.pages_per_block / bits * chips.mode(block).bits(bits);
     (pages_of_locations(pool, chips.programmed(block)) + 1).min(pages)
 }
@@ -139,10 +139,9 @@ fn after_first_page(block: BlockSetId, ftl: &Ftl) -> u32 {
     let known = ftl.tables.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
         Some(known)
-            if known.erases == ftl.base.flash.chips().erases()[block]
-                && !ftl.base.blocks.is_reprogrammable(block) =>
+            if known.erases == ftl.flash.chips().erases()[block] && !ftl.blocks.is_reprogrammable(block) =>
         {
-            pages_of_locations(ftl.base.config.pools.of_block(block), known.programmed).max(1)
+            pages_of_locations(ftl.config.pools.of_block(block), known.programmed).max(1)
         }
         _ => 1,
     }
@@ -159,8 +158,8 @@ pub(super) fn scan_tables(scan: &mut Scan, ftl: &Ftl) {
             return;
         }
         let Some(location) = ftl.map.get(logical) else { continue };
-        let locations = &ftl.base.config.pools.of_location(location).locations;
-        let die = ftl.base.config.pools.die_of(location);
+        let locations = &ftl.config.pools.of_location(location).locations;
+        let die = ftl.config.pools.die_of(location);
         let first = locations.page_of(location).0;
         scan.dies[die].tables.extend((first..first + locations.pages()).map(PageId));
     }
@@ -172,7 +171,7 @@ fn next_read(cursor: &mut Cursor, ftl: &Ftl) -> Option<(PageId, u32, u32)> {
         (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);
     }
     if cursor.block < cursor.end {
-        let Pool { part, geometry, .. } = ftl.base.config.pools.of_block(cursor.block);
+        let Pool { part, geometry, .. } = ftl.config.pools.of_block(cursor.block);
         let planes = geometry.planes_per_row;
         let page = geometry.page(cursor.block, cursor.page * planes);
         let is_first = cursor.page == 0;
@@ -180,6 +179,6 @@ fn next_read(cursor: &mut Cursor, ftl: &Ftl) -> Option<(PageId, u32, u32)> {
         return Some((page, planes, planes * part.geometry.spare_size.0 as u32));
     }
     let page = cursor.tables.pop_front()?;
-    let page_size = ftl.base.config.pools.of_page(page).part.geometry.page_size;
-    Some((page, 1, ftl.base.config.unit.0.min(page_size.0) as u32))
+    let page_size = ftl.config.pools.of_page(page).part.geometry.page_size;
+    Some((page, 1, ftl.config.unit.0.min(page_size.0) as u32))
 }

@@ -113,7 +113,7 @@ impl DeviceType for Ssd {
 
     fn notes(&self, device: &Device) -> Vec<String> {
         let is_empty = self.config.file.ftl.slc_cache.is_some()
-            && !device.base().blocks.by_pool().uses_mode(CellMode::Slc);
+            && !device.ftl().blocks.by_pool().uses_mode(CellMode::Slc);
         is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
     }
 

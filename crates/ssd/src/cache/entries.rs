@@ -2,7 +2,6 @@
 
 use wordline_flash::RequestId;
 use wordline_ftl::Sectors;
-use wordline_ftl::base::Base;
 use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
@@ -129,12 +128,12 @@ impl Cache {
 
     /// Records that an entry is complete, so that it can join a program unit.
     #[inline]
-    pub(crate) fn completed(&mut self, id: EntryId, base: &Base) -> Ready {
+    pub(crate) fn completed(&mut self, id: EntryId) -> Ready {
         let drained = self.is_drained(id);
         let entry = self.buffer.get_mut(id);
         entry.urgent |= drained;
         entry.state = EntryState::Ready;
-        entry.sectors = if entry.discarded { Sectors::NONE } else { base.page_size.full() };
+        entry.sectors = if entry.discarded { Sectors::NONE } else { self.page_size.full() };
         Ready { page: entry.logical, stream: entry.stream, urgent: entry.urgent }
     }
 

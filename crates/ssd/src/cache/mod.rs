@@ -13,12 +13,13 @@ mod watermarks;
 mod writes;
 
 use serde::{Deserialize, Serialize};
-use wordline_device::{Command, Operation, SECTOR};
-use wordline_flash::{Class, RequestId, Ticket};
-use wordline_ftl::Sectors;
-use wordline_ftl::base::Base;
+use wordline_device::{Command, Operation};
+use wordline_flash::{Class, Flash, RequestId, Ticket};
+use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::map::{LogicalPage, Map, MapCache};
+use wordline_ftl::parts::Policies;
 use wordline_ftl::policy::event::BufferOccupancy;
+use wordline_ftl::{PageSize, Sectors};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, Schedule, state};
 
@@ -48,7 +49,7 @@ pub(crate) struct SavedPage {
 /// Written pages that are not in flash yet, pages that were read, and the requests that wait for either.
 pub(crate) struct Cache {
     buffer: Buffer,
-    sectors_per_page: u32,
+    page_size: PageSize,
     /// Whether writes to a page of the buffer coalesce.
     coalesces: bool,
     marks: Watermarks,
@@ -62,7 +63,7 @@ pub(crate) struct Cache {
 }
 
 state!(Cache of {
-    Self { buffer, sectors_per_page: _, coalesces: _, marks, destage, read, ahead, waiting, saved },
+    Self { buffer, page_size: _, coalesces: _, marks, destage, read, ahead, waiting, saved },
     WaitingRequests { stalled, flushes, wake, drain } = waiting,
 } {
     values { ahead, stalled, flushes, wake, drain, saved }
@@ -75,7 +76,7 @@ impl Cache {
         let [eviction, read_eviction] = policies;
         Self {
             buffer: new_buffer(config, eviction),
-            sectors_per_page: (config.ftl.unit.0 / SECTOR.0) as u32,
+            page_size: PageSize::new(&config.ftl),
             coalesces: config.file.buffer.mode != BufferMode::Off,
             marks: Watermarks::new(config),
             destage: Destaging::of(config, destage),
@@ -124,31 +125,31 @@ impl Cache {
 
     /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
     /// the page has no data.
-    pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
+    pub(crate) fn version(&self, page: LogicalPage, map: &Map, flash: &Flash) -> Option<u32> {
         match self.buffer.find(page) {
             Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
-            None => map.get(page).map(|at| base.flash.stamp(at).version),
+            None => map.get(page).map(|at| flash.stamp(at).version),
         }
     }
 
     /// Whether a page needs no RMW read, because the buffer has all of it or flash has none of it.
     #[inline]
-    pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
+    pub(crate) fn is_complete(&self, id: EntryId, map: &Map) -> bool {
         let entry = self.buffer.get(id);
-        entry.sectors == base.page_size.full() || map.get(entry.logical).is_none()
+        entry.sectors == self.page_size.full() || map.get(entry.logical).is_none()
     }
 
     /// Prefetches the lookups for the next two pages to destage. For the second it is the location; for the
     /// first it is the data tag, if the rest of the page must be read.
     #[inline]
-    pub(crate) fn prefetch_destage(&self, base: &Base, map: &Map) {
+    pub(crate) fn prefetch_destage(&self, map: &Map, blocks: &BlockManager, flash: &Flash) {
         let Some(first) = self.buffer.oldest() else { return };
         if let Some(second) = self.buffer.prefetch_lookups(first) {
             map.prefetch(self.buffer.get(second).logical);
         }
         let entry = self.buffer.get(first);
-        if entry.sectors != base.page_size.full() {
-            map.prefetch_read(entry.logical, &base.blocks, &base.flash);
+        if entry.sectors != self.page_size.full() {
+            map.prefetch_read(entry.logical, blocks, flash);
         }
     }
 
@@ -157,10 +158,10 @@ impl Cache {
     pub(crate) fn level(&self) -> BufferOccupancy {
         match self.buffer.sectors() {
             None => BufferOccupancy { used: self.buffer.in_use(), capacity: self.buffer.pages() },
-            Some((taken, room)) => BufferOccupancy {
-                used: taken.div_ceil(self.sectors_per_page),
-                capacity: room / self.sectors_per_page,
-            },
+            Some((taken, room)) => {
+                let per_page = self.page_size.sectors() as u32;
+                BufferOccupancy { used: taken.div_ceil(per_page), capacity: room / per_page }
+            }
         }
     }
 
@@ -248,10 +249,10 @@ impl Cache {
 
     /// Checks that a read will find the expected version of each page, once the map is known. It is the last
     /// version that the host wrote or, for a page in the buffer, the flash version that its entry records.
-    pub(crate) fn check_versions(&self, base: &Base, map: &Map) -> Result<(), String> {
-        for page in (0..base.config.logical_pages).map(LogicalPage) {
+    pub(crate) fn check_versions(&self, host_pages: u32, map: &Map, flash: &Flash) -> Result<(), String> {
+        for page in (0..host_pages).map(LogicalPage) {
             let (written, entry) = (map.last_written(page), self.buffer.find(page));
-            let Some(found) = map.version_in_flash(page, &base.flash) else {
+            let Some(found) = map.version_in_flash(page, flash) else {
                 let is_missed = written.is_some() && entry.is_none() && !map.is_lost(page);
                 ensure(!is_missed, || format!("page {} was written and is nowhere", page.0))?;
                 continue;
@@ -272,17 +273,23 @@ impl Cache {
     /// Prefetches lookups for the first pages of the next two host commands. For the later command it is the
     /// location; for the next one it is the data tag. Changes nothing.
     #[inline]
-    pub(crate) fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
+    pub(crate) fn prefetch_lookups(
+        &self,
+        [next, later]: [Option<&Command>; 2],
+        map: &Map,
+        blocks: &BlockManager,
+        flash: &Flash,
+    ) {
         if let Some(command) = later {
-            let (first, _) = base.page_size.pages_of(command);
+            let (first, _) = self.page_size.pages_of(command);
             map.prefetch(LogicalPage(first));
             self.buffer.prefetch(LogicalPage(first));
         }
         if let Some(command) = next
             && command.operation == Operation::Read
         {
-            let (first, _) = base.page_size.pages_of(command);
-            map.prefetch_read(LogicalPage(first), &base.blocks, &base.flash);
+            let (first, _) = self.page_size.pages_of(command);
+            map.prefetch_read(LogicalPage(first), blocks, flash);
         }
     }
 
@@ -302,14 +309,16 @@ impl Cache {
     pub(crate) fn promote_rmw_reads(
         &self,
         id: EntryId,
-        base: &mut Base,
         map_cache: &MapCache,
+        flash: &mut Flash,
+        policies: &Policies,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if base.flash.has_background() {
+        if flash.has_background() {
             let fill = Ticket::Rmw(id.0);
             let table = map_cache.ticket_of_table(self.buffer.get(id).logical);
-            base.promote(&[fill, table.unwrap_or(fill)], &mut calendar.within(Event::Flash));
+            let tickets = [fill, table.unwrap_or(fill)];
+            flash.promote(&tickets, policies, &mut calendar.within(Event::Flash));
         }
     }
 
@@ -331,24 +340,22 @@ impl Cache {
         self.destage.is_some()
     }
 
-    /// Saves the data in the buffer at a power cut, if the buffer is protected.
-    pub(crate) fn save_buffer(&mut self, base: &Base) {
-        if base.config.file.keeps_memory {
-            let written = self.buffer.used().filter(|entry| !entry.discarded);
-            self.saved.extend(written.map(|entry| SavedPage {
-                logical: entry.logical,
-                version: entry.version,
-                sectors: entry.sectors,
-            }));
-        }
+    /// Saves the data in a protected buffer at a power cut.
+    pub(crate) fn save_buffer(&mut self) {
+        let written = self.buffer.used().filter(|entry| !entry.discarded);
+        self.saved.extend(written.map(|entry| SavedPage {
+            logical: entry.logical,
+            version: entry.version,
+            sectors: entry.sectors,
+        }));
     }
 
     /// Restores the saved entries of the buffer, except those that had reached flash. Returns the number of
     /// pages restored.
-    pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
+    pub(crate) fn restore_buffer(&mut self, map: &mut Map, flash: &Flash) -> u64 {
         let mut restored = 0;
         for SavedPage { logical, version, sectors } in std::mem::take(&mut self.saved) {
-            let in_flash = map.get(logical).map_or(0, |location| base.flash.stamp(location).version);
+            let in_flash = map.get(logical).map_or(0, |location| flash.stamp(location).version);
             if in_flash < version {
                 self.buffer.add(logical, version, in_flash, sectors);
                 map.set_last_written(logical, version, true);

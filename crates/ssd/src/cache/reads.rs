@@ -3,12 +3,13 @@
 
 use wordline_device::content::{Content, NOTHING, ZEROES};
 use wordline_device::{Command, SECTOR};
-use wordline_flash::{Class, RequestId, Task, Ticket};
-use wordline_ftl::Sectors;
-use wordline_ftl::base::{Base, LocationRead, Piece, WantedSectors};
-use wordline_ftl::map::{LogicalPage, Map, MapCache};
+use wordline_flash::{Class, Flash, RequestId, Task, Ticket};
+use wordline_ftl::contents::Contents;
+use wordline_ftl::map::{LogicalPage, Map};
+use wordline_ftl::totals::Totals;
+use wordline_ftl::{Ftl, LocationRead, Piece, Sectors, WantedSectors};
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{PageId, Pool};
+use wordline_nand::{PageId, Pool, Pools};
 
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
@@ -31,13 +32,19 @@ impl Cache {
         &mut self,
         id: RequestId,
         piece: Piece,
-        base: &mut Base,
         map: &Map,
+        totals: &mut Totals,
     ) -> Option<Cached> {
-        if self.read.is_on() { self.find_in_cache(id, piece, base, map) } else { None }
+        if self.read.is_on() { self.find_in_cache(id, piece, map, totals) } else { None }
     }
 
-    fn find_in_cache(&mut self, id: RequestId, piece: Piece, base: &mut Base, map: &Map) -> Option<Cached> {
+    fn find_in_cache(
+        &mut self,
+        id: RequestId,
+        piece: Piece,
+        map: &Map,
+        totals: &mut Totals,
+    ) -> Option<Cached> {
         let entry = self.read.find(piece.page)?;
         let cached = *self.read.get(entry);
         if !cached.sectors.covers(piece.sectors()) {
@@ -45,8 +52,8 @@ impl Cache {
         }
         let wanted = map.last_written(piece.page);
         assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
-        base.totals.read_cache_hits += 1;
-        base.totals.read_ahead_used += u64::from(self.read.touch(entry));
+        totals.read_cache_hits += 1;
+        totals.read_ahead_used += u64::from(self.read.touch(entry));
         if !self.read.is_fetching(entry) {
             return Some(Cached::Hit);
         }
@@ -57,30 +64,36 @@ impl Cache {
     /// Checks that an RMW read found the version that the host wrote last, unless the host has discarded the
     /// page meanwhile.
     #[inline]
-    pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
+    pub(crate) fn check_fill(
+        &self,
+        id: EntryId,
+        read: &Task,
+        flash: &Flash,
+        contents: Option<&mut Contents>,
+    ) {
         let entry = self.buffer.get(id);
         if !entry.discarded && !entry.void {
-            base.check_read(read);
+            flash.check_read(read);
         }
-        if let Some(contents) = &mut base.contents {
+        if let Some(contents) = contents {
             contents.filled(LogicalPage(read.wanted.logical), read.wanted.version);
         }
     }
 
     /// Keeps data that the host read from flash, unless the host has overwritten or discarded them meanwhile.
-    pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
+    pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, pools: &Pools, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let sectors = sectors_read(base.page_size.piece(command, logical.0), read.page, read, base);
+            let sectors = sectors_read(self.page_size.piece(command, logical.0), read.page, read, pools);
             self.read.keep(logical, read.wanted.version, sectors);
         }
     }
 
     /// Keeps a page that leaves the write buffer because it is in flash.
-    pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, base: &Base, map: &Map) {
+    pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, map: &Map) {
         if map.last_written(logical) == Some(version) {
-            self.read.keep(logical, version, base.page_size.full());
+            self.read.keep(logical, version, self.page_size.full());
         }
     }
 
@@ -89,14 +102,13 @@ impl Cache {
     pub(crate) fn read_ahead(
         &mut self,
         command: &Command,
-        base: &mut Base,
-        (map, map_cache): (&Map, &mut MapCache),
+        ftl: &mut Ftl,
         calendar: &mut impl Schedule<Event>,
     ) {
         let end = command.sector + command.sectors;
-        let pages = self.ahead.note(command.sector, end, base.page_size.sectors());
-        for page in pages.start..pages.end.min(base.config.logical_pages) {
-            if !self.fetch_ahead(LogicalPage(page), base, (map, map_cache), calendar) {
+        let pages = self.ahead.note(command.sector, end, self.page_size.sectors());
+        for page in pages.start..pages.end.min(ftl.config.logical_pages) {
+            if !self.fetch_ahead(LogicalPage(page), ftl, calendar) {
                 return;
             }
         }
@@ -106,11 +118,11 @@ impl Cache {
     fn fetch_ahead(
         &mut self,
         logical: LogicalPage,
-        base: &mut Base,
-        (map, map_cache): (&Map, &mut MapCache),
+        ftl: &mut Ftl,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let sectors = base.page_size.full();
+        let Ftl { totals, policies, flash, blocks, map, map_cache, .. } = ftl;
+        let sectors = self.page_size.full();
         if let Some(id) = self.read.find(logical) {
             if self.read.get(id).sectors == sectors {
                 return true;
@@ -126,20 +138,19 @@ impl Cache {
             return true;
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };
-        base.totals.read_ahead_pages += 1;
+        totals.read_ahead_pages += 1;
         let (ticket, class) = (Ticket::Prefetch(id.0), Class::Read);
         let (sectors, waited) = (WantedSectors::Set(sectors), Duration::ZERO);
         let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
-        let (die, reads) = base.queue_read(read, calendar.now());
+        let (die, reads) = read.queue(blocks, flash, calendar.now());
         self.read.set_reads(id, reads);
-        base.start_die(die, &mut calendar.within(Event::Flash));
+        flash.start(die, policies, &mut calendar.within(Event::Flash));
         true
     }
 
     /// Records the end of a flash read for read-ahead.
     #[inline(never)]
-    pub(crate) fn finish_read_ahead(&mut self, id: EntryId, base: &mut Base) {
-        base.totals.read_ahead_reads += 1;
+    pub(crate) fn finish_read_ahead(&mut self, id: EntryId) {
         self.read.fetched(id, &mut self.waiting.wake);
     }
 
@@ -152,14 +163,16 @@ impl Cache {
         entry.discarded || entry.sectors.covers(piece.sectors())
     }
 
-    /// Contents of a page that a read would find, one for each sector, unless one is lost.
-    pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
-        (0..base.page_size.sectors() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
-    }
-
     /// Content of a sector of a page that a read would find, in the buffer or in flash.
-    pub(crate) fn content_at(&self, page: LogicalPage, sector: u32, base: &Base, map: &Map) -> Content {
-        let Some(contents) = &base.contents else { return NOTHING };
+    pub(crate) fn content_at(
+        &self,
+        page: LogicalPage,
+        sector: u32,
+        contents: Option<&Contents>,
+        map: &Map,
+        flash: &Flash,
+    ) -> Content {
+        let Some(contents) = contents else { return NOTHING };
         if let Some(entry) = self.buffer.find(page).map(|id| self.buffer.get(id)) {
             if entry.discarded {
                 return ZEROES;
@@ -169,15 +182,15 @@ impl Cache {
             }
         }
         match map.get(page) {
-            Some(location) => contents.in_flash(page, base.flash.stamp(location).version, sector),
+            Some(location) => contents.in_flash(page, flash.stamp(location).version, sector),
             None => ZEROES,
         }
     }
 }
 
 /// Sectors of a piece that the read of one flash page transferred.
-fn sectors_read(piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
-    let Pool { geometry, locations, .. } = base.config.pools.of_page(page);
+fn sectors_read(piece: Piece, page: PageId, read: &Task, pools: &Pools) -> Sectors {
+    let Pool { geometry, locations, .. } = pools.of_page(page);
     if locations.pages() == 1 {
         return piece.sectors();
     }

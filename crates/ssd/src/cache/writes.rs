@@ -1,7 +1,7 @@
 //! Writes into the write buffer; and discards, which make pages read as zeroes.
 
 use wordline_device::Command;
-use wordline_ftl::base::{Base, Piece};
+use wordline_ftl::Piece;
 use wordline_ftl::map::{LogicalPage, Map};
 use wordline_ftl::{HostWrite, Sectors};
 
@@ -33,50 +33,34 @@ impl Cache {
         }
     }
 
-    /// Writes a piece of a page to the page's buffer entry. Returns `None` if the entry must be programmed
+    /// Writes a piece of a page to the page's buffer entry. Returns false if the entry must be programmed
     /// first.
     pub(crate) fn merge_page(
         &mut self,
         command: &Command,
         piece: &Piece,
         id: EntryId,
-        base: &mut Base,
         map: &mut Map,
-    ) -> Option<EntryId> {
+    ) -> bool {
         if !self.coalesces {
-            return None;
+            return false;
         }
         let version = map.written(piece.page);
         map.write_lost(piece, version);
         self.buffer.rewrite(id, version, piece.sectors());
-        if let Some(contents) = &mut base.contents {
-            contents.wrote(command, piece, false);
-        }
         self.note_request(id, command);
-        base.totals.coalesced_writes += 1;
-        base.notify_written(piece, command);
-        Some(id)
+        true
     }
 
     /// Adds a buffer entry with a piece of a page.
     #[inline(always)]
-    pub(crate) fn add_page(
-        &mut self,
-        command: &Command,
-        piece: &Piece,
-        base: &mut Base,
-        map: &mut Map,
-    ) -> EntryId {
+    pub(crate) fn add_page(&mut self, command: &Command, piece: &Piece, map: &mut Map) -> EntryId {
         self.read.forget(piece.page);
         let in_flash = map.last_written(piece.page).unwrap_or(0);
         let version = map.written(piece.page);
         map.write_lost(piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
-        if let Some(contents) = &mut base.contents {
-            contents.wrote(command, piece, true);
-        }
         self.note_request(id, command);
-        base.notify_written(piece, command);
         id
     }
 

@@ -14,7 +14,6 @@ use wordline_device::{
 use wordline_flash as flash;
 use wordline_flash::RequestId;
 use wordline_ftl::Ftl;
-use wordline_ftl::base::Base;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
@@ -36,13 +35,13 @@ impl BlockDevice for Device {
         if let Some(wrong) = self.invalid_decision() {
             panic!("a command after an invalid decision that was not reported: {wrong}");
         }
-        self.core.ftl.base.policies.designs.note_time(calendar.now());
+        self.core.ftl.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
         self.notify_designs(calendar);
     }
 
     fn follow_contents(&mut self) {
-        self.core.ftl.base.keep_contents(Contents::default());
+        self.core.ftl.keep_contents(Contents::default());
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
@@ -55,14 +54,15 @@ impl BlockDevice for Device {
 
     #[inline]
     fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2]) {
-        self.core.cache.prefetch_lookups([next, later], &self.core.ftl.base, &self.core.ftl.map);
+        let Ftl { map, blocks, flash, .. } = &self.core.ftl;
+        self.core.cache.prefetch_lookups([next, later], map, blocks, flash);
     }
 
     #[inline(always)]
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        self.core.ftl.base.policies.designs.note_time(calendar.now());
+        self.core.ftl.policies.designs.note_time(calendar.now());
         if let Event::Flash(flash::Event::Chips(event)) = event {
-            let Base { flash, policies, .. } = &mut self.core.ftl.base;
+            let Ftl { flash, policies, .. } = &mut self.core.ftl;
             let calendar_of_flash = &mut calendar.within(Event::Flash);
             if let Some(done) = &flash.handle(event, policies, calendar_of_flash)
                 && !flash.decode_if_needed(done, policies, calendar_of_flash)
@@ -77,7 +77,7 @@ impl BlockDevice for Device {
     }
 
     fn explain(&mut self, tail: Tail) {
-        self.core.ftl.base.flash.keep_history();
+        self.core.ftl.flash.keep_history();
         self.front.explain(tail);
     }
 
@@ -87,7 +87,7 @@ impl BlockDevice for Device {
 
     fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
         let partial = self.front.tail_mut()?.take_each(tag)?;
-        Some(partial.complete(|waited| self.core.ftl.base.flash.behind(waited)))
+        Some(partial.complete(|waited| self.core.ftl.flash.behind(waited)))
     }
 
     fn drop_breakdown(&mut self, tag: u32) {
@@ -100,14 +100,14 @@ impl BlockDevice for Device {
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.core.ftl.base.flash.record(on);
+        self.core.ftl.flash.record(on);
         self.front.record(on);
         true
     }
 
     fn take_recorded(&mut self) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
-        Recorded { requests, levels, ..self.core.ftl.base.flash.take_recorded().into() }
+        Recorded { requests, levels, ..self.core.ftl.flash.take_recorded().into() }
     }
 
     #[inline]
@@ -122,7 +122,7 @@ impl BlockDevice for Device {
 
     #[inline]
     fn invalid_decision(&self) -> Option<&InvalidDecision> {
-        self.core.ftl.base.policies.designs.invalid_decision()
+        self.core.ftl.policies.designs.invalid_decision()
     }
 
     fn outstanding(&self) -> usize {
@@ -134,7 +134,7 @@ impl BlockDevice for Device {
     }
 
     fn is_read_only(&self) -> bool {
-        self.core.ftl.base.life.read_only
+        self.core.ftl.health.read_only
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
@@ -145,7 +145,7 @@ impl BlockDevice for Device {
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
         power::restore(calendar.now(), &mut self.recovery, &mut self.core, &mut self.writer);
-        for die in self.core.ftl.base.config.pools.all_dies() {
+        for die in self.core.ftl.config.pools.all_dies() {
             self.continue_scan(die, calendar);
         }
     }
@@ -187,13 +187,13 @@ impl BlockDevice for Device {
     }
 
     fn digest(&self) -> Digest {
-        self.core.ftl.base.digest_so_far()
+        self.core.ftl.digest
     }
 
     fn audit(&self, elapsed: Duration) {
         self.core.audit_map();
         self.writer.audit(&self.core);
-        self.core.ftl.base.audit(elapsed);
+        self.core.ftl.audit(elapsed);
     }
 
     fn oldest(&self) -> Option<OldestCommand> {
@@ -224,26 +224,26 @@ impl BlockDevice for Device {
     }
 
     fn charts(&self, mark: &Mark) -> Vec<(&'static str, ChartData)> {
-        metrics::charts_since(&self.core.ftl.base, mark)
+        metrics::charts_since(&self.core.ftl, mark)
     }
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
-        metrics::detail_since(&self.core.ftl.base, &self.front, mark, now)
+        metrics::detail_since(&self.core, &self.front, mark, now)
     }
 
     fn room(&self) -> Option<u64> {
-        let Ftl { base, gc, .. } = &self.core.ftl;
-        Some((base.blocks.free_pages() + gc.processed_pages(&base.blocks)) * base.config.unit.0)
+        let Ftl { config, blocks, gc, .. } = &self.core.ftl;
+        Some((blocks.free_pages() + gc.processed_pages(blocks)) * config.unit.0)
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        self.core.ftl.base.gauges(self.core.cache.buffer().in_use(), now)
+        self.core.ftl.gauges(self.core.cache.buffer().in_use(), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let Core { ftl: Ftl { base, gc, .. }, cache, .. } = &self.core;
-        let lengths = base.shape().into_iter().chain(self.writer.shape()).chain(gc.shape());
-        lengths.chain(cache.shape()).collect()
+        let Core { ftl, cache, written_back, .. } = &self.core;
+        let lengths = ftl.shape().into_iter().chain(self.writer.shape()).chain(cache.shape());
+        lengths.chain([written_back.len()]).collect()
     }
 
     fn max_field_bytes(&self) -> u64 {
@@ -251,14 +251,14 @@ impl BlockDevice for Device {
     }
 
     fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
-        let Core { config, ftl, cache } = &self.core;
+        let Core { config, ftl, cache, .. } = &self.core;
         let in_use = self.front.check_loaded(agenda.now, &config.file.front)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
         let events = agenda.events.iter().map(|(_, event)| *event);
         ftl.check_loaded(agenda.now, events.clone().filter_map(Event::of_flash), known)?;
         cache.check_loaded(&ftl.map, known)?;
-        self.writer.check_loaded(cache, &ftl.base.blocks, ftl.map.pages())?;
+        self.writer.check_loaded(cache, &ftl.blocks, ftl.map.pages())?;
         power::check_versions(&self.recovery, &self.core)?;
-        events.into_iter().try_for_each(|event| self.front.check_event(event, &ftl.base, known))
+        events.into_iter().try_for_each(|event| self.front.check_event(event, &ftl.flash, known))
     }
 }

@@ -8,8 +8,9 @@ mod service;
 
 use wordline_device::Completion;
 use wordline_device::content::Content;
-use wordline_ftl::base::Base;
+use wordline_ftl::Ftl;
 use wordline_ftl::contents::Contents;
+use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::{LogicalPage, Map};
 use wordline_ftl::recovery::Recovery;
 use wordline_ftl::totals::Totals;
@@ -46,7 +47,7 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let front = Front::new(&config);
         let core = Core::new(config, parts, seed);
-        let mut writer = Writer::new(&core.ftl.base);
+        let mut writer = Writer::new(&core.ftl);
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }
@@ -55,10 +56,10 @@ impl Device {
     #[inline(always)]
     fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
         let level = self.core.cache.level();
-        let Base { policies, blocks, .. } = &self.core.ftl.base;
+        let Ftl { policies, flash, blocks, .. } = &mut self.core.ftl;
         if policies.designs.has_notifications(level, blocks) {
-            self.core.ftl.base.notify_end_of_event(level);
-            if self.core.ftl.base.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
+            policies.designs.notify_end_of_event(level, DesignContext { flash, blocks });
+            if policies.designs.is_maintenance_due() && self.recovery.is_ready() {
                 self.front.maintain(&mut self.core, &mut self.writer, calendar);
             }
         }
@@ -69,7 +70,7 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(event) => {
-                let Base { flash, policies, .. } = &mut self.core.ftl.base;
+                let Ftl { flash, policies, .. } = &mut self.core.ftl;
                 let done = flash.handle_own(event, policies, &mut calendar.within(Event::Flash));
                 done.iter().for_each(|done| self.command_done(done, calendar));
             }
@@ -98,17 +99,17 @@ impl Device {
 
     /// The chips.
     pub fn chips(&self) -> &Chips {
-        self.core.ftl.base.flash.chips()
+        self.core.ftl.flash.chips()
     }
 
     /// Counts of the device.
     pub fn totals(&self) -> &Totals {
-        &self.core.ftl.base.totals
+        &self.core.ftl.totals
     }
 
-    /// Flash, block table, and other state shared by all engines.
-    pub fn base(&self) -> &Base {
-        &self.core.ftl.base
+    /// The FTL.
+    pub fn ftl(&self) -> &Ftl {
+        &self.core.ftl
     }
 
     /// The L2P map.
@@ -129,28 +130,33 @@ impl Device {
     /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
     /// the page has no data.
     pub fn version(&self, page: LogicalPage) -> Option<u32> {
-        self.core.cache.version(page, &self.core.ftl.base, &self.core.ftl.map)
+        self.core.cache.version(page, &self.core.ftl.map, &self.core.ftl.flash)
     }
 
     /// Version of a logical page in flash; `None` if it has none there.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
-        self.core.ftl.map.version_in_flash(page, &self.core.ftl.base.flash)
+        self.core.ftl.map.version_in_flash(page, &self.core.ftl.flash)
     }
 
     /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
-        self.core.cache.contents_of(page, &self.core.ftl.base, &self.core.ftl.map)
+        let Core { ftl: Ftl { page_size, contents, map, flash, .. }, cache, .. } = &self.core;
+        let at = |sector| cache.content_at(page, sector, contents.as_deref(), map, flash);
+        (0..page_size.sectors() as u32).map(at).collect()
     }
 
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
-        self.core.ftl.base.keep_contents(contents);
-        self.core.ftl.tables.begin_record();
+        self.core.ftl.keep_contents(contents);
+        // With block-level mapping, recovery does not depend on the contents of tables.
+        if self.core.ftl.block_map.is_none() {
+            self.core.ftl.tables.begin_record();
+        }
     }
 
     /// The contents of sectors; `None` if the device does not track them.
     pub fn contents(&mut self) -> Option<&mut Contents> {
-        self.core.ftl.base.contents.as_deref_mut()
+        self.core.ftl.contents.as_deref_mut()
     }
 
     /// Moves the completions that were not taken or cleared to the end of `into`.

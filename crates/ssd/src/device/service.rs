@@ -2,6 +2,8 @@
 
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Outcome, Task, Ticket};
+use wordline_ftl::Ftl;
+use wordline_ftl::design::DesignContext;
 use wordline_kernel::Schedule;
 use wordline_nand::CommandCompletion;
 
@@ -14,15 +16,15 @@ impl Device {
     /// Handles a command that a die has finished.
     pub(crate) fn command_done(&mut self, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.core.ftl.base.digest(now.ps() ^ u64::from(done.die.0) << 48);
-        self.core.ftl.base.digest(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
+        self.core.ftl.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
+        self.core.ftl.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         if done.failed {
             self.writer.check_failed_die(done.die, &mut self.core);
         }
-        let mut next = self.core.ftl.base.flash.finish(done, now);
+        let mut next = self.core.ftl.flash.finish(done, now);
         let mut makes_room = false;
         while let Some(id) = next {
-            let task = self.core.ftl.base.flash.release(done.die, id);
+            let task = self.core.ftl.flash.release(done.die, id);
             next = task.next_in_chain();
             makes_room |= unblocks_writes(&task);
             self.finish_task(&task, done, calendar);
@@ -38,10 +40,11 @@ impl Device {
     #[inline(always)]
     fn finish_task(&mut self, task: &Task, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let Self { core, writer, front, .. } = self;
-        let policies = &mut core.ftl.base.policies;
-        match core.ftl.base.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
+        let policies = &mut core.ftl.policies;
+        match core.ftl.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
             Outcome::Done => {
-                core.ftl.base.notify_programmed(task, done, false);
+                let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
+                policies.designs.notify_programmed(task, done, false, DesignContext { flash, blocks });
                 self.task_done(task, done, calendar);
             }
             Outcome::Retried => {}
@@ -62,30 +65,30 @@ impl Device {
         let Self { core, writer, front, .. } = self;
         match task.ticket {
             Ticket::Request(_) => {
-                core.ftl.base.check_read(task);
+                core.ftl.flash.check_read(task);
                 front.host_read_done(task, done, core, writer, calendar);
             }
             Ticket::Prefetch(entry) => {
-                core.ftl.base.check_read(task);
+                core.ftl.flash.check_read(task);
                 front.finish_read_ahead(EntryId(entry), task, core, writer, calendar);
             }
             Ticket::Rmw(entry) => {
                 let entry = EntryId(entry);
-                core.cache.check_fill(entry, task, &mut core.ftl.base);
-                core.ftl.base.note_rmw_time(task, done, calendar.now());
+                core.cache.check_fill(entry, task, &core.ftl.flash, core.ftl.contents.as_deref_mut());
+                core.note_rmw_time(task, done, calendar.now());
                 writer.rmw_read_done(task, entry, core, calendar);
             }
             Ticket::HostUnit(row) => front.host_programmed(row, task, done, core, writer, calendar),
             Ticket::UnitRmw(sub) => {
-                core.ftl.base.note_rmw_time(task, done, calendar.now());
+                core.note_rmw_time(task, done, calendar.now());
                 writer.unit_rmw_read_done(task, sub, core, calendar);
             }
             Ticket::Table(table) => {
-                core.ftl.base.check_read(task);
+                core.ftl.flash.check_read(task);
                 front.table_read(table, task, core, writer, calendar);
             }
             Ticket::Guess(number) => {
-                core.ftl.base.check_read(task);
+                core.ftl.flash.check_read(task);
                 front.guess_read(number, true, task, core, writer, calendar);
             }
             Ticket::TableUnit(row) => {

@@ -7,7 +7,7 @@ use wordline_device::tail::Tail;
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, times};
 use wordline_flash::RequestId;
-use wordline_ftl::base::Base;
+use wordline_ftl::Ftl;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
@@ -113,7 +113,7 @@ impl Commands {
     ) -> Option<RequestId> {
         let id = self.accept(command, calendar.now());
         core.ftl.gc.note_command();
-        if self.port.is_some() && core.ftl.base.flash.is_clock_running() {
+        if self.port.is_some() && core.ftl.flash.is_clock_running() {
             self.enter_port(id, &command, calendar);
         } else if self.started < core.config.file.front.queue_depth {
             return self.start(id, core, calendar);
@@ -175,7 +175,7 @@ impl Commands {
         request.queued = calendar.now() - request.submitted;
         let front = &core.config.file.front;
         let mut time = front.command_time;
-        if front.command_interval > Duration::ZERO && core.ftl.base.flash.is_clock_running() {
+        if front.command_interval > Duration::ZERO && core.ftl.flash.is_clock_running() {
             let wait = self.firmware.take(calendar.now(), front.command_interval);
             request.queued += wait;
             time += wait;
@@ -201,7 +201,7 @@ impl Commands {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
-        if self.port.is_some() && core.ftl.base.flash.is_clock_running() {
+        if self.port.is_some() && core.ftl.flash.is_clock_running() {
             self.send_completion(id, calendar);
             return None;
         }
@@ -215,7 +215,7 @@ impl Commands {
     #[cold]
     fn note_completion(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
-        if let Some(contents) = &mut core.ftl.base.contents {
+        if let Some(contents) = &mut core.ftl.contents {
             contents.completed(id, tag);
         }
     }
@@ -232,7 +232,7 @@ impl Commands {
         let now = calendar.now();
         let request = self.requests.get(id);
         let latency = now - request.submitted;
-        let controller = if core.ftl.base.flash.is_clock_running() {
+        let controller = if core.ftl.flash.is_clock_running() {
             core.config.file.front.command_time
         } else {
             Duration::ZERO
@@ -241,11 +241,11 @@ impl Commands {
         assert!(known <= latency, "the parts of a command's time exceed it: {request:?} of {latency}");
         let outside = [request.queued, on_link, controller, latency - known];
         // Reads and writes are the first two operations.
-        if let Some(sums) = core.ftl.base.totals.times.spent.get_mut(request.command.operation as usize) {
+        if let Some(sums) = core.ftl.totals.times.spent.get_mut(request.command.operation as usize) {
             times::add_to(sums, &request.spent, outside);
         }
-        core.ftl.base.digest(now.ps());
-        core.ftl.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
+        core.ftl.digest.add(now.ps());
+        core.ftl.digest.add(u64::from(request.command.tag) << 1 | u64::from(request.failed));
         let mut completion = Completion { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut completion.command);
         self.completions.push(completion);
@@ -255,9 +255,9 @@ impl Commands {
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
             let parts = || times::with_outside(&request.spent, outside);
-            tail.completed(id, (&completion, request.submitted), parts, &core.ftl.base.flash);
+            tail.completed(id, (&completion, request.submitted), parts, &core.ftl.flash);
         }
-        if core.ftl.base.contents.is_some() {
+        if core.ftl.contents.is_some() {
             self.note_completion(id, core);
         }
         self.requests.remove(id);
@@ -270,7 +270,7 @@ impl Commands {
         let submitted = self.requests.look(id).submitted;
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
         requests.push(TimelineRequest { id, submitted, completion });
-        let Base { blocks, config, .. } = &core.ftl.base;
+        let Ftl { blocks, config, .. } = &core.ftl;
         let free = config.pools.all_groups().map(|row| blocks.space().free(row) as u64).sum();
         levels.push(OccupancySample { at, buffered: core.cache.buffer().in_use(), free });
     }
@@ -281,7 +281,7 @@ impl Commands {
         if self.requests.outstanding() > 0 {
             return;
         }
-        if let Some(due) = core.ftl.gc.note_idle(calendar.now(), &core.ftl.base) {
+        if let Some(due) = core.ftl.gc.note_idle(calendar.now(), &core.ftl.policies) {
             calendar.at(due, Event::Idle);
         }
     }

@@ -18,6 +18,6 @@ pub(super) fn complete_soon(id: RequestId, config: &Config, calendar: &mut impl 
 pub(super) fn is_durable(command: &Command, core: &Core) -> bool {
     let Core { config, ftl, .. } = core;
     let buffer = &config.file.buffer;
-    (command.fua && !buffer.is_protected() && !ftl.base.has(InjectedFault::FuaIgnored))
+    (command.fua && !buffer.is_protected() && !InjectedFault::FuaIgnored.is_enabled(ftl.contents.as_deref()))
         || buffer.mode != BufferMode::WriteBack
 }

@@ -40,7 +40,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let spent = core.ftl.base.note_program_time(row, task, done, calendar.now());
+        let spent = core.note_program_time(row, task, done, calendar.now());
         for (id, version) in writer.rows().group(row).versions() {
             core.cache.buffer().each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
@@ -87,14 +87,14 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
-        core.ftl.base.totals.host_reads += 1;
-        let spent = core.ftl.base.flash.spent(task, done, calendar.now());
+        core.ftl.totals.host_reads += 1;
+        let spent = core.ftl.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
         self.note_command(id, task, done);
         writer.finish_read(task.page, core, calendar);
         if core.cache.read_cache().is_on() && !done.failed {
             let command = self.get(id).command;
-            core.cache.keep_read(&command, task, &core.ftl.base, &core.ftl.map);
+            core.cache.keep_read(&command, task, &core.ftl.config.pools, &core.ftl.map);
         }
         self.part_done(id, core, writer, calendar);
     }
@@ -139,7 +139,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.ftl.map_cache.table_read(table, &mut core.ftl.base);
+        core.ftl.totals.translation_reads += 1;
+        core.ftl.map_cache.table_read(table);
         self.resume_located(table, core, writer, calendar);
         writer.finish_read(task.page, core, calendar);
     }
@@ -154,7 +155,8 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.finish_read(task.page, core, calendar);
-        core.cache.finish_read_ahead(entry, &mut core.ftl.base);
+        core.ftl.totals.read_ahead_reads += 1;
+        core.cache.finish_read_ahead(entry);
         self.wake_waiters(core, writer, calendar);
     }
 
@@ -170,13 +172,9 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if let Some(WrongGuess { id, page, since, .. }) = core.ftl.map_cache.guess_read(
-            number,
-            is_readable,
-            &core.ftl.map,
-            &mut core.ftl.base,
-            &mut calendar.within(Event::Flash),
-        ) {
+        if let Some(WrongGuess { id, page, since, .. }) =
+            core.ftl.guess_read(number, is_readable, &mut calendar.within(Event::Flash))
+        {
             self.commands.requests.resume_read(id, page, since, core, calendar);
             // The wait for the lookup counts as a part.
             self.part_done(id, core, writer, calendar);

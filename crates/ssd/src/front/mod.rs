@@ -30,8 +30,7 @@ use wordline_device::link::Link;
 use wordline_device::tail::Tail;
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, Operation, UnscalableReason};
-use wordline_flash::RequestId;
-use wordline_ftl::base::Base;
+use wordline_flash::{Flash, RequestId};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Factor, Instant, Schedule, state};
 
@@ -84,14 +83,14 @@ impl Front {
     pub(crate) fn check_event(
         &self,
         event: Event,
-        base: &Base,
+        flash: &Flash,
         known: impl Fn(RequestId) -> bool,
     ) -> Result<(), String> {
         let is_known = match event {
             Event::Begin(id) | Event::Completion(id) => known(id),
             Event::Link(id) => known(id) && self.commands.port.is_some(),
             Event::FlushTimer | Event::Idle => true,
-            Event::Flash(event) => return base.flash.check_event(event),
+            Event::Flash(event) => return flash.check_event(event),
         };
         ensure(is_known, || format!("{event:?} of a command that does not exist"))
     }
@@ -126,7 +125,7 @@ impl Front {
     #[inline]
     fn note_buffer_wait(&mut self, id: RequestId, now: Instant, core: &Core) {
         if let Some(tail) = &mut self.commands.tail {
-            tail.note_buffer_wait(id, now, &core.ftl.base.flash);
+            tail.note_buffer_wait(id, now, &core.ftl.flash);
         }
     }
 
@@ -264,7 +263,7 @@ impl Front {
     /// unable to program the pages in its buffer; it then fails the commands that wait for them. Returns
     /// false if this is not the reason.
     pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if !core.ftl.base.life.read_only {
+        if !core.ftl.health.read_only {
             return false;
         }
         let ids: Vec<RequestId> =

@@ -1,7 +1,8 @@
 //! Destages the pages that must leave the write buffer, as far as plane groups accept them: after events,
 //! periodically, and while the host is idle. Also completes requests whose last part is done.
 
-use wordline_ftl::design::{DeviceEvent, EventMask};
+use wordline_ftl::Ftl;
+use wordline_ftl::design::{DesignContext, DeviceEvent, EventMask};
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
 
@@ -22,7 +23,7 @@ impl Front {
     ) {
         writer.update_all_groups(core);
         core.ftl.tables.resume(&mut core.ftl.map_cache);
-        for row in core.ftl.base.config.pools.all_groups() {
+        for row in core.ftl.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
         self.commands.note_idle(core, calendar);
@@ -72,14 +73,15 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.ftl.base.flash.is_clock_stopped() {
+        if core.ftl.flash.is_clock_stopped() {
             return;
         }
         writer.maintain(core, calendar);
         if writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
-        core.ftl.base.notify_end_of_event(core.cache.level());
+        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
+        policies.designs.notify_end_of_event(core.cache.level(), DesignContext { flash, blocks });
     }
 
     /// Destages the pages that must leave the write buffer, as far as plane groups accept them.
@@ -195,12 +197,14 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let now = calendar.now();
-        let Some(due) = core.ftl.gc.handle_idle_timer(now, &core.ftl.base) else { return };
+        let Some(due) = core.ftl.gc.handle_idle_timer(now, &core.ftl.policies) else { return };
         if due > now {
             return calendar.at(due, Event::Idle);
         }
-        core.ftl.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.ftl.gc.idle_since() });
-        for row in core.ftl.base.config.pools.all_groups() {
+        let Ftl { policies, flash, blocks, gc, .. } = &mut core.ftl;
+        let context = DesignContext { flash, blocks };
+        policies.designs.observe(EventMask::IDLE, context, || DeviceEvent::Idle { since: gc.idle_since() });
+        for row in core.ftl.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
         if writer.rows().has_opened() {

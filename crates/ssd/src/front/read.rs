@@ -5,9 +5,9 @@ use std::ops::Range;
 use wordline_device::Command;
 use wordline_device::content::Content;
 use wordline_flash::{Class, RequestId, Task, Ticket};
-use wordline_ftl::base::{LocationRead, Piece, WantedSectors};
-use wordline_ftl::design::{DeviceEvent, EventMask};
+use wordline_ftl::design::{DesignContext, DeviceEvent, EventMask};
 use wordline_ftl::map::LogicalPage;
+use wordline_ftl::{Ftl, LocationRead, Piece, WantedSectors};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DieId;
 
@@ -34,26 +34,21 @@ impl Requests {
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
-        let wanted = core.ftl.base.page_size.piece(&command, page.0).sectors();
+        let wanted = core.ftl.page_size.piece(&command, page.0).sectors();
         self.get(id).failed |= core.ftl.map.loses(page, wanted);
     }
 
     #[inline(always)]
     pub(super) fn begin_read(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let command = self.get(id).command;
-        let (first, end) = core.ftl.base.page_size.pages_of(&command);
+        let (first, end) = core.ftl.page_size.pages_of(&command);
         if end - first == 1 {
             self.read_page(id, &command, first, core, calendar);
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
         if core.cache.ahead().is_on() {
-            core.cache.read_ahead(
-                &command,
-                &mut core.ftl.base,
-                (&core.ftl.map, &mut core.ftl.map_cache),
-                calendar,
-            );
+            core.cache.read_ahead(&command, &mut core.ftl, calendar);
         }
     }
 
@@ -67,7 +62,7 @@ impl Requests {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let piece = core.ftl.base.page_size.piece(command, page);
+        let piece = core.ftl.page_size.piece(command, page);
         if let PieceSource::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
             self.get(id).parts += reads;
             core.start_die(die, calendar);
@@ -87,7 +82,7 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages.clone() {
-            let piece = core.ftl.base.page_size.piece(command, page);
+            let piece = core.ftl.page_size.piece(command, page);
             if let PieceSource::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
                 self.get(id).parts += reads;
             }
@@ -110,7 +105,7 @@ impl Requests {
         }
         for page in pages {
             if let Some(at) = core.ftl.map.get(LogicalPage(page)) {
-                core.start_die(core.ftl.base.config.pools.die_of(at), calendar);
+                core.start_die(core.ftl.config.pools.die_of(at), calendar);
             }
         }
     }
@@ -126,17 +121,9 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) -> PieceSource {
         let buffered = core.ftl.map_cache.translation().is_some() && core.cache.is_buffered(piece);
-        if buffered
-            || core.ftl.map_cache.locate_for_host(
-                id,
-                piece,
-                &core.ftl.map,
-                &mut core.ftl.base,
-                &mut calendar.within(Event::Flash),
-            )
-        {
+        if buffered || core.ftl.locate_for_host(id, piece, &mut calendar.within(Event::Flash)) {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
-            core.ftl.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
+            core.ftl.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;
         }
         self.get(id).parts += 1;
@@ -157,12 +144,14 @@ impl Requests {
             self.get(id).failed = true;
             return PieceSource::NoFlash;
         }
-        if core.ftl.base.contents.is_some() {
+        if core.ftl.contents.is_some() {
             self.note_found(id, &piece, core);
         }
-        if core.ftl.base.policies.designs.observes(EventMask::READ) {
+        if core.ftl.policies.designs.observes(EventMask::READ) {
             let from = core.ftl.map.get(piece.page);
-            core.ftl.base.notify_now(&DeviceEvent::Read { page: piece.page, from });
+            let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
+            let seen = DeviceEvent::Read { page: piece.page, from };
+            policies.designs.notify_after_pending(&seen, DesignContext { flash, blocks });
         }
         let last_written = core.ftl.map.last_written(piece.page);
         let version = match core.cache.buffer().find(piece.page) {
@@ -181,7 +170,7 @@ impl Requests {
                 entry.flash_version
             }
             None => {
-                if let Some(cached) = core.cache.find_cached(id, piece, &mut core.ftl.base, &core.ftl.map) {
+                if let Some(cached) = core.cache.find_cached(id, piece, &core.ftl.map, &mut core.ftl.totals) {
                     self.get(id).parts += u32::from(matches!(cached, Cached::Pending));
                     return PieceSource::NoFlash;
                 }
@@ -205,7 +194,7 @@ impl Requests {
             version,
             waited,
         };
-        let (die, reads) = core.ftl.base.queue_read(read, calendar.now());
+        let (die, reads) = read.queue(&mut core.ftl.blocks, &mut core.ftl.flash, calendar.now());
         PieceSource::InFlash(die, reads)
     }
 
@@ -213,17 +202,12 @@ impl Requests {
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
-        let start = u64::from(piece.page.0) * core.ftl.base.page_size.sectors();
-        let found: Vec<(usize, Content)> = piece
-            .range()
-            .map(|at| {
-                (
-                    (start + u64::from(at) - sector) as usize,
-                    core.cache.content_at(piece.page, at, &core.ftl.base, &core.ftl.map),
-                )
-            })
-            .collect();
-        if let Some(contents) = &mut core.ftl.base.contents {
+        let start = u64::from(piece.page.0) * core.ftl.page_size.sectors();
+        let Core { ftl: Ftl { contents, map, flash, .. }, cache, .. } = core;
+        let content_at = |at| cache.content_at(piece.page, at, contents.as_deref(), map, flash);
+        let found: Vec<(usize, Content)> =
+            piece.range().map(|at| ((start + u64::from(at) - sector) as usize, content_at(at))).collect();
+        if let Some(contents) = contents {
             contents.found(id, sectors, found.into_iter());
         }
     }
@@ -237,12 +221,13 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let (first, end) = core.ftl.base.page_size.pages_of(&command);
+        let (first, end) = core.ftl.page_size.pages_of(&command);
         // Every read is checked against the last host write.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
-            && (first..end)
-                .any(|page| core.cache.version(LogicalPage(page), &core.ftl.base, &core.ftl.map) != expected);
+            && (first..end).any(|page| {
+                core.cache.version(LogicalPage(page), &core.ftl.map, &core.ftl.flash) != expected
+            });
         self.get(id).failed = differs;
         self.begin_read(id, core, calendar);
     }
@@ -258,14 +243,14 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let piece = core.ftl.base.page_size.piece(&command, page.0);
+        let piece = core.ftl.page_size.piece(&command, page.0);
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;
                 core.start_die(die, calendar);
             }
             PieceSource::NoFlash | PieceSource::AwaitingLookup => {
-                core.ftl.base.totals.reads_without_flash += 1;
+                core.ftl.totals.reads_without_flash += 1;
             }
         }
     }

@@ -43,7 +43,7 @@ impl Timer {
     /// Ends a round, and sets the timer for the next one, one interval after the last round began. If no die
     /// is working the timer stays off, and the next write sets it again.
     pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
-        if core.ftl.base.flash.outstanding() == 0 || self.is_set {
+        if core.ftl.flash.outstanding() == 0 || self.is_set {
             return;
         }
         let Some(Round { begun, .. }) = last else { return self.set(core, calendar) };

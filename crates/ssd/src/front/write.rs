@@ -3,7 +3,7 @@
 use wordline_device::{Command, Operation};
 use wordline_flash::RequestId;
 use wordline_ftl::contents::InjectedFault;
-use wordline_ftl::design::{DeviceEvent, EventMask};
+use wordline_ftl::design::{DesignContext, DeviceEvent, EventMask};
 use wordline_ftl::map::LogicalPage;
 use wordline_kernel::Schedule;
 
@@ -21,18 +21,20 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.ftl.base.life.read_only {
+        if core.ftl.health.read_only {
             self.commands.refuse(id, core, calendar);
             return;
         }
         let command = self.get(id).command;
-        if command.operation == Operation::WriteZeroes && core.ftl.base.has(InjectedFault::ZeroesIgnored) {
+        if command.operation == Operation::WriteZeroes
+            && InjectedFault::ZeroesIgnored.is_enabled(core.ftl.contents.as_deref())
+        {
             return complete_soon(id, &core.config, calendar);
         }
         let request = self.get(id);
         // The admission counts as one part until all pages are in the buffer.
         request.parts = 1;
-        let (first, _) = core.ftl.base.page_size.pages_of(&command);
+        let (first, _) = core.ftl.page_size.pages_of(&command);
         self.get(id).next_page = first;
         if is_durable(&command, core) {
             self.note_buffer_wait(id, calendar.now(), core);
@@ -40,7 +42,7 @@ impl Front {
         if core.cache.waiting().has_stalled() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
             self.note_buffer_wait(id, calendar.now(), core);
-            core.ftl.base.promote_all(&mut calendar.within(Event::Flash));
+            core.ftl.flash.promote_all(&core.ftl.policies, &mut calendar.within(Event::Flash));
         }
         self.pump(core, writer, calendar);
     }
@@ -56,8 +58,8 @@ impl Front {
         let Request { command, next_page: begin, .. } = *self.get(id);
         let durable = is_durable(&command, core);
         let urges_units = durable && writer.has_units();
-        let (_, end) = core.ftl.base.page_size.pages_of(&command);
-        let may_leave = core.cache.destages_at_once() || core.ftl.base.coalesces();
+        let (_, end) = core.ftl.page_size.pages_of(&command);
+        let may_leave = core.cache.destages_at_once() || core.ftl.policies.coalesces();
         for page in begin..end {
             if command.operation == Operation::WriteZeroes && zero_page(&command, page, core) {
                 continue;
@@ -105,7 +107,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         while let Some(id) = core.cache.waiting().first_stalled() {
-            if core.ftl.base.life.read_only {
+            if core.ftl.health.read_only {
                 core.cache.end_first_stall();
                 self.fail_stalled(id, core, calendar);
             } else if core.cache.buffer().has_room() && self.admit(id, core, writer, calendar) {
@@ -143,7 +145,7 @@ impl Front {
             self.note_buffer_wait(id, calendar.now(), core);
             core.cache.flush(epoch, id);
             writer.force_covered(epoch, core);
-            core.ftl.base.promote_all(&mut calendar.within(Event::Flash));
+            core.ftl.flash.promote_all(&core.ftl.policies, &mut calendar.within(Event::Flash));
         }
         match parts {
             0 => complete_soon(id, &core.config, calendar),
@@ -160,7 +162,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let command = self.get(id).command;
-        let per_page = core.ftl.base.page_size.sectors();
+        let per_page = core.ftl.page_size.sectors();
         let first = command.sector.div_ceil(per_page) as u32;
         let end = ((command.sector + command.sectors) / per_page) as u32;
         for page in first..end {
@@ -178,8 +180,8 @@ impl Front {
 
 /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
 fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
-    let piece = core.ftl.base.page_size.piece(command, page);
-    let whole = piece.sectors() == core.ftl.base.page_size.full();
+    let piece = core.ftl.page_size.piece(command, page);
+    let whole = piece.sectors() == core.ftl.page_size.full();
     if whole {
         discard_page(piece.page, core);
     }
@@ -188,10 +190,11 @@ fn zero_page(command: &Command, page: u32, core: &mut Core) -> bool {
 
 /// Discards a page. It reads as zeroes from now on.
 fn discard_page(page: LogicalPage, core: &mut Core) {
-    if let Some(contents) = &mut core.ftl.base.contents {
+    if let Some(contents) = &mut core.ftl.contents {
         contents.discarded(page);
     }
-    core.ftl.tables.discard(page, &mut core.ftl.map, &mut core.ftl.map_cache, &mut core.ftl.base.blocks);
+    core.ftl.tables.discard(page, &mut core.ftl.map, &mut core.ftl.map_cache, &mut core.ftl.blocks);
     core.cache.discard_page(page);
-    core.ftl.base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
+    let context = DesignContext { flash: &core.ftl.flash, blocks: &core.ftl.blocks };
+    core.ftl.policies.designs.observe(EventMask::DISCARDED, context, || DeviceEvent::Discarded { page });
 }

@@ -25,12 +25,12 @@ impl Ages for Device {
     }
 
     fn stop_clock(&mut self) -> bool {
-        self.core.ftl.base.flash.stop_clock();
+        self.core.ftl.flash.stop_clock();
         true
     }
 
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Event>) -> bool {
-        let done = self.core.ftl.base.flash.next_untimed_completion();
+        let done = self.core.ftl.flash.next_untimed_completion();
         if let Some(done) = &done {
             self.command_done(done, clock);
             self.writer.write_tables(&mut self.core, clock);
@@ -47,11 +47,11 @@ impl Ages for Device {
 
     fn start_clock(&mut self) {
         self.core.ftl.gc.go_on();
-        self.core.ftl.base.flash.start_clock();
+        self.core.ftl.flash.start_clock();
     }
 
     fn page_program_time(&self) -> Duration {
-        let pools = &self.core.ftl.base.config.pools;
+        let pools = &self.core.ftl.config.pools;
         let times = &pools.first().part.timing.program;
         let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
         let at_once: u64 = pools.all_groups().map(|row| u64::from(pools.per_program(row))).sum();

@@ -29,9 +29,9 @@ impl Device {
 
     /// Like [`fill`](Self::fill), and reports progress to `look`. Returns false if `look` stopped it.
     pub fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
-        self.core.ftl.base.blocks.pause_events(true);
+        self.core.ftl.blocks.pause_events(true);
         let done = self.fill_watched(fraction, &mut ProgressReporter::by(look));
-        self.core.ftl.base.blocks.pause_events(false);
+        self.core.ftl.blocks.pause_events(false);
         done
     }
 
@@ -56,6 +56,6 @@ impl Device {
 
     /// Number of logical pages in the first `fraction` of the logical capacity.
     fn pages_in(&self, fraction: f64) -> u32 {
-        (f64::from(self.core.ftl.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
+        (f64::from(self.core.ftl.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
     }
 }

@@ -2,6 +2,7 @@
 
 use wordline_ftl::Ftl;
 use wordline_ftl::blocks::StreamId;
+use wordline_ftl::design::WordLineQueries;
 use wordline_ftl::map::block_map::Step;
 use wordline_ftl::map::{LogicalPage, Tables};
 use wordline_ftl::policy::mapper::TranslationPage;
@@ -27,8 +28,8 @@ impl<'a> Layer<'a> {
     /// Placement for a device. Until [`finish`](Self::finish) only native blocks are opened, and no block is
     /// suspended.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
-        core.ftl.base.blocks.pause_modes(true);
-        core.ftl.base.blocks.pause_suspension(true);
+        core.ftl.blocks.pause_modes(true);
+        core.ftl.blocks.pause_suspension(true);
         Self { core, writer, last: None, left: 0 }
     }
 
@@ -37,42 +38,49 @@ impl<'a> Layer<'a> {
         if self.core.ftl.block_map.is_some() {
             return self.page_of_block(logical);
         }
-        if let Some(home) = self.core.ftl.base.policies.placement.home(logical.0, FALLBACK_POOL) {
+        if let Some(home) = self.core.ftl.policies.placement.home(logical.0, FALLBACK_POOL) {
             let stream = self.stream_to(home);
             return self.put(logical, home, stream);
         }
-        let stream = self.core.ftl.base.blocks.streams().host(0);
+        let stream = self.core.ftl.blocks.streams().host(0);
         let row = self.next_row(stream);
         self.put(logical, row, stream);
     }
 
     /// Places a page at the write pointer of a plane group.
     fn put(&mut self, logical: LogicalPage, row: PlaneGroupId, stream: StreamId) {
-        let at = self.core.ftl.base.take(row, stream, 1);
+        let at = self.take(row, stream, 1);
         self.fill(at, logical);
-        self.core.ftl.base.blocks.program_done(at);
+        self.core.ftl.blocks.program_done(at);
+    }
+
+    /// Allocates the next `pages` of a stream.
+    fn take(&mut self, row: PlaneGroupId, stream: StreamId, pages: u32) -> Location {
+        let Ftl { blocks, flash, policies, .. } = &mut self.core.ftl;
+        blocks.take(row, stream, pages, &mut WordLineQueries { flash, policies })
     }
 
     /// Writes a new version of a page to a location.
     fn fill(&mut self, at: Location, logical: LogicalPage) {
-        let Ftl { base, map, map_cache, tables, .. } = &mut self.core.ftl;
-        base.flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
-        if base.config.is_table(logical.0) {
-            tables.install_table(logical, at, map, map_cache, &mut base.blocks);
+        let Ftl { config, flash, blocks, map, map_cache, tables, .. } = &mut self.core.ftl;
+        flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
+        if config.is_table(logical.0) {
+            tables.install_table(logical, at, map, map_cache, blocks);
         } else {
-            map.install(logical, at, &mut base.blocks);
-            map_cache.note_placed(logical, at, &base.blocks);
+            map.install(logical, at, blocks);
+            map_cache.note_placed(logical, at, blocks);
         }
     }
 
     /// Places a page at its offset in its logical block. The pages before it have been placed.
     fn page_of_block(&mut self, logical: LogicalPage) {
-        let Ftl { base, block_map, .. } = &mut self.core.ftl;
-        let row = base.policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
-        match block_map.as_mut().and_then(|map| map.next_step(row, Some(logical), base)) {
+        let Ftl { health, policies, flash, blocks, block_map, .. } = &mut self.core.ftl;
+        let row = policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
+        let map = block_map.as_mut().expect("a page of a logical block");
+        match map.next_step(row, Some(logical), blocks, flash.chips(), health) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
-                self.core.ftl.base.blocks.program_done(to);
+                self.core.ftl.blocks.program_done(to);
             }
             step => unreachable!("a logical block that is filled in order wants {step:?}"),
         }
@@ -82,7 +90,7 @@ impl<'a> Layer<'a> {
     /// `end` on are padding.
     pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
         let subs = self.writer.subs();
-        let (stream, pages) = (self.core.ftl.base.blocks.streams().host(subs.stream_to(0)), subs.per_unit);
+        let (stream, pages) = (self.core.ftl.blocks.streams().host(subs.stream_to(0)), subs.per_unit);
         let row = self.next_with_room(stream);
         let held = (first.0..first.0 + pages).map(|page| (page < end).then_some(LogicalPage(page)));
         self.unit(row, stream, DataTag::PADDING, held);
@@ -90,9 +98,9 @@ impl<'a> Layer<'a> {
 
     /// First host stream of the pool of a plane group.
     pub(super) fn stream_to(&mut self, row: PlaneGroupId) -> StreamId {
-        let pool = self.core.ftl.base.config.pools.number_of_group(row);
+        let pool = self.core.ftl.config.pools.number_of_group(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
-        self.core.ftl.base.blocks.streams().host(stream)
+        self.core.ftl.blocks.streams().host(stream)
     }
 
     /// Places a program unit in a plane group. Where `held` has no page, the data tag is `other`.
@@ -103,17 +111,17 @@ impl<'a> Layer<'a> {
         other: DataTag,
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
     ) {
-        let first = self.core.ftl.base.take(row, stream, held.len() as u32);
-        if self.core.ftl.base.blocks.pool_of(row).is_coarsely_mapped() {
+        let first = self.take(row, stream, held.len() as u32);
+        if self.core.ftl.blocks.pool_of(row).is_coarsely_mapped() {
             self.core.ftl.map.note_unit_placed(first);
         }
         for (location, page) in (first.0..).map(Location).zip(held) {
             match page {
                 Some(page) => self.fill(location, page),
-                None => self.core.ftl.base.flash.put(location, other),
+                None => self.core.ftl.flash.put(location, other),
             }
         }
-        self.core.ftl.base.blocks.program_done(first);
+        self.core.ftl.blocks.program_done(first);
     }
 
     /// Places the translation pages of the first `pages` logical pages.
@@ -123,10 +131,9 @@ impl<'a> Layer<'a> {
             let Some(translation) = self.core.ftl.map_cache.translation().filter(|_| watched.wrote(1)) else {
                 return;
             };
-            let Ftl { base, map, .. } = &self.core.ftl;
+            let Ftl { blocks, map, .. } = &self.core.ftl;
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
-            if held.any(|page| map.get(page).is_some_and(|location| base.blocks.is_mapped_by_page(location)))
-            {
+            if held.any(|page| map.get(page).is_some_and(|location| blocks.is_mapped_by_page(location))) {
                 self.table(table);
             }
         }
@@ -138,9 +145,9 @@ impl<'a> Layer<'a> {
         else {
             return;
         };
-        let streams = self.core.ftl.base.blocks.streams();
+        let streams = self.core.ftl.blocks.streams();
         let stream = streams.host(streams.host - 1);
-        let row = if self.core.ftl.base.life.has_static_pages() {
+        let row = if self.core.ftl.health.has_static_pages() {
             self.next_for_tables()
         } else {
             self.next_with_room(stream)
@@ -166,19 +173,20 @@ impl<'a> Layer<'a> {
     }
 
     fn row_for_tables(&self) -> Option<PlaneGroupId> {
-        let Ftl { base, map_cache, tables, .. } = &self.core.ftl;
-        tables.row_for_tables(Tables::Translation, self.writer.rows().for_tables(), map_cache, base)
+        let Ftl { health, policies, blocks, map_cache, tables, .. } = &self.core.ftl;
+        let accepting = self.writer.rows().for_tables();
+        let balances = policies.balances();
+        tables.row_for_tables(Tables::Translation, accepting, map_cache, health, blocks, balances)
     }
 
     /// Plane group for the next page, under dynamic allocation. Each plane group gets one program unit, in
     /// the order of the placement policy.
     fn next_row(&mut self, stream: StreamId) -> PlaneGroupId {
         let last = self.last.filter(|(to, _)| *to == stream);
-        let stay =
-            last.filter(|(_, row)| self.left > 0 && self.core.ftl.base.blocks.has_room(*row, stream, 1));
+        let stay = last.filter(|(_, row)| self.left > 0 && self.core.ftl.blocks.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
             let row = self.next_with_room(stream);
-            self.left = self.core.ftl.base.config.pools.per_program(row);
+            self.left = self.core.ftl.config.pools.per_program(row);
             row
         });
         self.left -= 1;
@@ -190,10 +198,10 @@ impl<'a> Layer<'a> {
     fn next_with_room(&mut self, stream: StreamId) -> PlaneGroupId {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.core.ftl.base.policies.placement.next(self.writer.rows().of(stream));
+            let row = self.core.ftl.policies.placement.next(self.writer.rows().of(stream));
             let row = row.unwrap_or_else(|| {
                 self.writer.update_all_groups(self.core);
-                let row = self.core.ftl.base.policies.placement.next(self.writer.rows().of(stream));
+                let row = self.core.ftl.policies.placement.next(self.writer.rows().of(stream));
                 row.expect("a device that was checked has room for its pages")
             });
             self.writer.update_group(row, self.core);
@@ -205,18 +213,18 @@ impl<'a> Layer<'a> {
 
     /// Pads partial program units. The device is then ready for commands.
     pub(super) fn finish(mut self) {
-        for row in self.core.ftl.base.config.pools.all_groups() {
-            let unit = self.core.ftl.base.config.pools.per_program(row);
-            for stream in self.core.ftl.base.blocks.streams().all() {
-                let open = self.core.ftl.base.blocks.write_pointer(row, stream);
+        for row in self.core.ftl.config.pools.all_groups() {
+            let unit = self.core.ftl.config.pools.per_program(row);
+            for stream in self.core.ftl.blocks.streams().all() {
+                let open = self.core.ftl.blocks.write_pointer(row, stream);
                 if let Some(place) = open.filter(|place| !place.is_multiple_of(unit)) {
                     let left = unit - place % unit;
                     self.unit(row, stream, DataTag::PADDING, (0..left).map(|_| None));
                 }
             }
         }
-        self.core.ftl.base.blocks.pause_modes(false);
-        self.core.ftl.base.blocks.pause_suspension(false);
+        self.core.ftl.blocks.pause_modes(false);
+        self.core.ftl.blocks.pause_suspension(false);
         self.writer.update_all_groups(self.core);
     }
 }

@@ -8,6 +8,7 @@ use wordline_device::ageing::{Ages, UntimedCalendar, carry_out};
 use wordline_device::block_device::Programmed;
 use wordline_device::preconditioning::{ProgressFn, Steady};
 use wordline_device::{BlockDevice, Command, Operation, SECTOR};
+use wordline_ftl::Ftl;
 use wordline_ftl::design::ExtensionPoint;
 use wordline_ftl::gc::config::Scope;
 use wordline_ftl::map::LogicalPage;
@@ -77,7 +78,7 @@ impl Device {
     pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
         let rests = self.core.ftl.map_cache.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Idle } else { End::UnderLoad };
-        self.reach_steady(seed, self.core.ftl.base.config.logical_pages, end, look)
+        self.reach_steady(seed, self.core.ftl.config.logical_pages, end, look)
     }
 
     /// Fills only the first `fraction` of the logical pages and brings them to the steady state, for an
@@ -100,17 +101,17 @@ impl Device {
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
-        self.core.ftl.base.blocks.pause_events(true);
+        self.core.ftl.blocks.pause_events(true);
         let steady = self.go_to_steady(seed, filled, end, look);
-        self.core.ftl.base.blocks.pause_events(false);
+        self.core.ftl.blocks.pause_events(false);
         steady
     }
 
     fn go_to_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
         let watched = &mut ProgressReporter::by(look);
-        if let Some(block) = &self.core.ftl.base.config.file.ftl.mapping.block {
-            let rows = u64::from(self.core.ftl.base.config.pools.rows());
+        if let Some(block) = &self.core.ftl.config.file.ftl.mapping.block {
+            let rows = u64::from(self.core.ftl.config.pools.rows());
             let window = WRITES_A_REPLACEMENT * u64::from(block.replacements) * rows;
             let windows = Windows { pages: window, fewest: 2, most: 2 };
             self.fill_watched(1.0, watched).then_some(())?;
@@ -129,9 +130,9 @@ impl Device {
     /// FIFO. The blocks of a superblock have the same age, and there are enough of them to average out random
     /// differences.
     fn preference(&self) -> Option<Preference> {
-        let base = &self.core.ftl.base;
-        let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
-        let is_asked = !base.policies.designs.decides(ExtensionPoint::Victim);
+        let Ftl { config, policies, .. } = &self.core.ftl;
+        let is_super = config.file.ftl.gc.scope == Scope::SuperBlock && config.pools.rows() > 1;
+        let is_asked = !policies.designs.decides(ExtensionPoint::Victim);
         let of_policy = self.core.ftl.gc.preference().filter(|_| is_asked);
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
@@ -139,7 +140,7 @@ impl Device {
     /// Size and number of the windows. A window in which fewer blocks are opened than there are plane groups
     /// could pass without GC.
     fn windows(&self, filled: u32) -> Windows {
-        let pools = &self.core.ftl.base.config.pools;
+        let pools = &self.core.ftl.config.pools;
         let round: u64 = pools.all_groups().map(|row| u64::from(pools.per_block_of(row))).sum();
         let part = if self.preference().is_some() { 0 } else { u64::from(filled) / WINDOWS_PER_DRIVE };
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
@@ -156,16 +157,16 @@ impl Device {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
-        let rows = layer.core.ftl.base.config.pools.rows();
-        layer.core.ftl.base.blocks.set_waiting_for_groups(true);
-        let is_periodic = layer.core.ftl.base.policies.placement.is_periodic();
+        let rows = layer.core.ftl.config.pools.rows();
+        layer.core.ftl.blocks.set_waiting_for_groups(true);
+        let is_periodic = layer.core.ftl.policies.placement.is_periodic();
         let groups: Vec<PlaneGroupId> = (0..rows).map(PlaneGroupId).collect();
         let at_home = match is_periodic {
             true => None,
             false => layer.items_by_group(&groups, (0..pages).map(|page| (page, LogicalPage(page)))),
         };
         for row in groups {
-            let placement = &layer.core.ftl.base.policies.placement;
+            let placement = &layer.core.ftl.policies.placement;
             let home =
                 || (0..rows).find(|page| placement.home(*page, FALLBACK_POOL) == Some(row)).unwrap_or(row.0);
             let share = match &at_home {
@@ -177,7 +178,7 @@ impl Device {
             left.extend((laid..share.count).map(|n| LogicalPage(share.item(n))));
             watched.wrote(u64::from(laid)).then_some(())?;
         }
-        layer.core.ftl.base.blocks.set_waiting_for_groups(false);
+        layer.core.ftl.blocks.set_waiting_for_groups(false);
         layer.tables(pages, watched);
         layer.finish();
         watched.goes_on.then_some(left)
@@ -193,15 +194,15 @@ impl Device {
     ) -> Option<Vec<LogicalPage>> {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let per_unit = self.writer.subs().per_unit;
-        let units = draw_pools(pages.div_ceil(per_unit), per_unit, &self.core.ftl.base.life.room, random);
+        let units = draw_pools(pages.div_ceil(per_unit), per_unit, &self.core.ftl.health.room, random);
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         for (pool, units) in units.iter().enumerate() {
-            let pools = &layer.core.ftl.base.config.pools;
+            let pools = &layer.core.ftl.config.pools;
             let rows: Vec<PlaneGroupId> =
                 pools.all_groups().filter(|row| pools.number_of_group(*row) == pool).collect();
             let extent =
-                if layer.core.ftl.base.blocks.pool_of(rows[0]).is_coarsely_mapped() { per_unit } else { 1 };
+                if layer.core.ftl.blocks.pool_of(rows[0]).is_coarsely_mapped() { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
@@ -261,16 +262,15 @@ impl Device {
         let mut clock = UntimedCalendar::of::<Self>();
         // With data verification the pages keep their contents of the fill, so the overwrites are not
         // recorded.
-        let contents = self.core.ftl.base.contents.take();
-        self.core.ftl.base.blocks.pause_modes(true);
-        let movers =
-            self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.ftl.base.policies));
+        let contents = self.core.ftl.contents.take();
+        self.core.ftl.blocks.pause_modes(true);
+        let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.ftl.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
         end.reach(self, &mut clock);
-        movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.ftl.base.policies));
-        self.core.ftl.base.contents = contents;
-        self.core.ftl.base.blocks.pause_modes(false);
+        movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.ftl.policies));
+        self.core.ftl.contents = contents;
+        self.core.ftl.blocks.pause_modes(false);
         self.writer.update_all_groups(&self.core);
         watched.goes_on.then_some(progress.steady)
     }
@@ -396,14 +396,14 @@ impl Layer<'_> {
         rows: &[PlaneGroupId],
         items: impl Iterator<Item = (u32, LogicalPage)>,
     ) -> Option<Vec<Vec<u32>>> {
-        let base = &self.core.ftl.base;
-        if !base.has_homes {
+        let Ftl { config, policies, .. } = &self.core.ftl;
+        if !policies.placement.has_homes() {
             return None;
         }
-        let pool = base.config.pools.number_of_group(rows[0]);
+        let pool = config.pools.number_of_group(rows[0]);
         let mut at_home = vec![Vec::new(); rows.len()];
         for (item, page) in items {
-            let home = base.policies.placement.home(page.0, pool)?;
+            let home = policies.placement.home(page.0, pool)?;
             at_home[(home.0 - rows[0].0) as usize].push(item);
         }
         Some(at_home)
@@ -419,18 +419,18 @@ impl Layer<'_> {
         (preference, end): (Preference, End),
         random: &mut Stream,
     ) -> u32 {
-        let base = &self.core.ftl.base;
-        let locations = base.config.pools.of_group(row).locations;
+        let Ftl { config, blocks, .. } = &self.core.ftl;
+        let locations = config.pools.of_group(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);
-        let kept = base.blocks.space().kept(row) + 1;
+        let kept = blocks.space().kept(row) + 1;
         let wanted = match end {
-            End::Idle | End::OpenLoop => base.blocks.space().marks(row)[1].max(kept),
+            End::Idle | End::OpenLoop => blocks.space().marks(row)[1].max(kept),
             End::UnderLoad => kept,
         };
         // A plane group that has to store more pages gets fewer free blocks.
         let needed =
             (u64::from(filling.share.count) * u64::from(filling.extent)).div_ceil(per_block.into()) + 1;
-        let free = base.blocks.space().free(row);
+        let free = blocks.space().free(row);
         let blocks = free.saturating_sub(kept).min(free.saturating_sub(wanted).max(needed as usize)) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let [per_block, open] = [per_block, open].map(|pages| pages / filling.extent);
@@ -455,7 +455,7 @@ impl Layer<'_> {
         GroupContents { share, extent, page_of }: &GroupContents<'_>,
         drawn: &ValidBitmap,
     ) {
-        let (unit, stream) = (self.core.ftl.base.config.pools.per_program(row), self.stream_to(row));
+        let (unit, stream) = (self.core.ftl.config.pools.per_program(row), self.stream_to(row));
         let mut items = 0..share.count;
         let mut held = Vec::with_capacity(unit as usize);
         for block in 0..drawn.blocks() {

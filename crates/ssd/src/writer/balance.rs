@@ -1,8 +1,10 @@
 //! Program units outside their assigned plane group. Idle plane groups steal units (work stealing), and units
 //! that a full plane group cannot take go to any other.
 
-use wordline_ftl::base::Base;
+use wordline_flash::Flash;
+use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::design::DesignContext;
+use wordline_ftl::parts::Policies;
 use wordline_ftl::policy::balancer::WaitingUnits;
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::PlaneGroupId;
@@ -29,9 +31,8 @@ impl Balance {
         self.waiting.len()
     }
 
-    /// Counts the complete program units that wait for each plane group. Returns false if there are none.
-    pub fn count(&mut self, lists: &Lists, base: &Base) -> bool {
-        let unit = base.config.pools.first().locations.per_program;
+    /// Counts the complete program units of `unit` pages that wait for each plane group. Returns false if there are none.
+    pub fn count(&mut self, lists: &Lists, unit: u32) -> bool {
         let mut any = false;
         for (row, waiting) in self.waiting.iter_mut().enumerate() {
             *waiting = lists
@@ -50,16 +51,18 @@ impl Balance {
         row: PlaneGroupId,
         lists: &Lists,
         rows: &PlaneGroups,
-        base: &mut Base,
+        blocks: &BlockManager,
+        flash: &Flash,
+        policies: &mut Policies,
     ) -> Option<usize> {
-        let die = base.config.pools.of_group(row).geometry.die_of_group(row);
-        if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !base.flash.chips().is_idle(die) {
+        let pools = blocks.pools();
+        let die = pools.of_group(row).geometry.die_of_group(row);
+        if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !flash.chips().is_idle(die) {
             return None;
         }
-        let Base { policies, config, flash, blocks, .. } = base;
-        let waiting = WaitingUnits { units: &self.waiting, geometry: &config.pools.first().geometry };
+        let waiting = WaitingUnits { units: &self.waiting, geometry: &pools.first().geometry };
         let from = policies.take(row, &waiting, DesignContext { flash, blocks })?;
-        let unit = base.config.pools.per_program(row) as usize;
+        let unit = pools.per_program(row) as usize;
         let takes =
             |list: &usize| lists[*list].pages.len() >= unit && rows.of(lists.stream(*list)).contains(row);
         lists.of_group(from).find(takes)

@@ -3,9 +3,10 @@
 
 use wordline_flash::{Class, Ticket};
 use wordline_ftl::Ftl;
-use wordline_ftl::base::Base;
 use wordline_ftl::blocks::StreamId;
+use wordline_ftl::design::{DesignContext, WordLineQueries};
 use wordline_ftl::map::Tables;
+use wordline_ftl::policy::placement::PlaneGroupSet;
 use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_ftl::recovery::PageCounts;
 use wordline_kernel::Schedule;
@@ -35,10 +36,11 @@ impl Writer {
     /// units that plane groups accept.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
-        while let Some(row) = core.ftl.base.blocks.take_unselected() {
-            core.ftl.gc.drop_invalid_reclaimed(row, &core.ftl.base.blocks);
-            core.ftl.base.select_reprogram(row);
-            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+        while let Some(row) = core.ftl.blocks.take_unselected() {
+            core.ftl.gc.drop_invalid_reclaimed(row, &core.ftl.blocks);
+            let Ftl { blocks, flash, policies, .. } = &mut core.ftl;
+            blocks.select_reprogram(row, &mut WordLineQueries { flash, policies });
+            self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
         }
     }
 
@@ -62,7 +64,7 @@ impl Writer {
                 None => self.build_anywhere(list, core, calendar),
             };
         }
-        if by_row && (core.ftl.base.policies.balances() || self.has_units()) {
+        if by_row && (core.ftl.policies.balances() || self.has_units()) {
             formed |= self.balance(core, calendar);
         }
         formed
@@ -85,16 +87,16 @@ impl Writer {
                 formed |= self.has_units() && self.redirect_to_first_pool(list, core, calendar);
                 break;
             }
-            let unit = self.rows.unit_of(list, &core.ftl.base);
+            let unit = self.rows.unit_of(list, &core.ftl.config.pools);
             if (self.queue.lists()[list].pages.len() as u32) < unit {
                 if !self.queue.must_pad(list, &self.rows, core) {
                     break;
                 }
                 self.queue.top_up(list, unit, core);
             }
-            let row = core.ftl.base.place(self.rows.preferred_groups(list));
-            if self.rows.has_larger_unit(row, list, unit, &core.ftl.base) {
-                self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+            let row = place(self.rows.preferred_groups(list), &mut core.ftl);
+            if self.rows.has_larger_unit(row, list, unit, &core.ftl.blocks) {
+                self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
                 continue;
             }
             self.build_unit(row, list, core, calendar);
@@ -118,7 +120,7 @@ impl Writer {
         }
         let waiting = self.queue.lists()[list].pages.len() as u32;
         let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
-        let unit = core.ftl.base.blocks.unit(row, core.ftl.base.blocks.streams().host(stream as u8));
+        let unit = core.ftl.blocks.unit(row, core.ftl.blocks.streams().host(stream as u8));
         let complete = waiting + beside >= unit;
         let goes = (complete || (waiting > 0 && self.queue.must_pad(list, &self.rows, core)))
             && self.rows.of(stream).contains(row);
@@ -138,13 +140,13 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (stream, beside) = self.rows.with_reclaimed(row, list, self.queue.lists(), core);
-        let stream = core.ftl.base.blocks.streams().host(stream as u8);
-        let unit = core.ftl.base.blocks.unit(row, stream);
+        let stream = core.ftl.blocks.streams().host(stream as u8);
+        let unit = core.ftl.blocks.unit(row, stream);
         let beside = match beside {
             0 => 0,
             may => {
                 let waiting = self.queue.lists()[list].pages.len() as u32;
-                reclaimed_pages(row, waiting, unit, may, &core.ftl.base)
+                reclaimed_pages(row, waiting, unit, may, &core.ftl.config.pools)
             }
         };
         let over =
@@ -167,13 +169,13 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let places = core.ftl.base.blocks.unit(row, stream);
+        let places = core.ftl.blocks.unit(row, stream);
         let PageCounts { host, carried, .. } = self.rows.group(row).count_pages();
-        core.ftl.base.totals.host_programs += host;
-        core.ftl.base.totals.unit_programs += carried;
-        core.ftl.base.totals.padding += u64::from(places) - host - carried;
-        let mode = core.ftl.base.blocks.next_mode(row, stream);
-        core.ftl.base.totals.count_in_mode(mode, host);
+        core.ftl.totals.host_programs += host;
+        core.ftl.totals.unit_programs += carried;
+        core.ftl.totals.padding += u64::from(places) - host - carried;
+        let mode = core.ftl.blocks.next_mode(row, stream);
+        core.ftl.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
         core.ftl.map_cache.note_host_program(row);
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
@@ -205,30 +207,36 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if let Some(contents) = &mut core.ftl.base.contents
+        if let Some(contents) = &mut core.ftl.contents
             && ticket == Ticket::HostUnit(row)
         {
             self.rows.note_sent(row, &core.cache, contents);
         }
-        let (pages, cost) = (core.ftl.base.blocks.unit(row, stream), core.ftl.base.blocks.cost(row, stream));
-        let mode = core.ftl.base.blocks.next_mode(row, stream);
+        let (pages, cost) = (core.ftl.blocks.unit(row, stream), core.ftl.blocks.cost(row, stream));
+        let mode = core.ftl.blocks.next_mode(row, stream);
         let first = match &core.ftl.block_map {
             Some(map) => map.write_target(row),
-            None => core.ftl.base.take(row, stream, pages),
+            None => {
+                let Ftl { blocks, flash, policies, .. } = &mut core.ftl;
+                blocks.take(row, stream, pages, &mut WordLineQueries { flash, policies })
+            }
         };
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().set_unit_location(extent, first, core);
         }
         core.ftl.gc.spend(row, cost);
-        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
-        core.ftl.base.set_mode(row, core.ftl.base.config.pools.page_of(first));
+        self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
+        if !core.ftl.blocks.modes(row).are_none() {
+            let block = core.ftl.config.pools.block_of(first);
+            core.ftl.flash.set_mode(block, core.ftl.blocks.table().mode(block));
+        }
         let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
         if times > 0 {
-            self.rows.keep_partner_pages(row, first, &core.ftl.base);
+            self.rows.keep_partner_pages(row, first, &core.ftl.blocks, &core.ftl.flash);
         }
         let group = &self.rows.group(row).stamps;
         let (by, program) = ((ticket, Class::Write), (first, group.len() as u32));
-        let (die, stamps) = core.ftl.base.flash.reprogram(calendar.now(), by, program, times);
+        let (die, stamps) = core.ftl.flash.reprogram(calendar.now(), by, program, times);
         stamps.copy_from_slice(group);
         core.start_die(die, calendar);
         self.collect(row, core, calendar);
@@ -247,15 +255,16 @@ impl Writer {
         if self.has_units() {
             return formed;
         }
-        let mut waits = self.balance.count(self.queue.lists(), &core.ftl.base);
-        let mut rows = core.ftl.base.config.pools.all_groups();
+        let unit = core.ftl.config.pools.first().locations.per_program;
+        let mut waits = self.balance.count(self.queue.lists(), unit);
+        let mut rows = core.ftl.config.pools.all_groups();
         while waits && let Some(row) = rows.next() {
-            if let Some(list) =
-                self.balance.list_to_steal(row, self.queue.lists(), &self.rows, &mut core.ftl.base)
-            {
+            let Ftl { blocks, flash, policies, .. } = &mut core.ftl;
+            let lists = self.queue.lists();
+            if let Some(list) = self.balance.list_to_steal(row, lists, &self.rows, blocks, flash, policies) {
                 self.build_remote(row, list, core, calendar);
                 formed = true;
-                waits = self.balance.count(self.queue.lists(), &core.ftl.base);
+                waits = self.balance.count(self.queue.lists(), unit);
             }
         }
         formed
@@ -270,7 +279,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.build_unit(row, list, core, calendar);
-        core.ftl.base.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
+        core.ftl.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
     }
 
     /// Programs whole units as long as plane groups accept them. Another pool may steal units that no plane
@@ -290,9 +299,9 @@ impl Writer {
     /// Queues the program of the next sub-request of a stream, with the carried pages of its unit. The caller
     /// has ensured that a plane group accepts it.
     fn build_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.ftl.base.place(self.rows.preferred_groups(stream));
-        let id = core.ftl.base.blocks.streams().host(stream as u8);
-        let places = core.ftl.base.blocks.unit(row, id);
+        let row = place(self.rows.preferred_groups(stream), &mut core.ftl);
+        let id = core.ftl.blocks.streams().host(stream as u8);
+        let places = core.ftl.blocks.unit(row, id);
         let sub = self.queue.fill_whole_unit(stream, places, self.rows.program_unit_mut(row), core);
         if self.rows.group(row).count_pages().data == 0 {
             // All its pages were discarded since it was queued.
@@ -319,7 +328,7 @@ impl Writer {
     /// them.
     #[inline(never)]
     fn write_relocated(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for stream in 0..core.ftl.base.policies.host_streams() {
+        for stream in 0..core.ftl.policies.host_streams() {
             while self.write_relocated_unit(stream, core, calendar) {}
         }
     }
@@ -335,20 +344,20 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let list = usize::from(stream);
-        let (waiting, hurries) = core.ftl.gc.migrating_to(stream, &core.ftl.base.blocks);
-        let unit = self.rows.unit_of(list, &core.ftl.base);
+        let (waiting, hurries) = core.ftl.gc.migrating_to(stream, &core.ftl.blocks);
+        let unit = self.rows.unit_of(list, &core.ftl.config.pools);
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.ensure_accepting_group(list, core, calendar) {
-            let row = core.ftl.base.place(self.rows.preferred_groups(list));
+            let row = place(self.rows.preferred_groups(list), &mut core.ftl);
             // The mode may have changed since the plane group was last updated.
-            if core.ftl.base.blocks.unit(row, core.ftl.base.blocks.streams().host(stream)) != unit {
-                self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+            if core.ftl.blocks.unit(row, core.ftl.blocks.streams().host(stream)) != unit {
+                self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
                 return true;
             }
             let group = self.rows.program_unit_mut(row);
             core.ftl.gc.take_migrating(stream, unit, |stamp| group.carry(stamp));
-            core.ftl.base.blocks.count_in_flight(core.ftl.base.config.pools.number_of_group(row), unit, true);
-            self.send(row, core.ftl.base.blocks.streams().host(stream), core, calendar);
+            core.ftl.blocks.count_in_flight(core.ftl.config.pools.number_of_group(row), unit, true);
+            self.send(row, core.ftl.blocks.streams().host(stream), core, calendar);
             return true;
         }
         if waiting > 0 && (hurries || !has_room) {
@@ -363,8 +372,11 @@ impl Writer {
     #[inline(never)]
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
-        while let Some((row, page)) =
-            core.ftl.tables.next_discard_page(&core.ftl.base).filter(|next| last != Some(*next))
+        while let Some((row, page)) = core
+            .ftl
+            .tables
+            .next_discard_page(&*core.ftl.policies.placement)
+            .filter(|next| last != Some(*next))
         {
             last = Some((row, page));
             self.work_on(row, core, calendar);
@@ -387,12 +399,7 @@ impl Writer {
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
             let class = if core.cache.waiting().has_stalled() { Class::Read } else { Class::Background };
-            core.ftl.map_cache.read_queued_tables(
-                class,
-                &core.ftl.map,
-                &mut core.ftl.base,
-                &mut calendar.within(Event::Flash),
-            );
+            core.ftl.read_queued_tables(class, &mut calendar.within(Event::Flash));
             if !self.write_unit(Tables::Translation, core, calendar) {
                 return;
             }
@@ -412,14 +419,24 @@ impl Writer {
         {
             return false;
         }
-        let Self { rows, queue, .. } = &*self;
-        let host_waits = |row, base: &Base| rows.has_waiting_pages(row, queue.lists(), base);
-        let Ftl { base, tables, map_cache, .. } = &mut core.ftl;
-        let Some(row) = tables.row_for_unit(of, rows.for_tables(), map_cache, base, host_waits) else {
-            return false;
-        };
-        self.build_table_unit(of, row, core, calendar);
-        true
+        let Some(row) = self.row_for_tables(of, &mut core.ftl) else { return false };
+        let host_waits = || self.rows.has_waiting_pages(row, self.queue.lists(), &core.ftl.blocks);
+        let goes = core.ftl.tables.may_write_to(row, of, &core.ftl.map_cache, host_waits);
+        if goes {
+            self.build_table_unit(of, row, core, calendar);
+        }
+        goes
+    }
+
+    /// Plane group for a program unit of table pages. With static allocation it has more free space than its
+    /// own pages need.
+    fn row_for_tables(&self, of: Tables, ftl: &mut Ftl) -> Option<PlaneGroupId> {
+        let accepting = self.rows.for_tables();
+        if !ftl.health.has_static_pages() {
+            return Some(place(accepting, ftl));
+        }
+        let Ftl { tables, map_cache, health, blocks, policies, .. } = ftl;
+        tables.row_for_tables(of, accepting, map_cache, health, blocks, policies.balances())
     }
 
     /// Queues a program unit of table pages in a plane group.
@@ -431,15 +448,22 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let stream = self.rows.of_all().len() - 1;
-        let places = core.ftl.base.config.pools.per_program(row);
+        let places = core.ftl.config.pools.per_program(row);
         let group = self.rows.program_unit_mut(row);
-        let Ftl { base, map, map_cache, tables, .. } = &mut core.ftl;
+        let Ftl { totals, map, map_cache, tables, .. } = &mut core.ftl;
         tables.fill_unit(of, (row, places), &mut group.stamps, map, map_cache);
         let pages = group.stamps.len() as u64;
-        base.totals.translation_programs += pages;
-        base.totals.padding += u64::from(places) - pages;
+        totals.translation_programs += pages;
+        totals.padding += u64::from(places) - pages;
         self.rows.begin(row, 0, places);
-        let stream = core.ftl.base.blocks.streams().host(stream as u8);
+        let stream = core.ftl.blocks.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
+}
+
+/// Selects one of these plane groups. The set must not be empty.
+#[inline]
+fn place(rows: &PlaneGroupSet, ftl: &mut Ftl) -> PlaneGroupId {
+    let Ftl { policies, flash, blocks, .. } = ftl;
+    policies.place(rows, DesignContext { flash, blocks })
 }

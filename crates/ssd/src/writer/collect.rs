@@ -3,7 +3,7 @@
 
 use wordline_flash::Task;
 use wordline_ftl::Ftl;
-use wordline_ftl::design::Maintenance;
+use wordline_ftl::design::{DesignContext, Maintenance};
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, CommandCompletion, DieId, Operation, PageId, PlaneGroupId};
 
@@ -19,12 +19,12 @@ impl Writer {
     /// Updates which programs a plane group accepts, after a change of its state.
     #[inline]
     pub(crate) fn update_group(&mut self, row: PlaneGroupId, core: &Core) {
-        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+        self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
     }
 
     /// Updates which streams every plane group accepts.
     pub(crate) fn update_all_groups(&mut self, core: &Core) {
-        self.rows.note_all(&core.ftl.base, &core.ftl.gc);
+        self.rows.note_all(&core.ftl.blocks, &core.ftl.gc);
     }
 
     /// Queues the next GC step of a plane group. If GC yields to the host, only a step that cannot wait is
@@ -49,7 +49,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.collect_in_row(waits, row, core, calendar) {
-            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+            self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
         }
         self.collect_members(row, core, calendar);
     }
@@ -71,11 +71,11 @@ impl Writer {
     /// of it.
     #[inline]
     fn collect_members(&mut self, row: PlaneGroupId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.ftl.base.blocks.take_super_block_choice(row) {
-            let rows = core.ftl.base.config.pools.of_group(row).geometry.all_groups();
+        if core.ftl.blocks.take_super_block_choice(row) {
+            let rows = core.ftl.config.pools.of_group(row).geometry.all_groups();
             for other in rows.filter(|other| *other != row) {
                 if self.collect_in_row(core.ftl.gc.yields_to_host(), other, core, calendar) {
-                    self.rows.note(other, &core.ftl.base, &core.ftl.gc);
+                    self.rows.note(other, &core.ftl.blocks, &core.ftl.gc);
                 }
             }
         }
@@ -94,13 +94,7 @@ impl Writer {
             self.work_on(row, core, calendar);
             return false;
         }
-        core.ftl.gc.queue_gc_step(
-            waits,
-            row,
-            &mut core.ftl.base,
-            &mut core.ftl.map,
-            &mut calendar.within(Event::Flash),
-        )
+        core.ftl.queue_gc_step(waits, row, &mut calendar.within(Event::Flash))
     }
 
     /// Handles the end of a GC command and queues the next step.
@@ -114,19 +108,25 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let location = task.location;
-        core.ftl.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
-        match (task.operation, &mut core.ftl.block_map) {
-            (Operation::Erase, _) => core.ftl.gc.gc_erased(done, &mut core.ftl.base, &mut core.ftl.map_cache),
-            (Operation::Read, Some(map)) => map.copy_read(row, task, &mut core.ftl.base),
-            (Operation::Read, None) => {
-                core.ftl.gc.gc_read(row, task, &mut core.ftl.base);
-                self.queue.migrate_leaving_pages(core, calendar);
+        core.ftl.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
+        let Ftl { totals, policies, flash, blocks, map, map_cache, block_map, gc, .. } = &mut core.ftl;
+        match (task.operation, block_map) {
+            (Operation::Erase, _) => {
+                map_cache.release_tables();
+                gc.gc_erased(done, totals, blocks, flash, policies);
             }
-            (_, Some(block_map)) => block_map.copied(row, location, &mut core.ftl.map, &mut core.ftl.base),
-            (_, None) => {
-                let Ftl { base, map, map_cache, gc, .. } = &mut core.ftl;
-                gc.gc_programmed(row, location, base, (map, map_cache));
+            (Operation::Read, block_map) => {
+                totals.gc_reads += u64::from(task.planes);
+                match block_map {
+                    Some(block_map) => block_map.copy_read(row, task, blocks, flash),
+                    None => {
+                        gc.gc_read(row, task, blocks, flash, policies);
+                        self.queue.migrate_leaving_pages(core, calendar);
+                    }
+                }
             }
+            (_, Some(block_map)) => block_map.copied(row, location, map, blocks),
+            (_, None) => gc.gc_programmed(row, location, blocks, map, map_cache),
         }
         if let Some(map) = &mut core.ftl.block_map {
             map.command_done(row);
@@ -149,15 +149,15 @@ impl Writer {
         if self.rows.is_busy(row) {
             return false;
         }
-        let Some(block_map) = &mut core.ftl.block_map else { return false };
-        core.ftl.gc.do_block_upkeep(row, calendar.now(), &mut core.ftl.base, block_map);
-        let table = core.ftl.tables.next_discard_page(&core.ftl.base).filter(|(home, _)| *home == row);
+        core.ftl.do_block_upkeep(row, calendar.now());
+        let table =
+            core.ftl.tables.next_discard_page(&*core.ftl.policies.placement).filter(|(home, _)| *home == row);
         let waiting = self.queue.first_of(row, &mut core.cache);
         let page = match table {
             Some((_, page)) => Some(page),
             None => waiting.map(|(_, id)| core.cache.buffer().get(id).logical),
         };
-        let writes = block_map.work_on(row, page, &mut core.ftl.base, &mut calendar.within(Event::Flash));
+        let writes = core.ftl.queue_block_map_step(row, page, &mut calendar.within(Event::Flash));
         if writes && table.is_some() {
             self.build_discard_record(row, core, calendar);
             return false;
@@ -176,8 +176,8 @@ impl Writer {
         if self.has_units() {
             let mut left = self.queue.take_source_groups();
             for row in left.drain(..) {
-                let die = core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
-                let waits = core.ftl.gc.yields_to_host() && core.ftl.base.flash.serves_host(die);
+                let die = core.ftl.config.pools.of_group(row).geometry.die_of_group(row);
+                let waits = core.ftl.gc.yields_to_host() && core.ftl.flash.serves_host(die);
                 self.collect_unless(waits, row, core, calendar);
             }
             self.queue.return_source_groups(left);
@@ -188,8 +188,8 @@ impl Writer {
     /// die.
     #[inline(never)]
     pub(crate) fn resume_groups(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in core.ftl.base.config.pools.of_die(die).geometry.groups_of(die) {
-            let waits = core.ftl.base.flash.serves_host(die);
+        for row in core.ftl.config.pools.of_die(die).geometry.groups_of(die) {
+            let waits = core.ftl.flash.serves_host(die);
             self.collect_unless(waits, row, core, calendar);
         }
     }
@@ -199,16 +199,16 @@ impl Writer {
     pub(crate) fn maintain(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut rows = Vec::new();
         for _ in 0..MOST_REQUESTS {
-            let Some(request) = core.ftl.base.maintenance() else { break };
-            let Ftl { base, map, gc, .. } = &mut core.ftl;
-            let table = base.blocks.table();
+            let Ftl { policies, flash, blocks, map, gc, .. } = &mut core.ftl;
+            let Some(request) = policies.maintenance(DesignContext { flash, blocks }) else { break };
+            let table = blocks.table();
             match request {
                 Maintenance::Block(block) => {
                     gc.request_block(table.group_of(block), block);
                     rows.push(table.group_of(block));
                 }
                 Maintenance::Pages(pages) => {
-                    let pools = &base.config.pools;
+                    let pools = blocks.pools();
                     let located = pages.iter().filter_map(|page| Some((*page, map.get(*page)?)));
                     for (page, at) in located.filter(|(_, at)| table.may_relocate_from(pools.block_of(*at))) {
                         gc.request_page(pools.group_of(at), page, at);
@@ -220,8 +220,8 @@ impl Writer {
         rows.sort_unstable();
         rows.dedup();
         for row in rows {
-            let die = core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
-            let waits = core.ftl.gc.yields_to_host() && core.ftl.base.flash.serves_host(die);
+            let die = core.ftl.config.pools.of_group(row).geometry.die_of_group(row);
+            let waits = core.ftl.gc.yields_to_host() && core.ftl.flash.serves_host(die);
             self.collect_unless(waits, row, core, calendar);
         }
     }
@@ -229,7 +229,7 @@ impl Writer {
     /// Handles the end of a page read.
     #[inline]
     pub(crate) fn finish_read(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.release_reader(core.ftl.base.config.pools.block_of_page(page), core, calendar);
+        self.release_reader(core.ftl.config.pools.block_of_page(page), core, calendar);
     }
 
     /// Removes a reader of a block. If the block is a victim that waited for its last reader, GC continues.
@@ -240,7 +240,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.ftl.base.blocks.read_done(block) {
+        if core.ftl.blocks.read_done(block) {
             self.collect_in_victim(block, core, calendar);
         }
     }
@@ -248,7 +248,7 @@ impl Writer {
     /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let row = core.ftl.base.blocks.table().group_of(block);
+        let row = core.ftl.blocks.table().group_of(block);
         self.collect(row, core, calendar);
     }
 
@@ -276,9 +276,9 @@ impl Writer {
     /// Queues GC steps in every plane group, even without an event there.
     #[inline(never)]
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in core.ftl.base.config.pools.all_groups() {
+        for row in core.ftl.config.pools.all_groups() {
             self.collect(row, core, calendar);
-            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+            self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
         }
     }
 }

@@ -3,7 +3,7 @@
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Task, Ticket};
 use wordline_ftl::Ftl;
-use wordline_ftl::base::Base;
+use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::{Continuation, Waiter};
 use wordline_kernel::Schedule;
@@ -30,31 +30,19 @@ impl Writer {
         let moved = if self.has_units() { group.relocated_count() } else { 0 };
         if extent.is_some() || moved > 0 {
             self.queue.note_source_groups(row, &group, core);
-            core.ftl.base.blocks.count_in_flight(
-                core.ftl.base.config.pools.number_of_group(row),
-                moved,
-                false,
-            );
+            core.ftl.blocks.count_in_flight(core.ftl.config.pools.number_of_group(row), moved, false);
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
                 Some((stamp, Some(id))) => self.queue.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
-                    core.ftl.map_cache.install_migrated(
-                        stamp,
-                        location,
-                        &mut core.ftl.map,
-                        &mut core.ftl.base,
-                    );
+                    let Ftl { map_cache, map, blocks, flash, .. } = &mut core.ftl;
+                    map_cache.install_migrated(stamp, location, map, blocks, flash);
                 }
                 Some((stamp, None)) => {
-                    core.ftl.map_cache.install_carried(
-                        stamp,
-                        location,
-                        &mut core.ftl.map,
-                        &mut core.ftl.base,
-                    );
+                    let Ftl { map_cache, map, blocks, flash, .. } = &mut core.ftl;
+                    map_cache.install_carried(stamp, location, map, blocks, flash);
                 }
                 None => {}
             }
@@ -68,10 +56,11 @@ impl Writer {
             over.extend(pages.filter(|(_, id)| id.is_some()).map(|(stamp, _)| LogicalPage(stamp.logical)));
         }
         self.rows.end(row, group);
-        core.ftl.base.blocks.program_done(first);
-        core.ftl.base.blocks.request_selection(row);
-        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
-        core.ftl.tables.note_checkpoint(&mut core.ftl.map_cache, &core.ftl.base);
+        core.ftl.blocks.program_done(first);
+        core.ftl.blocks.request_selection(row);
+        self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
+        let Ftl { totals, contents, flash, map_cache, tables, .. } = &mut core.ftl;
+        tables.note_checkpoint(totals.host_programs, map_cache, flash, contents.as_deref());
         if let Some(extent) = extent {
             self.queue.unit_programmed(extent, core, calendar);
         }
@@ -82,15 +71,15 @@ impl Writer {
     pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            let Ftl { base, map, map_cache, tables, .. } = &mut core.ftl;
-            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, &mut base.blocks);
+            let Ftl { blocks, map, map_cache, tables, .. } = &mut core.ftl;
+            tables.table_programmed(*stamp, Location(first.0 + n as u32), map, map_cache, blocks);
         }
         if let Some(map) = &mut core.ftl.block_map {
             map.page_written(row);
         }
         self.rows.end(row, group);
-        core.ftl.base.blocks.program_done(first);
-        self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+        core.ftl.blocks.program_done(first);
+        self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
     }
 
     /// Handles a failed host program. Its pages, which the buffer still has, are programmed elsewhere at
@@ -103,9 +92,9 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.ftl.base.blocks.program_done(first);
-        core.ftl.base.blocks.exclude_word_line(first);
-        core.ftl.base.blocks.request_selection(row);
+        core.ftl.blocks.program_done(first);
+        core.ftl.blocks.exclude_word_line(first);
+        core.ftl.blocks.request_selection(row);
         group.kept.iter().for_each(|(at, stamp)| losses::lose_beside(*at, *stamp, core));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
@@ -131,7 +120,7 @@ impl Writer {
         core: &mut Core,
     ) {
         let group = self.rows.take(row);
-        core.ftl.base.blocks.program_done(first);
+        core.ftl.blocks.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             core.ftl.tables.table_program_failed(*stamp, &mut core.ftl.map_cache);
         }
@@ -149,7 +138,8 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.ftl.base.notify_programmed(task, done, true);
+        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
+        policies.designs.notify_programmed(task, done, true, DesignContext { flash, blocks });
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
                 self.host_program_failed(failed, row, task.location, core);
@@ -180,9 +170,9 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         losses::lose_unread(task, unread, core);
-        let block = core.ftl.base.config.pools.block_of_page(task.page);
+        let block = core.ftl.config.pools.block_of_page(task.page);
         failing::block_failed(FailedOperation::Read, block, core);
-        let row = core.ftl.base.blocks.table().group_of(block);
+        let row = core.ftl.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
@@ -190,8 +180,8 @@ impl Writer {
         if task.is_gc() || matches!(task.ticket, Ticket::Guess(_)) {
             return false;
         }
-        let Base { blocks, flash, .. } = &mut core.ftl.base;
-        let elsewhere = core.ftl.map.read_elsewhere(task, blocks, flash, calendar.now());
+        let Ftl { blocks, flash, map, .. } = &mut core.ftl;
+        let elsewhere = map.read_elsewhere(task, blocks, flash, calendar.now());
         if let Some(die) = elsewhere {
             core.start_die(die, calendar);
             self.finish_read(task.page, core, calendar);
@@ -202,8 +192,8 @@ impl Writer {
     /// Checks whether a failed command means that its die has failed.
     #[cold]
     pub(crate) fn check_failed_die(&mut self, die: DieId, core: &mut Core) {
-        let chips = core.ftl.base.flash.chips();
-        if core.ftl.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
+        let chips = core.ftl.flash.chips();
+        if core.ftl.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
             self.lose_die(die, core);
             core.ftl.check_end_of_life();
         }
@@ -211,19 +201,19 @@ impl Writer {
 
     /// Handles the failure of a die. All its data are lost.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
-        core.ftl.base.totals.failed_dies += 1;
+        core.ftl.totals.failed_dies += 1;
         let mut locations = Vec::new();
-        for row in core.ftl.base.config.pools.of_die(die).geometry.groups_of(die) {
+        for row in core.ftl.config.pools.of_die(die).geometry.groups_of(die) {
             core.ftl.gc.lose(row);
-            let good = core.ftl.base.blocks.fail_group(row, |location| locations.push(location));
-            let totals = &mut core.ftl.base.totals;
+            let good = core.ftl.blocks.fail_group(row, |location| locations.push(location));
+            let totals = &mut core.ftl.totals;
             totals.grown_bad_blocks += u64::from(good);
-            totals.faults.count(core.ftl.base.config.pools.number_of_group(row)).grown_bad_blocks +=
+            totals.faults.count(core.ftl.config.pools.number_of_group(row)).grown_bad_blocks +=
                 u64::from(good);
             if let Some(map) = &mut core.ftl.block_map {
-                map.lose(row, &core.ftl.base.blocks);
+                map.lose(row, &core.ftl.blocks);
             }
-            self.rows.note(row, &core.ftl.base, &core.ftl.gc);
+            self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
         }
         // Program units that wait for the lost plane groups go elsewhere.
         self.rows.note_lost_group();
@@ -239,7 +229,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.ftl.base.totals.rmw_reads += 1;
+        core.ftl.totals.rmw_reads += 1;
         self.queue.finish_rmw_read(entry, core);
         self.finish_read(task.page, core, calendar);
     }
@@ -277,14 +267,14 @@ impl Writer {
 
 /// Requeues pages that migrate to another pool after a failed program.
 fn requeue_relocated(row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
-    core.ftl.base.blocks.count_in_flight(
-        core.ftl.base.config.pools.number_of_group(row),
+    core.ftl.blocks.count_in_flight(
+        core.ftl.config.pools.number_of_group(row),
         group.relocated_count(),
         false,
     );
     for stamp in group.relocated_tags() {
         if let Some(at) = core.ftl.map.get(LogicalPage(stamp.logical)) {
-            core.ftl.gc.requeue(core.ftl.base.config.pools.group_of(at), at);
+            core.ftl.gc.requeue(core.ftl.config.pools.group_of(at), at);
         }
     }
 }
@@ -298,6 +288,6 @@ fn prefetch_installs(group: &ProgramUnit, core: &Core) {
         core.cache.buffer().prefetch(page);
     }
     for old in pages().filter_map(|page| core.ftl.map.get(page)) {
-        core.ftl.base.blocks.prefetch(old);
+        core.ftl.blocks.prefetch(old);
     }
 }

@@ -16,9 +16,9 @@ use std::ops::Range;
 
 use wordline_device::Command;
 use wordline_flash::{Task, Ticket};
-use wordline_ftl::Config;
-use wordline_ftl::base::Base;
 use wordline_ftl::blocks::{BlockManager, ModeShare, Streams};
+use wordline_ftl::parts::Policies;
+use wordline_ftl::{Config, Ftl};
 use wordline_kernel::{Schedule, state};
 use wordline_nand::Operation;
 use wordline_nand::{CellMode, PlaneGroupId};
@@ -61,15 +61,16 @@ pub(crate) fn unblocks_writes(task: &Task) -> bool {
 
 impl Writer {
     /// Writer without pages.
-    pub(crate) fn new(base: &Base) -> Self {
-        let Base { config, policies, .. } = base;
+    pub(crate) fn new(ftl: &Ftl) -> Self {
+        let Ftl { config, policies, blocks, .. } = ftl;
         let shares = &config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
-        let streams = base.blocks.streams();
-        let units = new_units(&base.config, streams, shares, base.has_homes);
+        let (streams, has_homes) = (blocks.streams(), policies.placement.has_homes());
+        let units = new_units(config, streams, shares, has_homes);
+        let subs = new_sub_requests(config, policies);
         Self {
-            queue: WriteQueue::new(units, streams.host.into(), base.has_homes, new_sub_requests(base)),
-            rows: PlaneGroups::new(base, shares),
-            balance: Balance::new(base.config.pools.rows()),
+            queue: WriteQueue::new(units, streams.host.into(), has_homes, subs),
+            rows: PlaneGroups::new(config, pools_of_streams(config, policies, streams), shares),
+            balance: Balance::new(config.pools.rows()),
         }
     }
 
@@ -200,9 +201,20 @@ fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_h
     }
 }
 
+/// Pool of each host stream, which the router or a design assigns. Translation pages and discard records go
+/// to the last pool.
+fn pools_of_streams(config: &Config, policies: &Policies, streams: Streams) -> Vec<usize> {
+    let pools = config.pools.count();
+    let pool_of = |stream| match stream < policies.host_streams() {
+        true if pools > 1 => usize::from(policies.pool_of_stream(stream)),
+        true => 0,
+        false => pools - 1,
+    };
+    (0..streams.host).map(pool_of).collect()
+}
+
 /// Sub-requests; `None` in a device with one pool.
-fn new_sub_requests(base: &Base) -> Option<Box<SubRequests>> {
-    let Base { config, policies, .. } = base;
+fn new_sub_requests(config: &Config, policies: &Policies) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }

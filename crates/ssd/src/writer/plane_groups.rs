@@ -3,15 +3,15 @@
 
 mod selection;
 
+use wordline_flash::Flash;
 use wordline_ftl::Config;
-use wordline_ftl::base::Base;
-use wordline_ftl::blocks::{ModeShare, StreamId};
+use wordline_ftl::blocks::{BlockManager, ModeShare, StreamId};
 use wordline_ftl::contents::Contents;
 use wordline_ftl::gc::Gc;
 use wordline_ftl::policy::placement::PlaneGroupSet;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
-use wordline_nand::{CellMode, Location, PlaneGroupId};
+use wordline_nand::{CellMode, Location, PlaneGroupId, Pools};
 
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
@@ -42,9 +42,9 @@ pub(crate) struct PlaneGroups {
 state!(PlaneGroups { values { accepting, groups, is_busy, programming, some_full, opened } lists { modes } fixed { pools, streams } });
 
 impl PlaneGroups {
-    /// Plane groups that accept nothing yet.
-    pub fn new(base: &Base, shares: &[Vec<ModeShare>]) -> Self {
-        let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
+    /// Plane groups that accept nothing yet, for streams of these `pools`.
+    pub fn new(config: &Config, pools: Vec<usize>, shares: &[Vec<ModeShare>]) -> Self {
+        let rows = config.pools.rows();
         let bits =
             |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
         Self {
@@ -52,9 +52,9 @@ impl PlaneGroups {
             groups: Column::filled(rows as usize, ProgramUnit::default()),
             is_busy: Column::filled(rows as usize, false),
             programming: 0,
-            streams: (0..base.config.pools.count()).map(bits).collect(),
+            streams: (0..config.pools.count()).map(bits).collect(),
             pools,
-            modes: shares.iter().flatten().flat_map(|share| ModeGroups::of(share, &base.config)).collect(),
+            modes: shares.iter().flatten().flat_map(|share| ModeGroups::of(share, config)).collect(),
             some_full: false,
             opened: false,
         }
@@ -183,15 +183,15 @@ impl PlaneGroups {
 
     /// Updates whether `row` accepts a program unit of each host stream.
     #[inline]
-    pub fn note(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) {
+    pub fn note(&mut self, row: PlaneGroupId, blocks: &BlockManager, gc: &Gc) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
-        let is_full = base.blocks.space().is_full(row, base.config.pools.per_program(row));
+        let is_full = blocks.space().is_full(row, blocks.pools().per_program(row));
         self.some_full |= is_full;
-        if is_full || self.is_busy[row] || !self.note_streams(row, base, gc) {
+        if is_full || self.is_busy[row] || !self.note_streams(row, blocks, gc) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
         if !self.modes.is_empty() {
-            self.note_modes(row, base);
+            self.note_modes(row, blocks);
             self.opened |= self.accepted_of(row) & !before != 0;
         }
     }
@@ -199,22 +199,19 @@ impl PlaneGroups {
     /// Updates which host streams `row` accepts. Returns false if the host may neither open a block there nor
     /// write to open blocks.
     #[inline(never)]
-    fn note_streams(&mut self, row: PlaneGroupId, base: &Base, gc: &Gc) -> bool {
-        if gc.throttles_host(row, &base.blocks) {
+    fn note_streams(&mut self, row: PlaneGroupId, blocks: &BlockManager, gc: &Gc) -> bool {
+        if gc.throttles_host(row, blocks) {
             return false;
         }
-        let may_open = base.blocks.space().can_open(row, false);
-        if !may_open
-            && !gc.can_afford(row, base.blocks.modes(row).max_cost(base.config.pools.per_program(row)))
-        {
+        let may_open = blocks.space().can_open(row, false);
+        if !may_open && !gc.can_afford(row, blocks.modes(row).max_cost(blocks.pools().per_program(row))) {
             return false;
         }
         // While GC gains free blocks, a stream waits for its own block and does not share another stream's.
         let may_share = !may_open && !gc.gains(row);
-        let here = self.streams[base.config.pools.number_of_group(row)];
+        let here = self.streams[blocks.pools().number_of_group(row)];
         for n in 0..self.accepting.len() {
-            let has_place =
-                may_open || base.blocks.takes(row, base.blocks.streams().host(n as u8), may_share);
+            let has_place = may_open || blocks.takes(row, blocks.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
             // If streams use non-native modes, `note` sets the flag after `note_modes`.
             self.opened |= opens && self.modes.is_empty();
@@ -230,18 +227,18 @@ impl PlaneGroups {
     }
 
     /// Updates which host streams every plane group accepts.
-    pub fn note_all(&mut self, base: &Base, gc: &Gc) {
-        for row in base.config.pools.all_groups() {
-            self.note(row, base, gc);
+    pub fn note_all(&mut self, blocks: &BlockManager, gc: &Gc) {
+        for row in blocks.pools().all_groups() {
+            self.note(row, blocks, gc);
         }
     }
 
     /// Updates whether `row` accepts programs in non-native modes.
     #[inline(never)]
-    fn note_modes(&mut self, row: PlaneGroupId, base: &Base) {
+    fn note_modes(&mut self, row: PlaneGroupId, blocks: &BlockManager) {
         let Self { modes, accepting, .. } = self;
         for one in modes {
-            let mode = base.blocks.next_mode(row, StreamId(one.stream as u8));
+            let mode = blocks.next_mode(row, StreamId(one.stream as u8));
             let is_in =
                 mode.of_block() == one.mode.of_block() && mode.is_reprogram() == one.mode.is_reprogram();
             one.rows.set(row, is_in && accepting[one.stream].contains(row));
@@ -263,8 +260,8 @@ impl PlaneGroups {
 
     /// Whether a host stream writes to the pool of `row`.
     #[inline]
-    pub fn is_in_pool_of(&self, row: PlaneGroupId, stream: usize, base: &Base) -> bool {
-        base.config.pools.number_of_group(row) == self.pools[stream]
+    pub fn is_in_pool_of(&self, row: PlaneGroupId, stream: usize, pools: &Pools) -> bool {
+        pools.number_of_group(row) == self.pools[stream]
     }
 
     /// Pool of a stream.
@@ -276,10 +273,10 @@ impl PlaneGroups {
     /// Pages of the next program unit of a stream. The unit is in the stream's own mode if a plane group
     /// accepts a program in this mode, otherwise in native mode.
     #[inline]
-    pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
+    pub fn unit_of(&self, stream: usize, pools: &Pools) -> u32 {
         match self.in_mode(stream) {
             Some(one) => one.unit,
-            None => base.config.pools.get(self.pool_of(stream)).locations.per_program,
+            None => pools.get(self.pool_of(stream)).locations.per_program,
         }
     }
 
@@ -295,8 +292,14 @@ impl PlaneGroups {
 
     /// Whether a plane group now requires a program unit of a stream that is larger than `unit`.
     #[inline]
-    pub fn has_larger_unit(&self, row: PlaneGroupId, stream: usize, unit: u32, base: &Base) -> bool {
-        !self.modes.is_empty() && base.blocks.unit(row, StreamId(stream as u8)) > unit
+    pub fn has_larger_unit(
+        &self,
+        row: PlaneGroupId,
+        stream: usize,
+        unit: u32,
+        blocks: &BlockManager,
+    ) -> bool {
+        !self.modes.is_empty() && blocks.unit(row, StreamId(stream as u8)) > unit
     }
 
     /// Plane groups that accept a program unit of translation pages or discard records.
@@ -336,23 +339,17 @@ impl PlaneGroups {
 
     /// Records the other pages of the reprogrammed word lines, whose data are lost if the program fails.
     #[cold]
-    pub fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, base: &Base) {
-        let kept = base.blocks.sibling_locations(first).map(Location);
-        let valid = kept.filter(|at| base.blocks.table().is_valid(*at));
-        self.groups[row].kept = valid.map(|at| (at, base.flash.stamp(at))).collect();
+    pub fn keep_partner_pages(
+        &mut self,
+        row: PlaneGroupId,
+        first: Location,
+        blocks: &BlockManager,
+        flash: &Flash,
+    ) {
+        let kept = blocks.sibling_locations(first).map(Location);
+        let valid = kept.filter(|at| blocks.table().is_valid(*at));
+        self.groups[row].kept = valid.map(|at| (at, flash.stamp(at))).collect();
     }
-}
-
-/// Pool of each host stream, which the router or a design assigns. Translation pages and discard records go
-/// to the last pool.
-fn pools_of_streams(base: &Base) -> Vec<usize> {
-    let (policies, several) = (&base.policies, base.config.pools.count() > 1);
-    let pool_of = |stream| match stream < policies.host_streams() {
-        true if several => usize::from(policies.pool_of_stream(stream)),
-        true => 0,
-        false => base.config.pools.count() - 1,
-    };
-    (0..base.blocks.streams().host).map(pool_of).collect()
 }
 
 /// Plane groups of a host stream whose blocks are in a non-native mode.

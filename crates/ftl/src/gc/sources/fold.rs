@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::gc::job::Job;
 
 /// Folds the oldest blocks of the SLC cache, if it has more blocks than may stay.
-pub(in crate::gc) struct Fold;
+pub(crate) struct Fold;
 
 impl Fold {
     /// Whether a plane group has an SLC cache.

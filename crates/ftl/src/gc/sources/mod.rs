@@ -27,7 +27,7 @@ use retirement::PendingRetirement;
 use super_block::SuperBlockMembers;
 use view::{GcLimits, View};
 
-pub(super) use fold::Fold;
+pub(crate) use fold::Fold;
 pub(super) use view::Source;
 use wear::Wear;
 

@@ -1,14 +1,15 @@
 //! Block-level mapping as die commands: the next step of a plane group, copies of pages between blocks, and
 //! the handling of completed or failed commands.
 
-use wordline_flash::{Class, Event, Purpose, Task, Ticket};
-use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{BlockSetId, Chips, DieId, Location, PageId, PlaneGroupId};
+use wordline_flash::{Class, Flash, Purpose, Task, Ticket};
+use wordline_kernel::Instant;
+use wordline_nand::{BlockSetId, Chips, DieId, Location, PageId, PlaneGroupId, Pool};
 
 use super::{BlockMap, Step};
-use crate::base::Base;
 use crate::blocks::BlockManager;
+use crate::health::DeviceHealth;
 use crate::map::{LogicalPage, Map, Relocation};
+use crate::totals::Totals;
 
 /// Ticket and class of the commands of a plane group's step.
 fn ticket(row: PlaneGroupId) -> (Ticket, Class) {
@@ -31,17 +32,18 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         from: Location,
-        base: &mut Base,
+        blocks: &BlockManager,
+        flash: &mut Flash,
         now: Instant,
     ) -> DieId {
-        let (geometry, locations) = (base.config.geometry(), *base.config.locations());
+        let Pool { geometry, locations, .. } = blocks.pools().first();
         let (first, pages) = (locations.page_of(from), locations.pages());
         let die = geometry.die_of(locations.block_of(from));
         let planes = pages.min(geometry.planes_per_row);
         let commands = pages / planes;
         for n in 0..commands {
             let page = PageId(first.0 + n * planes);
-            let read = base.flash.read(die, now, ticket(row), page);
+            let read = flash.read(die, now, ticket(row), page);
             (read.location, read.planes) = (from, planes);
             read.bytes = locations.size.0 as u32 / commands;
             // The data of a location are available after its last page.
@@ -51,45 +53,40 @@ impl BlockMap {
         die
     }
 
-    /// Queues the program of the page that a plane group copies, or of padding.
-    fn queue_copy(&mut self, row: PlaneGroupId, to: Location, base: &mut Base, now: Instant) -> DieId {
-        let held = self.copies(row);
-        let (copied, per_program) = (held.len() as u64, base.config.locations().per_program);
-        let (die, stamps) = base.flash.program(now, ticket(row), to, per_program);
-        held.iter().for_each(|moved| stamps[0] = moved.stamp);
-        base.totals.gc_programs += copied;
-        base.totals.padding += 1 - copied;
+    /// Queues the program of the page that a plane group copies, or of padding. Returns the die.
+    fn queue_copy(
+        &mut self,
+        row: PlaneGroupId,
+        to: Location,
+        blocks: &BlockManager,
+        flash: &mut Flash,
+        now: Instant,
+    ) -> DieId {
+        let per_program = blocks.pools().first().locations.per_program;
+        let (die, stamps) = flash.program(now, ticket(row), to, per_program);
+        self.copies(row).iter().for_each(|moved| stamps[0] = moved.stamp);
         self.rows[row].begin(1);
         die
     }
 
-    /// Begins a copyback of a location within its planes.
-    fn begin_copyback(&mut self, row: PlaneGroupId, from: Location, base: &mut Base) {
-        self.rows[row].held.push(Relocation { stamp: base.flash.stamp(from), from });
-        base.totals.gc_programs += 1;
-        base.totals.gc_copied += 1;
-        self.rows[row].begin(1);
-    }
-
     /// Stores a page that was read for copying, unless it was lost, overwritten or discarded meanwhile.
-    pub fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
-        base.totals.gc_reads += u64::from(read.planes);
+    pub fn copy_read(&mut self, row: PlaneGroupId, read: &Task, blocks: &BlockManager, flash: &Flash) {
         let Task { location, locations, .. } = *read;
-        if locations > 0 && base.blocks.table().is_valid(location) {
-            let moved = Relocation { stamp: base.flash.stamp(location), from: location };
+        if locations > 0 && blocks.table().is_valid(location) {
+            let moved = Relocation { stamp: flash.stamp(location), from: location };
             self.rows[row].held.push(moved);
         }
     }
 
     /// Maps a copied page to its new location.
-    pub fn copied(&mut self, row: PlaneGroupId, to: Location, map: &mut Map, base: &mut Base) {
+    pub fn copied(&mut self, row: PlaneGroupId, to: Location, map: &mut Map, blocks: &mut BlockManager) {
         let moved = self.rows[row].held.pop();
-        if let Some(moved) = moved.filter(|moved| base.blocks.table().is_valid(moved.from)) {
-            let place = |location| base.config.locations().split(location).1;
+        if let Some(moved) = moved.filter(|moved| blocks.table().is_valid(moved.from)) {
+            let place = |location| blocks.pools().first().locations.split(location).1;
             debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
-            map.relocate(moved, to, &mut base.blocks);
+            map.relocate(moved, to, blocks);
         }
-        base.blocks.program_done(to);
+        blocks.program_done(to);
     }
 
     /// Destination of the page that is copied next.
@@ -104,51 +101,61 @@ impl BlockMap {
         &mut self,
         row: PlaneGroupId,
         waiting: Option<LogicalPage>,
-        base: &mut Base,
+        blocks: &mut BlockManager,
+        chips: &Chips,
+        health: &mut DeviceHealth,
     ) -> Option<Step> {
-        let step = self.next(row, waiting, &mut base.blocks, base.flash.chips());
+        let step = self.next(row, waiting, blocks, chips);
         let step = match step {
-            Some(Step::Read { from }) if base.config.file.ftl.gc.uses_copyback() => {
-                let to = self.copy_target(row, &mut base.blocks, base.flash.chips());
+            Some(Step::Read { from }) if self.uses_copyback => {
+                let to = self.copy_target(row, blocks, chips);
                 Some(Step::Copyback { from, to })
             }
             step => step,
         };
-        base.life.read_only |= step.is_none() && self.rows[row].is_stuck();
+        health.read_only |= step.is_none() && self.rows[row].is_stuck();
         step
     }
 
-    /// Queues the next command of block-level mapping in a plane group. `waiting` is the page that waits to
-    /// be written, if any. Returns true if the next step is to write that page; nothing is queued then.
-    pub fn work_on(
+    /// Counts the programs that a step queues.
+    pub(crate) fn count(&self, row: PlaneGroupId, step: Step, totals: &mut Totals) {
+        match step {
+            Step::Program { .. } => {
+                let copied = self.copies(row).len() as u64;
+                totals.gc_programs += copied;
+                totals.padding += 1 - copied;
+            }
+            Step::Copyback { .. } => {
+                totals.gc_programs += 1;
+                totals.gc_copied += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Queues the command of a step that takes time and is no write of a host page. Returns its die.
+    pub(crate) fn queue(
         &mut self,
         row: PlaneGroupId,
-        waiting: Option<LogicalPage>,
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) -> bool {
-        while let Some(step) = self.next_step(row, waiting, base) {
-            let die = match step {
-                Step::Write { .. } => return true,
-                Step::Retire { block } => {
-                    base.blocks.retire(block);
-                    continue;
-                }
-                Step::Read { from } => self.queue_copy_reads(row, from, base, calendar.now()),
-                Step::Program { to } => self.queue_copy(row, to, base, calendar.now()),
-                Step::Copyback { from, to } => {
-                    self.begin_copyback(row, from, base);
-                    base.flash.relocate_inside(calendar.now(), ticket(row), from, to)
-                }
-                Step::Erase { block } => {
-                    self.rows[row].begin(1);
-                    base.flash.erase(calendar.now(), ticket(row), block)
-                }
-            };
-            base.start_die(die, calendar);
-            return false;
+        step: Step,
+        blocks: &BlockManager,
+        flash: &mut Flash,
+        now: Instant,
+    ) -> DieId {
+        match step {
+            Step::Read { from } => self.queue_copy_reads(row, from, blocks, flash, now),
+            Step::Program { to } => self.queue_copy(row, to, blocks, flash, now),
+            Step::Copyback { from, to } => {
+                self.rows[row].held.push(Relocation { stamp: flash.stamp(from), from });
+                self.rows[row].begin(1);
+                flash.relocate_inside(now, ticket(row), from, to)
+            }
+            Step::Erase { block } => {
+                self.rows[row].begin(1);
+                flash.erase(now, ticket(row), block)
+            }
+            Step::Write { .. } | Step::Retire { .. } => unreachable!("{step:?} queues nothing here"),
         }
-        false
     }
 
     /// Records that a page of the host or of a table was programmed in a plane group.

@@ -3,7 +3,6 @@
 use wordline_nand::{BlockSetId, Chips};
 
 use super::{BlockMap, GroupWork};
-use crate::base::Base;
 use crate::blocks::{BlockManager, State};
 use crate::map::Map;
 
@@ -15,9 +14,9 @@ impl BlockMap {
     }
 
     /// Selects one of several copies of a page found in flash after a power cut.
-    pub(crate) fn settle(&self, map: &mut Map, base: &mut Base) {
-        self.logical.settle(map, &mut base.blocks, base.flash.chips());
-        base.blocks.clear_active_blocks();
+    pub(crate) fn settle(&self, map: &mut Map, blocks: &mut BlockManager, chips: &Chips) {
+        self.logical.settle(map, blocks, chips);
+        blocks.clear_active_blocks();
     }
 
     /// Finds the data block and the replacement block of each logical block, when the valid pages are known

@@ -4,7 +4,6 @@
 use wordline_nand::{BlockSetId, Chips, PlaneGroupId};
 
 use super::{BlockMap, CopyLimit, LogicalBlock, RESERVED};
-use crate::base::Base;
 use crate::blocks::{BlockManager, State};
 
 impl BlockMap {
@@ -73,7 +72,7 @@ impl BlockMap {
     }
 
     /// Whether each plane group has as many good blocks as its logical blocks need.
-    pub(crate) fn holds_logical_blocks(&self, base: &Base) -> bool {
-        base.config.pools.all_groups().all(|row| base.blocks.space().good(row) >= self.needs(row))
+    pub(crate) fn holds_logical_blocks(&self, blocks: &BlockManager) -> bool {
+        blocks.pools().all_groups().all(|row| blocks.space().good(row) >= self.needs(row))
     }
 }

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use wordline_flash::Flash;
 use wordline_nand::{DataTag, Location};
 
 use super::MapTables;
-use crate::base::Base;
+use crate::blocks::BlockManager;
 use crate::map::checkpoint::Checkpoints;
 use crate::map::discards::Discards;
 use crate::map::map_cache::MapCache;
@@ -48,14 +49,14 @@ impl TableRecord {
     }
 
     /// Records the pages that the checkpoint does not cover, after a power cut.
-    pub(super) fn note_found(&mut self, tables: &Lookup<'_>, base: &Base) {
-        self.beyond = tables.beyond(self, base).collect();
+    pub(super) fn note_found(&mut self, tables: &Lookup<'_>, blocks: &BlockManager, flash: &Flash) {
+        self.beyond = tables.beyond(self, blocks, flash).collect();
     }
 
     /// Checks after a power cut, before anything is read, that recovery will find every location that the map
     /// knew.
-    pub(super) fn audit(&self, tables: &Lookup<'_>, base: &Base) {
-        let unknown = tables.beyond(self, base).find(|(page, at)| self.beyond.get(page) != Some(at));
+    pub(super) fn audit(&self, tables: &Lookup<'_>, blocks: &BlockManager, flash: &Flash) {
+        let unknown = tables.beyond(self, blocks, flash).find(|(page, at)| self.beyond.get(page) != Some(at));
         assert!(unknown.is_none(), "recovery learns nothing of this page, which is there: {unknown:?}");
     }
 }
@@ -110,34 +111,48 @@ impl Lookup<'_> {
     }
 
     /// Whether a recovery with the last checkpoint finds the location of a page.
-    fn is_learned(&self, page: LogicalPage, at: Location, told: &TableRecord, base: &Base) -> bool {
-        let (block, place) = base.config.pools.of_location(at).locations.split(at);
+    fn is_learned(
+        &self,
+        page: LogicalPage,
+        at: Location,
+        told: &TableRecord,
+        blocks: &BlockManager,
+        flash: &Flash,
+    ) -> bool {
+        let (block, place) = blocks.pools().of_location(at).locations.split(at);
         let Some(known) = self.checkpoints.and_then(|checkpoints| checkpoints.known(block)) else {
             return true;
         };
         let is_read = place >= known.programmed
-            || known.erases != base.flash.chips().erases()[block]
-            || base.blocks.is_reprogrammable(block);
+            || known.erases != flash.chips().erases()[block]
+            || blocks.is_reprogrammable(block);
         // In a block without numerical program order the checkpoint knows the programmed pages; this record
         // does not. With coarse-grained mapping, the map of units is in memory, and all of it is in the
         // directory.
-        let is_in_memory = self.translation.is_some() && !base.blocks.is_mapped_by_page(at);
-        if is_read || is_in_memory || !base.blocks.is_in_order(block) {
+        let is_in_memory = self.translation.is_some() && !blocks.is_mapped_by_page(at);
+        if is_read || is_in_memory || !blocks.is_in_order(block) {
             return true;
         }
         let Some(teller) = self.teller(page) else { return true };
         let Some(found) = self.map.get(teller) else { return false };
-        let places = &told.places.get(&(teller.0, base.flash.stamp(found).version));
+        let places = &told.places.get(&(teller.0, flash.stamp(found).version));
         let entry = (page.0 - self.pages_covered_by(teller.0).start) as usize;
         places.is_some_and(|places| places[entry] == at.0)
     }
 
     /// Pages whose locations a recovery with the last checkpoint does not find, with these locations.
-    fn beyond<'a>(&'a self, told: &'a TableRecord, base: &'a Base) -> impl Iterator<Item = (u32, u32)> + 'a {
-        let goes_by = base.config.file.ftl.mapping.block.is_none() && self.checkpoints.is_some();
+    fn beyond<'a>(
+        &'a self,
+        told: &'a TableRecord,
+        blocks: &'a BlockManager,
+        flash: &'a Flash,
+    ) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let goes_by = self.checkpoints.is_some();
         let all = (0..if goes_by { self.map.pages() } else { 0 }).map(LogicalPage);
         let placed = all.filter_map(|page| Some((page, self.map.get(page)?)));
-        let there = placed.filter(|(page, at)| base.flash.stamp(*at).logical == page.0);
-        there.filter(|(page, at)| !self.is_learned(*page, *at, told, base)).map(|(page, at)| (page.0, at.0))
+        let there = placed.filter(|(page, at)| flash.stamp(*at).logical == page.0);
+        there
+            .filter(|(page, at)| !self.is_learned(*page, *at, told, blocks, flash))
+            .map(|(page, at)| (page.0, at.0))
     }
 }

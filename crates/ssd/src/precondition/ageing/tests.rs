@@ -67,15 +67,15 @@ fn valid(device: &Device) -> Vec<u32> {
         .ftl
         .pools
         .all_blocks()
-        .filter(|block| device.core.ftl.base.blocks.table().state(*block) == State::Closed);
-    let mut valid: Vec<u32> = closed.map(|block| device.core.ftl.base.blocks.table().valid(block)).collect();
+        .filter(|block| device.core.ftl.blocks.table().state(*block) == State::Closed);
+    let mut valid: Vec<u32> = closed.map(|block| device.core.ftl.blocks.table().valid(block)).collect();
     valid.sort_unstable();
     valid
 }
 
 /// Free blocks in all plane groups.
 fn free(device: &Device) -> usize {
-    device.config().ftl.pools.all_groups().map(|row| device.core.ftl.base.blocks.space().free(row)).sum()
+    device.config().ftl.pools.all_groups().map(|row| device.core.ftl.blocks.space().free(row)).sum()
 }
 
 /// Greatest difference between the cumulative distributions (Kolmogorov-Smirnov statistic).
@@ -172,9 +172,9 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() 
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
-    let [start, _] = rested.core.ftl.base.blocks.space().marks(PlaneGroupId(0));
+    let [start, _] = rested.core.ftl.blocks.space().marks(PlaneGroupId(0));
     assert!(
-        (0..4).all(|row| rested.core.ftl.base.blocks.space().free(PlaneGroupId(row)) >= start),
+        (0..4).all(|row| rested.core.ftl.blocks.space().free(PlaneGroupId(row)) >= start),
         "{} free blocks",
         free(&rested)
     );
@@ -198,7 +198,7 @@ fn a_device_that_was_aged_continues_gc_in_every_row() {
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
         let valid: Vec<u32> =
-            (0..4).map(|row| device.core.ftl.base.blocks.space().valid_in(PlaneGroupId(row))).collect();
+            (0..4).map(|row| device.core.ftl.blocks.space().valid_in(PlaneGroupId(row))).collect();
         let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
         assert!(most - least < 1_000, "{valid:?}");
     }

@@ -1,7 +1,7 @@
 //! Selection of the plane group, or of the stream, of the next program unit.
 
-use wordline_ftl::base::Base;
-use wordline_nand::{PlaneGroupId, Pool};
+use wordline_ftl::blocks::BlockManager;
+use wordline_nand::{PlaneGroupId, Pool, Pools};
 
 use super::PlaneGroups;
 use crate::engines::Core;
@@ -20,7 +20,7 @@ impl PlaneGroups {
         has_pools: bool,
         core: &Core,
     ) -> Option<PlaneGroupId> {
-        let pools = &core.ftl.base.config.pools;
+        let pools = &core.ftl.config.pools;
         let (rows, lists) = (pools.rows(), queue.lists());
         let home = lists.home(list)?;
         let (unit, waiting) = (pools.per_program(home), lists[list].pages.len() as u32);
@@ -29,7 +29,7 @@ impl PlaneGroups {
         }
         let accepting = self.of(lists.stream(list));
         let is_stuck = || has_pools && !accepting.contains(home) && self.is_idle(&core.ftl.gc);
-        if !core.ftl.base.blocks.space().is_full(home, unit) && !is_stuck() {
+        if !core.ftl.blocks.space().is_full(home, unit) && !is_stuck() {
             return None;
         }
         if waiting < unit && !queue.must_pad(list, self, core) {
@@ -70,22 +70,22 @@ impl PlaneGroups {
     ) -> (usize, u32) {
         let is_of_pool = |other: &usize| self.pool_of(*other) == self.pool_of(stream);
         let first = (0..stream).find(is_of_pool).unwrap_or(stream);
-        let beside = core.ftl.gc.vacated(row, &core.ftl.base.blocks).min(2 * of_host);
-        let [id, first_id] = [stream, first].map(|stream| core.ftl.base.blocks.streams().host(stream as u8));
+        let beside = core.ftl.gc.vacated(row, &core.ftl.blocks).min(2 * of_host);
+        let [id, first_id] = [stream, first].map(|stream| core.ftl.blocks.streams().host(stream as u8));
         let goes = || {
-            of_host + beside >= core.ftl.base.blocks.unit(row, first_id)
-                && core.ftl.base.blocks.shares_reclaim_unit(row, id)
+            of_host + beside >= core.ftl.blocks.unit(row, first_id)
+                && core.ftl.blocks.shares_reclaim_unit(row, id)
                 && self.of(first).contains(row)
         };
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
     /// Whether complete host pages wait for a plane group.
-    pub fn has_waiting_pages(&self, row: PlaneGroupId, lists: &Lists, base: &Base) -> bool {
-        let streams = usize::from(base.blocks.streams().host);
+    pub fn has_waiting_pages(&self, row: PlaneGroupId, lists: &Lists, blocks: &BlockManager) -> bool {
+        let streams = usize::from(blocks.streams().host);
         let first = lists.of(lists.has_static_allocation().then_some(row), 0);
         let mut waiting = (0..streams).filter(|stream| !lists[first + stream].pages.is_empty());
-        waiting.any(|stream| self.is_in_pool_of(row, stream, base))
+        waiting.any(|stream| self.is_in_pool_of(row, stream, blocks.pools()))
     }
 }
 
@@ -98,9 +98,9 @@ pub(in crate::writer) fn reclaimed_pages(
     waiting: u32,
     unit: u32,
     may: u32,
-    base: &Base,
+    pools: &Pools,
 ) -> u32 {
-    let Pool { geometry, locations, .. } = base.config.pools.of_group(row);
+    let Pool { geometry, locations, .. } = pools.of_group(row);
     let one_each = locations.of_adjacent_pages(geometry.planes_per_row);
     let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
     may.min(most)

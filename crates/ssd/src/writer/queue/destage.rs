@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use wordline_device::Command;
 use wordline_flash::Ticket;
-use wordline_ftl::Ftl;
-use wordline_ftl::base::Base;
-use wordline_ftl::design::{CoalescedUnit, DesignContext};
+use wordline_ftl::design::{CoalescedUnit, DesignContext, DeviceEvent, EventMask};
 use wordline_ftl::map::LogicalPage;
+use wordline_ftl::{Ftl, HostWrite, Piece};
 use wordline_kernel::Schedule;
 
 use crate::cache::buffer::EntryId;
@@ -22,15 +21,22 @@ impl WriteQueue {
     /// flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
-        let piece = core.ftl.base.page_size.piece(command, page);
+        let piece = core.ftl.page_size.piece(command, page);
         if let Some(id) = core.cache.buffer().find(piece.page) {
-            return core.cache.merge_page(command, &piece, id, &mut core.ftl.base, &mut core.ftl.map);
+            if !core.cache.merge_page(command, &piece, id, &mut core.ftl.map) {
+                return None;
+            }
+            core.ftl.totals.coalesced_writes += 1;
+            note_written(command, &piece, false, &mut core.ftl);
+            return Some(id);
         }
         if !core.cache.buffer().has_room() || self.subs.is_some() && self.must_wait_for_unit(piece.page, core)
         {
             return None;
         }
-        Some(core.cache.add_page(command, &piece, &mut core.ftl.base, &mut core.ftl.map))
+        let id = core.cache.add_page(command, &piece, &mut core.ftl.map);
+        note_written(command, &piece, true, &mut core.ftl);
+        Some(id)
     }
 
     /// Destages pages while the buffer is too full or a flush waits. Pages of a flush leave by age, others as
@@ -46,7 +52,7 @@ impl WriteQueue {
             }
             let id = core.cache.next_to_destage();
             self.destage(id, core, calendar);
-            core.cache.prefetch_destage(&core.ftl.base, &core.ftl.map);
+            core.cache.prefetch_destage(&core.ftl.map, &core.ftl.blocks, &core.ftl.flash);
         }
     }
 
@@ -54,7 +60,7 @@ impl WriteQueue {
     pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
-        } else if core.ftl.base.coalesces() {
+        } else if core.ftl.policies.coalesces() {
             self.destage_chosen(core.cache.buffer().get(id).logical, core, calendar);
         } else if core.config.file.buffer.coalesce {
             self.destage_run(core.cache.buffer().get(id).logical, core, calendar);
@@ -98,7 +104,7 @@ impl WriteQueue {
     pub(super) fn unit_of_page(&self, page: LogicalPage, core: &Core) -> Range<u32> {
         let size = match &self.subs {
             Some(subs) => subs.per_unit,
-            None => core.ftl.base.config.pools.first().locations.per_program,
+            None => core.ftl.config.pools.first().locations.per_program,
         };
         let first = page.0 - page.0 % size;
         first..first + size
@@ -106,14 +112,13 @@ impl WriteQueue {
 
     /// Whether a design decides that the dirty pages of the unit of a page are destaged now.
     fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
-        if !core.ftl.base.coalesces() {
+        if !core.ftl.policies.coalesces() {
             return false;
         }
         let pages = self.unit_of_page(page, core);
-        let Core { ftl: Ftl { base, .. }, cache, .. } = core;
+        let Core { ftl: Ftl { policies, flash, blocks, .. }, cache, .. } = core;
         let is_waiting = |page| cache.buffer().dirty_entry(page).is_some();
         let unit = CoalescedUnit::new(pages, &is_waiting);
-        let Base { policies, flash, blocks, .. } = base;
         policies.designs.note_level(cache.level());
         policies.destages_now(&unit, DesignContext { flash, blocks })
     }
@@ -143,7 +148,7 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if !core.ftl.base.flash.has_background() {
+        if !core.ftl.flash.has_background() {
             return;
         }
         let (entries, pages) = self.units().members_of(sub);
@@ -151,7 +156,7 @@ impl WriteQueue {
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitRmw(sub));
         tickets.extend(entries.into_iter().map(|entry| Ticket::Rmw(entry.0)));
-        core.ftl.base.promote(&tickets, &mut calendar.within(Event::Flash));
+        core.ftl.flash.promote(&tickets, &core.ftl.policies, &mut calendar.within(Event::Flash));
     }
 
     /// Forces the flush of all these pages.
@@ -185,9 +190,24 @@ impl WriteQueue {
     }
 }
 
+/// Records a piece of a page that the host wrote into the buffer, for data verification and designs. If it
+/// `is_new`, the buffer had nothing of the page before.
+#[inline(always)]
+fn note_written(command: &Command, piece: &Piece, is_new: bool, ftl: &mut Ftl) {
+    let Ftl { contents, policies, flash, blocks, .. } = ftl;
+    if let Some(contents) = contents {
+        contents.wrote(command, piece, is_new);
+    }
+    policies.designs.observe(EventMask::WRITTEN, DesignContext { flash, blocks }, || DeviceEvent::Written {
+        page: piece.page,
+        sectors: piece.count(),
+        request: HostWrite::of(command),
+    });
+}
+
 /// Whether a design decides that a dirty page is destaged together with another page of its unit.
 pub(super) fn destages_with(page: u32, other: u32, core: &mut Core) -> bool {
-    core.ftl.base.policies.designs.note_level(core.cache.level());
-    let Base { policies, flash, blocks, .. } = &mut core.ftl.base;
+    core.ftl.policies.designs.note_level(core.cache.level());
+    let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
     policies.destages_with(page, other, DesignContext { flash, blocks })
 }

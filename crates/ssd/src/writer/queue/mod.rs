@@ -9,7 +9,6 @@ pub mod units;
 use std::fmt::{self, Write};
 
 use wordline_flash::Ticket;
-use wordline_ftl::base::{Base, LocationRead, WantedSectors};
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::contents::InjectedFault;
 use wordline_ftl::design::DesignContext;
@@ -17,6 +16,7 @@ use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::Continuation;
 use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::pools::FALLBACK_POOL;
+use wordline_ftl::{Ftl, LocationRead, WantedSectors};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Schedule, state};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
@@ -102,14 +102,14 @@ impl WriteQueue {
         let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
         if core.cache.mark_programmed(id, version) {
-            let old = core.ftl.map.install(page, location, &mut core.ftl.base.blocks);
-            core.ftl.map_cache.note_update(page, old, location, &core.ftl.base.blocks);
+            let old = core.ftl.map.install(page, location, &mut core.ftl.blocks);
+            core.ftl.map_cache.note_update(page, old, location, &core.ftl.blocks);
             core.ftl.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {
             self.requeue_rewritten(id, core, calendar);
         } else if core.cache.read_cache().is_on() {
-            core.cache.keep_programmed(page, version, &core.ftl.base, &core.ftl.map);
+            core.cache.keep_programmed(page, version, &core.ftl.map);
         }
     }
 
@@ -154,13 +154,7 @@ impl WriteQueue {
         let logical = core.cache.buffer().get(id).logical;
         let class = core.cache.class_of_reads_for(id);
         let then = (Continuation::Prepare(id.0), class);
-        if core.ftl.map_cache.locate_or_wait(
-            logical,
-            then,
-            &core.ftl.map,
-            &mut core.ftl.base,
-            &mut calendar.within(Event::Flash),
-        ) {
+        if core.ftl.locate_or_wait(logical, then, &mut calendar.within(Event::Flash)) {
             self.complete(id, core, calendar);
         } else {
             core.cache.begin_completing(id);
@@ -176,13 +170,13 @@ impl WriteQueue {
 
     /// Makes an entry ready. If the page is partly written, its rest is read first (RMW).
     fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.cache.is_complete(id, &core.ftl.base, &core.ftl.map)
-            || core.ftl.base.has(InjectedFault::RestNotRead)
+        if core.cache.is_complete(id, &core.ftl.map)
+            || InjectedFault::RestNotRead.is_enabled(core.ftl.contents.as_deref())
         {
             self.make_ready(id, core);
             return;
         }
-        let full = core.ftl.base.page_size.full();
+        let full = core.ftl.page_size.full();
         core.cache.begin_completing(id);
         let entry = core.cache.buffer().get(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
@@ -197,7 +191,7 @@ impl WriteQueue {
             version,
             waited: Duration::ZERO,
         };
-        let (die, reads) = core.ftl.base.queue_read(fill, calendar.now());
+        let (die, reads) = fill.queue(&mut core.ftl.blocks, &mut core.ftl.flash, calendar.now());
         core.cache.await_reads(id, reads);
         core.start_die(die, calendar);
     }
@@ -213,7 +207,7 @@ impl WriteQueue {
 
     /// Moves a complete page to a list, where it waits for its program unit.
     pub fn make_ready(&mut self, id: EntryId, core: &mut Core) {
-        if let Some(contents) = &mut core.ftl.base.contents {
+        if let Some(contents) = &mut core.ftl.contents {
             let logical = core.cache.buffer().get(id).logical;
             if core.ftl.map.get(logical).is_none() {
                 contents.fill_rest_with_zeroes(logical);
@@ -223,7 +217,7 @@ impl WriteQueue {
             return self.unit_page_ready(id, core);
         }
         let entry = core.cache.buffer().get(id);
-        let routes = core.ftl.base.policies.designs.routes();
+        let routes = core.ftl.policies.designs.routes();
         let from = if routes { core.ftl.map.get(entry.logical) } else { None };
         let outgoing = HostPage {
             tag: entry.tag,
@@ -233,12 +227,12 @@ impl WriteQueue {
             ..HostPage::of(entry.logical.0)
         };
         if routes {
-            core.ftl.base.policies.designs.note_level(core.cache.level());
+            core.ftl.policies.designs.note_level(core.cache.level());
         }
-        let Base { policies, flash, blocks, .. } = &mut core.ftl.base;
+        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
         let stream = policies.route(&outgoing, DesignContext { flash, blocks });
         core.cache.set_stream(id, stream);
-        let Ready { page, stream, urgent } = core.cache.completed(id, &core.ftl.base);
+        let Ready { page, stream, urgent } = core.cache.completed(id);
         let list = self.list_of(page, stream, core);
         self.ready.push(list, id, urgent);
     }
@@ -249,7 +243,7 @@ impl WriteQueue {
         let home = match self.ready.has_static_allocation() {
             true => {
                 let pool = self.subs.as_ref().map_or(FALLBACK_POOL, |subs| subs.pool_of(stream));
-                core.ftl.base.policies.placement.home(logical.0, pool)
+                core.ftl.policies.placement.home(logical.0, pool)
             }
             false => None,
         };
@@ -275,7 +269,8 @@ impl WriteQueue {
                 self.promote_unit(entry.logical, core, calendar);
             }
             EntryState::AwaitingRmw => {
-                core.cache.promote_rmw_reads(id, &mut core.ftl.base, &core.ftl.map_cache, calendar);
+                let Ftl { policies, flash, map_cache, .. } = &mut core.ftl;
+                core.cache.promote_rmw_reads(id, map_cache, flash, policies, calendar);
             }
             _ => {}
         }
@@ -290,7 +285,7 @@ impl WriteQueue {
                 return;
             }
             let id = core.cache.next_to_destage();
-            if !core.cache.is_complete(id, &core.ftl.base, &core.ftl.map) {
+            if !core.cache.is_complete(id, &core.ftl.map) {
                 return;
             }
             core.cache.unlink(id);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use wordline_ftl::base::Base;
+use wordline_ftl::Ftl;
 use wordline_ftl::blocks::State;
 use wordline_ftl::design::{DesignContext, WaitingPages};
 use wordline_ftl::map::LogicalPage;
@@ -51,17 +51,13 @@ impl WriteQueue {
 
     /// Counts a migrated unit, and its pages that are not in the first pool yet.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
-        let pages = self.unit_of_page(page, core).filter(|page| *page < core.ftl.base.config.logical_pages);
+        let pages = self.unit_of_page(page, core).filter(|page| *page < core.ftl.config.logical_pages);
         let counts = &mut self.units().counts;
         counts.migrated += 1;
         for page in pages {
-            let from = core
-                .ftl
-                .map
-                .get(LogicalPage(page))
-                .map(|location| core.ftl.base.config.pools.group_of(location));
-            let leaves =
-                from.is_some_and(|row| core.ftl.base.config.pools.number_of_group(row) != FALLBACK_POOL);
+            let from =
+                core.ftl.map.get(LogicalPage(page)).map(|location| core.ftl.config.pools.group_of(location));
+            let leaves = from.is_some_and(|row| core.ftl.config.pools.number_of_group(row) != FALLBACK_POOL);
             counts.migrated_pages += u64::from(leaves);
         }
     }
@@ -74,12 +70,12 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        for page in self.unit_of_page(page, core).filter(|page| *page < core.ftl.base.config.logical_pages) {
+        for page in self.unit_of_page(page, core).filter(|page| *page < core.ftl.config.logical_pages) {
             let Some(location) = core.ftl.map.get(LogicalPage(page)) else { continue };
-            let block = core.ftl.base.config.pools.block_of(location);
-            let row = core.ftl.base.config.pools.group_of_block(block);
-            if core.ftl.base.blocks.table().state(block) == State::Victim && core.ftl.gc.is_migrating(row) {
-                return self.migrate(core.ftl.base.flash.stamp(location), core, calendar);
+            let block = core.ftl.config.pools.block_of(location);
+            let row = core.ftl.config.pools.group_of_block(block);
+            if core.ftl.blocks.table().state(block) == State::Victim && core.ftl.gc.is_migrating(row) {
+                return self.migrate(core.ftl.flash.stamp(location), core, calendar);
             }
         }
     }
@@ -90,20 +86,21 @@ impl WriteQueue {
     pub fn steal(&mut self, rows: &PlaneGroups, core: &mut Core) -> bool {
         // Whole units have no assigned plane group. With static allocation, only migrating pages wait as
         // whole units.
-        let takes_any = core.ftl.base.policies.balances() && !self.ready.has_static_allocation();
+        let takes_any = core.ftl.policies.balances() && !self.ready.has_static_allocation();
         if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
-        let pools = 0..core.ftl.base.config.pools.count();
+        let pools = 0..core.ftl.config.pools.count();
         pools.filter(|pool| *pool != FALLBACK_POOL).any(|pool| self.steal_to(pool, rows, core))
     }
 
     /// Lets a pool steal a sub-request; see [`steal`](Self::steal).
     fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
-        let Base { policies, states, flash, blocks, .. } = &mut core.ftl.base;
-        let states = states.update(flash, blocks);
+        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
+        subs.states.update(flash, blocks);
+        let states = subs.states.last();
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
         let Some(which) = policies.steal(waiting, pool, DesignContext { flash, blocks }, states) else {
             return false;
@@ -125,8 +122,8 @@ impl WriteQueue {
         let subs = self.subs.as_ref().expect(HAS_SUB_REQUESTS);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
-            let die = |row| core.ftl.base.config.pools.of_group(row).geometry.die_of_group(row);
-            !waits && rows.of(*stream).iter().any(|row| core.ftl.base.flash.chips().is_idle(die(row)))
+            let die = |row| core.ftl.config.pools.of_group(row).geometry.die_of_group(row);
+            !waits && rows.of(*stream).iter().any(|row| core.ftl.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len())
             .filter(|stream| subs.pool_of(*stream as u8) == pool)
@@ -143,7 +140,7 @@ impl WriteQueue {
         for place in 0..one.entries.len() {
             let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.units().set_target_pool(sub, place, pool, &mut core.ftl.base.blocks);
+                self.units().set_target_pool(sub, place, pool, &mut core.ftl.blocks);
                 core.cache.set_stream(id, stream);
                 self.unit_page_ready(id, core);
             }

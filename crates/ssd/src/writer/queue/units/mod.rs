@@ -23,11 +23,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_flash::Class;
-use wordline_ftl::Config;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::design::WaitingPages;
 use wordline_ftl::map::LogicalPage;
+use wordline_ftl::policy::pool_state::PoolStates;
 use wordline_ftl::pools::FALLBACK_POOL;
+use wordline_ftl::{Config, Ftl};
 use wordline_kernel::state;
 use wordline_nand::{DataTag, PlaneGroupId};
 
@@ -81,12 +82,14 @@ pub(crate) struct SubRequests {
     left: Vec<PlaneGroupId>,
     over: Vec<LogicalPage>,
     counts: Counts,
+    /// States of the pools, for queries of the router and the balancer.
+    states: PoolStates,
 }
 
 state!(SubRequests {
     values { all, free, ready, counts }
     parts { of_unit }
-    fixed { per_unit, pools, last_pool, members, left, over }
+    fixed { per_unit, pools, last_pool, members, left, over, states }
 });
 
 /// Counts of sub-requests, and of the host bytes in them.
@@ -140,6 +143,7 @@ impl SubRequests {
             left: Vec::new(),
             over: Vec::new(),
             counts: Counts::default(),
+            states: PoolStates::default(),
             pools: pools.collect(),
         }
     }
@@ -272,10 +276,8 @@ impl SubRequests {
     /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == FALLBACK_POOL
-            || core.ftl.tables.held_by_host(pool, &core.ftl.map_cache, &core.ftl.base)
-                + core.ftl.base.blocks.by_pool()[pool].on_their_way()
-                + pages
-                <= core.ftl.base.life.room[pool]
+            || held_by_host(pool, &core.ftl) + core.ftl.blocks.by_pool()[pool].on_their_way() + pages
+                <= core.ftl.health.room[pool]
     }
 
     /// Class of the reads for a sub-request. They are host reads if a host command waits for one of its
@@ -290,4 +292,10 @@ impl SubRequests {
     pub fn take_page_list(&mut self) -> Vec<LogicalPage> {
         std::mem::take(&mut self.over)
     }
+}
+
+/// Valid host pages in a pool.
+fn held_by_host(pool: usize, ftl: &Ftl) -> u64 {
+    let Ftl { config, blocks, map_cache, tables, .. } = ftl;
+    tables.held_by_host(pool, map_cache, &config.shares(), blocks)
 }

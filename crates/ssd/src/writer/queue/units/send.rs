@@ -1,15 +1,15 @@
 //! Life of a sub-request, from destaging to its end.
 
 use wordline_flash::Ticket;
-use wordline_ftl::base::{Base, LocationRead, WantedSectors};
 use wordline_ftl::contents::InjectedFault;
 use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::Continuation;
 use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::pools::FALLBACK_POOL;
+use wordline_ftl::{Ftl, LocationRead, WantedSectors};
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DataTag, Location, PlaneGroupId};
+use wordline_nand::{DataTag, Location, PlaneGroupId, Pools};
 
 use super::NO_SUB;
 use crate::cache::Ready;
@@ -94,7 +94,7 @@ impl WriteQueue {
     /// Adds the dirty pages that are destaged together with `leaving` to `members`, and removes discarded
     /// pages.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let asks = core.ftl.base.coalesces();
+        let asks = core.ftl.policies.coalesces();
         for page in self.unit_of_page(leaving, core) {
             if let Some(id) = core.cache.buffer().dirty_entry(page)
                 && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
@@ -137,7 +137,7 @@ impl WriteQueue {
             let place = core.cache.buffer().get(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
-            self.units().set_target_pool(sub, place as usize, pool, &mut core.ftl.base.blocks);
+            self.units().set_target_pool(sub, place as usize, pool, &mut core.ftl.blocks);
         }
         self.units().get(sub).waits = members.len() as u32;
         if whole {
@@ -152,20 +152,22 @@ impl WriteQueue {
     /// Stream of a sub-request with `pages` pages. If the pool of the router's stream is full, the first
     /// pool's stream.
     fn stream_for(&mut self, outgoing: &HostPage<'_>, pages: u64, core: &mut Core) -> u8 {
-        if core.ftl.base.policies.designs.routes() {
-            core.ftl.base.policies.designs.note_level(core.cache.level());
+        if core.ftl.policies.designs.routes() {
+            core.ftl.policies.designs.note_level(core.cache.level());
         }
-        let pools = &core.ftl.base.config.pools;
+        let pools = &core.ftl.config.pools;
         let from = core.ftl.map.get(LogicalPage(outgoing.logical));
         let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
-        let Base { policies, flash, blocks, states, .. } = &mut core.ftl.base;
-        let outgoing = HostPage { pools: states.update(flash, blocks), from, home, ..*outgoing };
-        let chosen = policies.route(&outgoing, DesignContext { flash, blocks });
+        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
+        subs.states.update(flash, blocks);
+        let outgoing = HostPage { pools: subs.states.last(), from, home, ..*outgoing };
+        let (chosen, sectors) =
+            (policies.route(&outgoing, DesignContext { flash, blocks }), outgoing.sectors);
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != FALLBACK_POOL);
         subs.counts.sent[second] += 1;
-        subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * wordline_device::SECTOR.0;
+        subs.counts.sent_bytes[second] += u64::from(sectors) * wordline_device::SECTOR.0;
         if !subs.has_room(pool, pages, core) {
             subs.counts.redirected += 1;
             return subs.first_stream();
@@ -175,7 +177,7 @@ impl WriteQueue {
 
     /// Reads the other pages of a unit that are in flash. They are programmed with the sub-request.
     pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.ftl.base.has(InjectedFault::UnitNotCarried) {
+        if InjectedFault::UnitNotCarried.is_enabled(core.ftl.contents.as_deref()) {
             return;
         }
         let per_unit = self.units().per_unit;
@@ -184,18 +186,12 @@ impl WriteQueue {
             let page = LogicalPage(first + place);
             let one = self.units().get(sub);
             let known = one.carried[place as usize].is_data() || one.entries[place as usize] != NONE;
-            if known || page.0 >= core.ftl.base.config.logical_pages {
+            if known || page.0 >= core.ftl.config.logical_pages {
                 continue;
             }
             let class = self.units().class_of_reads(sub, &core.cache);
             let then = (Continuation::Carry(sub), class);
-            if core.ftl.map_cache.locate_or_wait(
-                page,
-                then,
-                &core.ftl.map,
-                &mut core.ftl.base,
-                &mut calendar.within(Event::Flash),
-            ) {
+            if core.ftl.locate_or_wait(page, then, &mut calendar.within(Event::Flash)) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
@@ -214,22 +210,22 @@ impl WriteQueue {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(location) = core.ftl.map.get(page) else { return };
-        if !self.units().get(sub).whole && is_in_first_pool(location, &core.ftl.base) {
+        if !self.units().get(sub).whole && is_in_first_pool(location, &core.ftl.config.pools) {
             return;
         }
-        if core.ftl.base.coalesces() && !is_carried_along(page, location, &mut core.ftl.base) {
+        if core.ftl.policies.coalesces() && !is_carried_along(page, location, &mut core.ftl) {
             return;
         }
         let read = LocationRead {
             ticket: Ticket::UnitRmw(sub),
             class: self.units().class_of_reads(sub, &core.cache),
             location,
-            sectors: WantedSectors::Set(core.ftl.base.page_size.full()),
+            sectors: WantedSectors::Set(core.ftl.page_size.full()),
             logical: page,
-            version: core.ftl.base.flash.stamp(location).version,
+            version: core.ftl.flash.stamp(location).version,
             waited,
         };
-        let (die, reads) = core.ftl.base.queue_read(read, calendar.now());
+        let (die, reads) = read.queue(&mut core.ftl.blocks, &mut core.ftl.flash, calendar.now());
         self.filling += reads;
         self.units().get(sub).waits += reads;
         core.start_die(die, calendar);
@@ -251,7 +247,7 @@ impl WriteQueue {
 
     /// Handles the end of the read of a carried page, or its failure.
     pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
-        core.ftl.base.totals.rmw_reads += 1;
+        core.ftl.totals.rmw_reads += 1;
         self.filling -= 1;
         let place = self.units().place(page);
         let one = self.units().get(sub);
@@ -262,7 +258,7 @@ impl WriteQueue {
     /// Handles a page of a sub-request that is complete in the buffer.
     #[inline(never)]
     pub fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
-        let Ready { page, stream, urgent } = core.cache.completed(id, &core.ftl.base);
+        let Ready { page, stream, urgent } = core.cache.completed(id);
         let subs = self.units();
         let sub = subs.of(page).expect("a page on its way is part of a sub-request");
         if subs.get(sub).whole {
@@ -299,7 +295,7 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
-        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.base.blocks);
+        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.blocks);
         let one = subs.get(sub);
         if one.whole {
             // The other pages were redirected from a full pool while this page was being programmed there.
@@ -383,7 +379,7 @@ impl WriteQueue {
             let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
-            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.base.blocks);
+            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.ftl.blocks);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.redirected += u64::from(one.stream != first);
@@ -404,14 +400,14 @@ impl WriteQueue {
 
 /// Whether a page is programmed together with pages of its unit that go to the first pool. Always if it is
 /// already there; otherwise a design decides.
-fn is_carried_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
-    if is_in_first_pool(location, base) {
+fn is_carried_along(page: LogicalPage, location: Location, ftl: &mut Ftl) -> bool {
+    let Ftl { policies, flash, blocks, .. } = ftl;
+    if is_in_first_pool(location, blocks.pools()) {
         return true;
     }
-    let Base { policies, flash, blocks, .. } = base;
     policies.is_carried_along(page.0, DesignContext { flash, blocks })
 }
 
-fn is_in_first_pool(location: Location, base: &Base) -> bool {
-    base.config.pools.number_of_group(base.config.pools.group_of(location)) == FALLBACK_POOL
+fn is_in_first_pool(location: Location, pools: &Pools) -> bool {
+    pools.number_of_group(pools.group_of(location)) == FALLBACK_POOL
 }

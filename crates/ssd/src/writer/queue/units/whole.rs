@@ -21,7 +21,7 @@ impl SubRequests {
         if !*whole {
             let mut moved = carried
                 .iter()
-                .filter(|stamp| stamp.is_data() && core.ftl.map.holds(**stamp, &core.ftl.base.flash));
+                .filter(|stamp| stamp.is_data() && core.ftl.map.holds(**stamp, &core.ftl.flash));
             moved.by_ref().take(places as usize).for_each(|stamp| group.carry(*stamp));
             *migrates |= moved.next().is_some();
             return;
@@ -29,7 +29,7 @@ impl SubRequests {
         for (place, stamp) in entries.iter_mut().zip(carried) {
             let id = *place;
             if id == NONE {
-                let is_there = stamp.is_data() && core.ftl.map.holds(*stamp, &core.ftl.base.flash);
+                let is_there = stamp.is_data() && core.ftl.map.holds(*stamp, &core.ftl.flash);
                 group.carry(if is_there { *stamp } else { DataTag::PADDING });
                 continue;
             }
@@ -49,11 +49,11 @@ impl SubRequests {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted = id.map_or_else(
-                || core.ftl.map.holds(stamp, &core.ftl.base.flash),
+                || core.ftl.map.holds(stamp, &core.ftl.flash),
                 |id| !core.cache.buffer().get(id).void,
             );
             if is_wanted && let Some(old) = core.ftl.map.get(LogicalPage(stamp.logical)) {
-                left.push(core.ftl.base.config.pools.group_of(old));
+                left.push(core.ftl.config.pools.group_of(old));
             }
         }
         left.sort_unstable();
@@ -92,15 +92,15 @@ impl SubRequests {
     /// offsets, and that the page counts of the pools are right.
     pub fn audit(&self, core: &Core) {
         let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
-        let mut valid = vec![0u64; core.ftl.base.config.pools.count()];
-        for page in (0..core.ftl.base.config.logical_pages).map(LogicalPage) {
+        let mut valid = vec![0u64; core.ftl.config.pools.count()];
+        for page in (0..core.ftl.config.logical_pages).map(LogicalPage) {
             let Some(location) = core.ftl.map.get(page) else { continue };
-            let row = core.ftl.base.config.pools.group_of(location);
-            valid[core.ftl.base.config.pools.number_of_group(row)] += 1;
-            if !core.ftl.base.blocks.pool_of(row).is_coarsely_mapped() {
+            let row = core.ftl.config.pools.group_of(location);
+            valid[core.ftl.config.pools.number_of_group(row)] += 1;
+            if !core.ftl.blocks.pool_of(row).is_coarsely_mapped() {
                 continue;
             }
-            let (_, place) = core.ftl.base.config.pools.of_group(row).locations.split(location);
+            let (_, place) = core.ftl.config.pools.of_group(row).locations.split(location);
             assert_eq!(place % self.per_unit, page.0 % self.per_unit, "page {} is at its place", page.0);
             let (home, found) =
                 (&mut homes[(page.0 / self.per_unit) as usize], location.0 - place % self.per_unit);
@@ -109,9 +109,9 @@ impl SubRequests {
         }
         for (n, valid) in valid.into_iter().enumerate() {
             assert!(
-                valid <= core.ftl.base.blocks.by_pool()[n].valid(),
+                valid <= core.ftl.blocks.by_pool()[n].valid(),
                 "pool {n} holds {valid} pages of the host and counts {}",
-                core.ftl.base.blocks.by_pool()[n].valid()
+                core.ftl.blocks.by_pool()[n].valid()
             );
         }
     }

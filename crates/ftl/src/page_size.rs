@@ -46,7 +46,7 @@ pub struct PageSize {
 
 impl PageSize {
     /// Size of the logical pages of a back end.
-    pub(crate) fn new(config: &Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         let sectors = config.unit.0 / SECTOR.0;
         let shift = sectors.is_power_of_two().then_some(sectors.trailing_zeros());
         Self { sectors, shift, all: Sectors::range(0, sectors as u32) }

@@ -1,44 +1,59 @@
-//! Flash and block table of a new device, from its configuration and policies.
+//! The FTL of a new device, from its configuration and policies.
 
-use wordline_device::times::WriteBack;
 use wordline_flash::Flash;
 use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
 
-use super::{Base, DeviceHealth, PageSize, PoolStates};
+use super::Ftl;
 use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
-use crate::parts::Policies;
+use crate::gc::Gc;
+use crate::health::DeviceHealth;
+use crate::map::block_map::BlockMap;
+use crate::map::{Map, MapCache, MapTables};
+use crate::page_size::PageSize;
+use crate::parts::{Parts, Policies};
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
 use crate::totals::Totals;
 
-impl Base {
-    /// State without written pages. `needs` lists the candidate indexes that the victim policy uses.
-    pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
-        let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
-        let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
-        let mut flash = Flash::new(&config.flash(), seed);
-        let mut blocks = new_blocks(&config, streams, &shares, &mut flash, seed);
-        keep_indexes_for(policies.indexes(needs), &config, &mut blocks);
-        order_word_lines(&policies, &config, &mut flash, &mut blocks);
-        blocks.observe_kinds(policies.designs.observed());
-        flash.tune(policies.tunes());
-        Self {
-            life: DeviceHealth::new(&config, &*policies.placement),
+impl Ftl {
+    /// Engines of empty flash.
+    pub fn new(config: Config, parts: Parts, seed: Seed) -> Self {
+        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
+        let (flash, blocks) = new_flash(&config, &policies, parts.victim.needs(), seed);
+        let mut ftl = Self {
+            health: DeviceHealth::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
-            has_homes: policies.placement.has_homes(),
-            states: PoolStates::default(),
             digest: Digest::default(),
             totals: Totals::default(),
-            written_back: vec![WriteBack::default(); config.pools.count()],
             contents: None,
+            map: Map::new(&config),
+            map_cache: MapCache::new(&config, parts.mapper),
+            tables: MapTables::new(&config),
+            block_map: BlockMap::of(&config, &*policies.placement),
+            gc: Gc::new(&config, blocks.streams(), parts.victim, parts.wear, seed),
             policies,
             flash,
             blocks,
             config,
-        }
+        };
+        ftl.check_end_of_life();
+        ftl
     }
+}
+
+/// Flash and block table without written pages. `needs` lists the candidate indexes that the victim policy uses.
+fn new_flash(config: &Config, policies: &Policies, needs: Indexes, seed: Seed) -> (Flash, BlockManager) {
+    let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
+    let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
+    let mut flash = Flash::new(&config.flash(), seed);
+    let mut blocks = new_blocks(config, streams, &shares, &mut flash, seed);
+    keep_indexes_for(policies.indexes(needs), config, &mut blocks);
+    order_word_lines(policies, config, &mut flash, &mut blocks);
+    blocks.observe_kinds(policies.designs.observed());
+    flash.tune(policies.tunes());
+    (flash, blocks)
 }
 
 /// Block table with the factory bad blocks.

@@ -3,6 +3,7 @@
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
+use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::policy::placement::Placement;
 use crate::pools::FALLBACK_POOL;
@@ -39,6 +40,21 @@ impl DeviceHealth {
     /// Whether table pages must leave space for the pages statically assigned to each plane group.
     pub fn has_static_pages(&self) -> bool {
         self.home_pages.is_some()
+    }
+
+    /// Pages that a plane group can hold beyond those statically assigned to it, with one program unit in
+    /// progress; `None` if it cannot hold even these.
+    pub(crate) fn spare_beyond_static(&self, row: PlaneGroupId, blocks: &BlockManager) -> Option<u32> {
+        let homes = self.home_pages.as_ref().map_or(0, |pages| pages[row]);
+        blocks.space().limit(row).checked_sub(homes + blocks.pools().per_program(row))
+    }
+
+    /// Recomputes the number of host pages that each pool can hold, after blocks failed.
+    pub(crate) fn update_room(&mut self, config: &Config, blocks: &BlockManager) {
+        let shares = config.shares();
+        for (n, pool) in config.pools.iter().enumerate() {
+            self.room[n] = blocks.space().room_of(pool).saturating_sub(shares.tables_in(n));
+        }
     }
 }
 
