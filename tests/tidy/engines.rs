@@ -12,21 +12,18 @@ struct Engine {
     of: &'static str,
     folder: &'static str,
     names: &'static [&'static str],
-    /// Whether the fields of the engine are private.
-    is_closed: bool,
 }
 
 /// The engines in order. Each may use the engines to its left. The compiler sees to it that none of the FTL uses
 /// one of the SSD. `docs/ARCHITECTURE.md` draws this as an arrow.
 const ORDER: &[Engine] = &[
-    Engine { of: FTL, folder: "blocks", names: &["BlockManager"], is_closed: true },
-    Engine { of: FTL, folder: "base", names: &["Base"], is_closed: false },
-    Engine { of: FTL, folder: "map", names: &["Map", "MapCache", "MapTables", "BlockMap"], is_closed: true },
-    Engine { of: FTL, folder: "gc", names: &["Gc"], is_closed: true },
-    Engine { of: FTL, folder: "recovery", names: &["Recovery"], is_closed: true },
-    Engine { of: SSD, folder: "cache", names: &["Cache"], is_closed: true },
-    Engine { of: SSD, folder: "writer", names: &["Writer"], is_closed: true },
-    Engine { of: SSD, folder: "front", names: &["Front"], is_closed: true },
+    Engine { of: FTL, folder: "blocks", names: &["BlockManager"] },
+    Engine { of: FTL, folder: "map", names: &["Map", "MapCache", "MapTables", "BlockMap"] },
+    Engine { of: FTL, folder: "gc", names: &["Gc"] },
+    Engine { of: FTL, folder: "recovery", names: &["Recovery"] },
+    Engine { of: SSD, folder: "cache", names: &["Cache"] },
+    Engine { of: SSD, folder: "writer", names: &["Writer"] },
+    Engine { of: SSD, folder: "front", names: &["Front"] },
 ];
 
 /// Engines to which their crate's `engines` lends those to their left together.
@@ -101,38 +98,33 @@ fn an_engine_knows_nothing_of_those_to_its_right_and_keeps_its_fields_to_itself(
         }
         let offences = of_engine.iter().flat_map(|file| {
             let mut offences = wrong_uses(engine, file);
-            if engine.is_closed {
-                offences.extend(open_fields(engine, file));
-                offences.extend(handed_out(file));
-            }
+            offences.extend(open_fields(engine, file));
+            offences.extend(handed_out(file));
             offences
         });
         assert_none(&offences.collect::<Vec<_>>());
     }
 }
 
-/// Files of engines that are handed the parts of `Base` that they use, not `Base`. More may be added.
-const WITHOUT_BASE: [&str; 2] = ["blocks/", "map/mod.rs"];
-
-/// Lines of a file that take `Base`.
-fn uses_of_base(file: &File) -> Vec<Offence> {
+/// Lines of a file that take the whole FTL.
+fn uses_of_ftl(file: &File) -> Vec<Offence> {
     let code = file.text.lines().enumerate().take_while(|(_, line)| *line != "mod tests {");
     let used =
-        code.filter(|(_, line)| words(line).any(|word| word == "Base") && !line.trim().starts_with("//"));
-    used.map(|(n, _)| Offence::new(format!("{}:{}", file.path, n + 1), "takes `Base`: name what it uses"))
+        code.filter(|(_, line)| words(line).any(|word| word == "Ftl") && !line.trim().starts_with("//"));
+    used.map(|(n, _)| Offence::new(format!("{}:{}", file.path, n + 1), "takes `Ftl`: name what it uses"))
         .collect()
 }
 
 #[test]
-fn engines_without_base_are_handed_what_they_use() {
+fn an_engine_of_the_ftl_is_handed_what_it_uses() {
     let files = files();
-    for place in WITHOUT_BASE {
-        let path = format!("{FTL}{place}");
-        let of_engine = subjects(&files, 1, |file| file.path.starts_with(&path) && file.is_rust());
-        assert_none(&of_engine.iter().flat_map(|file| uses_of_base(file)).collect::<Vec<_>>());
+    for engine in ORDER.iter().filter(|engine| engine.of == FTL && !LENT_TO.contains(&engine.folder)) {
+        let folder = format!("{FTL}{}/", engine.folder);
+        let of_engine = subjects(&files, 1, |file| file.path.starts_with(&folder) && file.is_rust());
+        assert_none(&of_engine.iter().flat_map(|file| uses_of_ftl(file)).collect::<Vec<_>>());
     }
-    let text = "fn audit(&self, base: &Base) {}\n";
-    assert_eq!(uses_of_base(&File { path: "crates/ftl/src/map/mod.rs".into(), text: text.into() }).len(), 1);
+    let text = "fn audit(&self, ftl: &Ftl) {}\n";
+    assert_eq!(uses_of_ftl(&File { path: "crates/ftl/src/map/mod.rs".into(), text: text.into() }).len(), 1);
 }
 
 /// Fields of a struct.
