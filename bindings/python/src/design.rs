@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use wordline_flash::policy::failure;
 use wordline_flash::policy::failure::FailureAction;
-use wordline_ftl::Design;
 use wordline_ftl::config::Scope;
 use wordline_ftl::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
 use wordline_ftl::policy::background;
@@ -13,6 +12,7 @@ use wordline_ftl::policy::name_of as name_of_setting;
 use wordline_ftl::policy::relocator::RelocatedPage;
 use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::policy::victim::{Candidates, Indexes};
+use wordline_ftl::{Design, Policies};
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Duration, Metric};
@@ -24,7 +24,7 @@ use wordline_lab::panics::without_panic_message;
 use wordline_nand::{BlockSetId, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::{Config, DeviceFile, Parts};
+use wordline_ssd::{BufferPolicies, Config, DeviceFile};
 
 use crate::design_object::{CallStats, DesignObject};
 use crate::errors::{broken_contract, device_error, is_refusal, refused};
@@ -190,14 +190,14 @@ pub fn placed(
     let made = PythonDesign::of(design.py(), &design.clone().unbind(), calls)
         .map_err(|error| argument_error(error.to_string(), "an instance of a subclass of wordline.Design"))?;
     let mut ssd = check_fits(device, &made.asked.kind)?.clone();
-    let parts = parts_with(design.py(), made, &ssd.config);
-    ssd.config.file = with_gc_headroom(ssd.config.file, &parts, ssd.config.ftl.pools.count());
-    ssd.config = parts.check(&ssd.config).map_err(Error::Config)?;
+    let (policies, _) = policies_with(design.py(), made, &ssd.config);
+    ssd.config.file = with_gc_headroom(ssd.config.file, &policies, ssd.config.ftl.pools.count());
+    ssd.config = ssd.config.check_policies(&policies).map_err(Error::Config)?;
     let (object, told) = (design.clone().unbind(), Arc::clone(calls));
-    let with = ssd.with(move |_, config| {
+    let with = ssd.with(move |_, _, config| {
         Python::attach(|py| {
             let made = PythonDesign::of(py, &object, &told).expect("it was made before");
-            parts_with(py, made, config)
+            policies_with(py, made, config)
         })
     });
     Ok(Arc::new(with))
@@ -227,21 +227,21 @@ fn check_fits<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a
 }
 
 /// The policies of a device with a design for some of its decisions.
-fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
-    let mut parts = Parts::of(config);
+fn policies_with(py: Python<'_>, design: PythonDesign, config: &Config) -> (Policies, BufferPolicies) {
+    let (mut policies, mut buffer) = (Policies::of(&config.ftl), BufferPolicies::of(config));
     let DesignObject { kind, .. } = &design.asked;
     if kind.has(Decision::Wear) {
-        parts.ftl.wear = Box::new(Leveller::new(design.asked.shared(py), config.ftl.pools.rows()));
+        policies.wear = Box::new(Leveller::new(design.asked.shared(py), config.ftl.pools.rows()));
     }
     if let Some(in_flight) = kind.in_flight {
-        parts.destage = Box::new(Admission::new(design.asked.shared(py), in_flight));
+        buffer.destage = Box::new(Admission::new(design.asked.shared(py), in_flight));
     }
-    parts.with_designs(Combination::of(vec![Box::new(design)]))
+    (policies.with_designs(Combination::of(vec![Box::new(design)])), buffer)
 }
 
 /// Raises the watermarks of GC, if they are too low for the streams of a design.
-fn with_gc_headroom(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
-    file.demands = parts.ftl.demands(pools).ok();
+fn with_gc_headroom(mut file: DeviceFile, policies: &Policies, pools: usize) -> DeviceFile {
+    file.demands = policies.demands(pools).ok();
     file.raise_watermarks([false; 2]);
     file
 }
@@ -260,8 +260,8 @@ impl TrialDesign {
         let made = PythonDesign::of(py, &object, &calls)?;
         let streams = made.asked.kind.streams.len() + made.asked.kind.gc_streams.len();
         let config = contract::small().check().expect("the device of the contract is one");
-        let parts = parts_with(py, made, &config);
-        let mut device = with_gc_headroom(contract::small(), &parts, config.ftl.pools.count());
+        let (policies, _) = policies_with(py, made, &config);
+        let mut device = with_gc_headroom(contract::small(), &policies, config.ftl.pools.count());
         if streams > 2 {
             // Chosen: the device has few blocks, and each stream has an active block in each plane group.
             device.ftl.over_provisioning = 0.5;
@@ -269,10 +269,10 @@ impl TrialDesign {
         Ok(Self { object, calls, device })
     }
 
-    fn parts(&self, config: &Config) -> Parts {
+    fn policies(&self, config: &Config) -> (Policies, BufferPolicies) {
         Python::attach(|py| {
             let made = PythonDesign::of(py, &self.object, &self.calls).expect("it was made before");
-            parts_with(py, made, config)
+            policies_with(py, made, config)
         })
     }
 }
@@ -284,7 +284,11 @@ pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
     let tried = TrialDesign::of(design)?;
     let ended = py.detach(|| {
         without_panic_message(|| {
-            contract::try_parts(&tried.device, |config| tried.parts(config), || tried.calls.has_raised())
+            contract::try_policies(
+                &tried.device,
+                |config| tried.policies(config),
+                || tried.calls.has_raised(),
+            )
         })
     });
     ended.map_err(|failure| broken_contract(tried.calls.name, &failure, tried.calls.take_raised()))
@@ -297,7 +301,7 @@ pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
     let tried = TrialDesign::of(design)?;
     let once = |trial| {
         let has_failed = || tried.calls.has_raised();
-        contract::try_once(&tried.device, |config| tried.parts(config), has_failed, (trial, 1))
+        contract::try_once(&tried.device, |config| tried.policies(config), has_failed, (trial, 1))
     };
     let ended =
         py.detach(|| without_panic_message(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));

@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toml::{Table, Value};
-use wordline_ftl as ftl;
 use wordline_ftl::design::{Combination, ExtensionPoint};
+use wordline_ftl::{self as ftl, Policies};
 use wordline_kernel::{Complaints, one_of};
-use wordline_ssd::{Config, DeviceFile, Parts};
+use wordline_ssd::{Config, DeviceFile};
 
 use crate::registry::{Designs, Settings};
 use crate::{DECIDES, DESIGN, DESIGNS};
@@ -195,19 +195,19 @@ impl DesignsFile {
         }
         wrong.into_result(())?;
         let chosen = SelectedDesigns { file: self, all, known: designs.clone() };
-        let parts = chosen.parts(Parts::of(&config), &config);
-        let config = chosen.file.with_watermarks(config, &parts);
+        let policies = chosen.policies(&config.ftl);
+        let config = chosen.file.with_watermarks(config, &policies);
         let config = config
-            .and_then(|config| parts.check(&config))
+            .and_then(|config| config.check_policies(&policies))
             .map_err(|wrong| chosen.file.with_written_keys(wrong))?;
         let file = DesignsFile { open_watermarks: [false; 2], ..chosen.file };
         Ok((config, SelectedDesigns { file, ..chosen }))
     }
 
-    /// Raises the GC watermarks that were left out to the values that the streams of these parts require.
-    fn with_watermarks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
+    /// Raises the GC watermarks that were left out to the values that the streams of these policies require.
+    fn with_watermarks(&self, mut config: Config, policies: &Policies) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
-        file.demands = Some(parts.ftl.demands(config.ftl.pools.count())?);
+        file.demands = Some(policies.demands(config.ftl.pools.count())?);
         file.raise_watermarks(self.open_watermarks.map(|is_open| !is_open));
         config.file.ftl.gc = file.ftl.gc;
         Ok(config)
@@ -347,8 +347,8 @@ impl SelectedDesigns {
         decisions.fold(in_pools, |all, (seam, name)| all.with_decider(seam, name))
     }
 
-    /// The parts of a device of `config`: `base`, with these designs in place of its policies.
-    pub fn parts(&self, base: Parts, config: &Config) -> Parts {
-        base.with_designs(self.combination(&config.ftl))
+    /// The policies of an FTL of `config`, with these designs.
+    pub fn policies(&self, config: &ftl::Config) -> Policies {
+        Policies::of(config).with_designs(self.combination(config))
     }
 }

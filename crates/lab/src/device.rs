@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wordline_ftl::Policies;
 use wordline_kernel::{Bytes, Complaint, Complaints};
-use wordline_ssd::{Config, Parts};
+use wordline_ssd::{BufferPolicies, Config};
 
 use crate::config::load::{self, Layered};
 use crate::config::read::fallback_error;
@@ -253,14 +254,17 @@ impl Device {
         })
     }
 
-    /// This device with policies from the caller's own crate. `change` replaces parts of an SSD, in place of
-    /// named designs. A device derived from the result with [`with`](Self::with) loses the change.
+    /// This device with policies from the caller's own crate. `change` replaces policies of an SSD, in place of
+    /// named designs: those of its FTL, and those of its buffer. A device derived from the result with [`with`](Self::with) loses the change.
     ///
     /// # Panics
     /// If the device is no SSD.
     #[must_use]
-    pub fn with_parts(mut self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
-        let ssd = self.ssd().expect("an SSD is made of parts").clone();
+    pub fn with_policies(
+        mut self,
+        change: impl Fn(Policies, BufferPolicies, &Config) -> (Policies, BufferPolicies) + Send + Sync + 'static,
+    ) -> Self {
+        let ssd = self.ssd().expect("the device is an SSD").clone();
         self.configured = Arc::new(ssd.with(change));
         self
     }

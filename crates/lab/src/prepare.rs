@@ -142,8 +142,8 @@ mod tests {
         let set = set.iter().map(|text| (*text).to_owned()).collect();
         let selection = Selection { preset: Some("bench-tlc".into()), file: None, set };
         let device = Device::load(&selection).expect("a device");
-        let own = device.clone().with_parts(|base, _| {
-            base.with_ftl(|ftl| wordline_ftl::Parts { router: Box::new(Single), ..ftl })
+        let own = device.clone().with_policies(|ftl, buffer, _| {
+            (wordline_ftl::Policies { router: Box::new(Single), ..ftl }, buffer)
         });
         let load = Workload { requests: Some(1), ..Workload::named("randread-4k") };
         for (device, expected) in [(own, true), (device, false)] {

@@ -25,12 +25,12 @@ use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_ftl::config::FtlFile;
 use wordline_ftl::design::Combination;
-use wordline_ftl::{self as ftl, Design};
+use wordline_ftl::{self as ftl, Design, Policies};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};
 
 use crate::config::{BufferFile, FrontFile};
-use crate::{Config, Device, DeviceFile, Event, Parts};
+use crate::{BufferPolicies, Config, Device, DeviceFile, Event};
 
 include!("../tests/common/small.rs");
 include!("../tests/common/two_modes.rs");
@@ -112,30 +112,38 @@ pub fn check(device: &DeviceFile, design: impl Fn(&ftl::Config) -> Box<dyn Desig
 /// # Panics
 /// With the broken rule, the trial and the seed.
 pub fn check_all(device: &DeviceFile, designs: impl Fn(&ftl::Config) -> Combination) {
-    check_parts(device, |config| Parts::of(config).with_designs(designs(&config.ftl)));
+    check_policies(device, |config| Policies::of(config).with_designs(designs(config)));
 }
 
 /// Tests custom policies and designs on `device`.
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
-pub fn check_parts(device: &DeviceFile, parts: impl Fn(&Config) -> Parts) {
-    try_parts(device, parts, || false).unwrap_or_else(|failure| panic!("{failure}"));
+pub fn check_policies(device: &DeviceFile, policies: impl Fn(&ftl::Config) -> Policies) {
+    check_all_policies(device, |config| (policies(&config.ftl), BufferPolicies::of(config)));
 }
 
-/// Tests like [`check_parts`], but catches panics of the device and returns failures. A design that detects
+/// Tests custom policies and designs of the FTL, and custom policies of the buffer, on `device`.
+///
+/// # Panics
+/// With the broken rule, the trial and the seed.
+pub fn check_all_policies(device: &DeviceFile, policies: impl Fn(&Config) -> (Policies, BufferPolicies)) {
+    try_policies(device, policies, || false).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Tests like [`check_all_policies`], but catches panics of the device and returns failures. A design that detects
 /// its own failure reports it through `has_failed`, which is called after each event.
 ///
 /// # Errors
 /// The first [`Failure`].
-pub fn try_parts(
+pub fn try_policies(
     device: &DeviceFile,
-    parts: impl Fn(&Config) -> Parts,
+    policies: impl Fn(&Config) -> (Policies, BufferPolicies),
     has_failed: impl Fn() -> bool,
 ) -> Result<(), Failure> {
     for trial in Trial::ALL {
         for seed in 1..=SEEDS {
-            try_once(device, &parts, &has_failed, (trial, seed))?;
+            try_once(device, &policies, &has_failed, (trial, seed))?;
         }
     }
     Ok(())
@@ -147,7 +155,7 @@ pub fn try_parts(
 /// The [`Failure`], if there is one.
 pub fn try_once(
     device: &DeviceFile,
-    parts: impl Fn(&Config) -> Parts,
+    policies: impl Fn(&Config) -> (Policies, BufferPolicies),
     has_failed: impl Fn() -> bool,
     (trial, seed): (Trial, u64),
 ) -> Result<(), Failure> {
@@ -159,12 +167,12 @@ pub fn try_once(
     let tried = catch_unwind(AssertUnwindSafe(|| {
         let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
         let made = |seed| {
-            let parts = parts(&config);
-            let checked = parts.check(&config);
+            let (policies, buffer) = policies(&config);
+            let checked = config.check_policies(&policies);
             let config = checked.unwrap_or_else(|wrong| {
-                panic!("the design: {wrong}{}", parts.ftl.designs.contract_hint(&config.ftl))
+                panic!("the design: {wrong}{}", policies.designs.contract_hint(&config.ftl))
             });
-            Device::with(config, parts, Seed(seed))
+            Device::with_buffer(config, policies, buffer, Seed(seed))
         };
         host.insert(Host::new(made(seed), &has_failed, (trial, seed))).work(&made);
     }));

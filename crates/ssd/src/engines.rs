@@ -3,14 +3,14 @@
 use wordline_device::TimeFactors;
 use wordline_device::times::WriteBack;
 use wordline_flash::{FlashTime, Task};
-use wordline_ftl::Ftl;
+use wordline_ftl::{Ftl, Policies};
 use wordline_kernel::{Instant, Schedule, Seed, state};
 use wordline_nand::{CommandCompletion, DieId, PlaneGroupId};
 
 use crate::cache::Cache;
 use crate::config::{Config, DeviceFile};
 use crate::event::Event;
-use crate::parts::Parts;
+use crate::policies::BufferPolicies;
 
 /// Engines below the writer and the front end.
 pub(crate) struct Core {
@@ -25,12 +25,12 @@ state!(Core { values { written_back } parts { ftl, cache } fixed { config } });
 
 impl Core {
     /// Engines of an empty device.
-    pub fn new(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { mut destage, eviction, read_eviction, ftl } = parts;
+    pub fn new(config: Config, policies: Policies, buffer: BufferPolicies, seed: Seed) -> Self {
+        let BufferPolicies { mut destage, eviction, read_eviction } = buffer;
         destage.set_random(seed.stream("ssd.destage", 0));
         Self {
             cache: Cache::new(&config, [eviction, read_eviction], destage),
-            ftl: Ftl::new(config.ftl.clone(), ftl, seed),
+            ftl: Ftl::new(config.ftl.clone(), policies, seed),
             written_back: vec![WriteBack::default(); config.ftl.pools.count()],
             config,
         }

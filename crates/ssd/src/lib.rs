@@ -12,7 +12,7 @@ mod engines;
 mod event;
 pub mod front;
 pub mod metrics;
-pub mod parts;
+pub mod policies;
 pub mod policy;
 mod power;
 pub mod precondition;
@@ -22,4 +22,4 @@ mod writer;
 
 pub use config::{Config, DeviceFile};
 pub use device::{Device, Event};
-pub use parts::Parts;
+pub use policies::BufferPolicies;

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 
 use wordline_ftl::Design;
+use wordline_ftl::Policies;
 use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View};
 use wordline_ftl::policy::victim::Candidates;
 use wordline_kernel::{Duration, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::{Config, Parts};
+use wordline_ssd::{BufferPolicies, Config};
 
 use crate::common::small;
 
@@ -33,13 +34,17 @@ impl Design for First {
     }
 }
 
-fn parts(is_wrong: bool) -> impl Fn(&Config) -> Parts {
-    move |config| Parts::of(config).with_designs(Combination::of(vec![Box::new(First { is_wrong })]))
+fn policies(is_wrong: bool) -> impl Fn(&Config) -> (Policies, BufferPolicies) {
+    move |config| {
+        let designs = Combination::of(vec![Box::new(First { is_wrong })]);
+        (Policies::of(&config.ftl).with_designs(designs), BufferPolicies::of(config))
+    }
 }
 
 #[test]
 fn a_breach_is_a_value_with_the_trial_the_seed_and_the_time() {
-    let failure = contract::try_parts(&small(), parts(true), || false).expect_err("there is no such block");
+    let failure =
+        contract::try_policies(&small(), policies(true), || false).expect_err("there is no such block");
     assert_eq!((failure.trial, failure.seed), (Trial::Usual, 1));
     assert!(failure.at > Duration::ZERO, "{failure}");
     assert!(failure.what.starts_with("the design first made an invalid decision for `victim`"), "{failure}");
@@ -51,17 +56,18 @@ fn a_design_that_has_failed_by_itself_ends_its_trial_at_once() {
     let asked = Cell::new(0);
     let has_failed = || asked.replace(asked.get() + 1) == 99;
     let snapshots = (Trial::Snapshots, 7);
-    let failure = contract::try_once(&small(), parts(false), has_failed, snapshots).expect_err("it fails");
+    let failure = contract::try_once(&small(), policies(false), has_failed, snapshots).expect_err("it fails");
     assert_eq!((failure.what.as_str(), asked.get()), ("the design failed", 100));
     assert_eq!((failure.trial, failure.seed), snapshots);
-    contract::try_once(&small(), parts(false), || false, snapshots).expect("it keeps the contract");
+    contract::try_once(&small(), policies(false), || false, snapshots).expect("it keeps the contract");
 }
 
 #[test]
 fn a_device_on_which_a_design_cannot_be_is_a_breach_at_the_start() {
     let mut file = small();
     file.ftl.over_provisioning = 2.0;
-    let failure = contract::try_parts(&file, parts(false), || false).expect_err("there is no such device");
+    let failure =
+        contract::try_policies(&file, policies(false), || false).expect_err("there is no such device");
     assert_eq!(failure.at, Duration::ZERO);
     assert!(failure.what.starts_with("the device: ftl.over_provisioning: found 2"), "{failure}");
 }

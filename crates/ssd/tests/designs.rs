@@ -5,6 +5,7 @@ use wordline_device::{BlockDevice, Operation};
 use wordline_flash::policy::failure::{Failure, FailureAction};
 use wordline_flash::policy::tuner::ProgrammedPage;
 use wordline_ftl::Design;
+use wordline_ftl::Policies;
 use wordline_ftl::design::{
     Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource, View,
     WriteStream,
@@ -18,7 +19,7 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, Parameters, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
-use wordline_ssd::{Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common::{self, Rig, small};
 
@@ -173,9 +174,9 @@ impl Design for Probe {
 
 pub fn rig(file: &DeviceFile, designs: Combination) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts::of(&config).with_designs(designs);
-    let config = parts.check(&config).expect("the parts go with it");
-    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+    let policies = Policies::of(&config.ftl).with_designs(designs);
+    let config = config.check_policies(&policies).expect("the policies go with it");
+    Rig::of(Device::with(config, policies, Seed(1)), Calendar::new())
 }
 
 /// Counts of events that the probe of a device observed, from its metrics.
@@ -389,8 +390,8 @@ fn two_designs_with_the_same_decision_are_named_with_the_key_that_selects_one() 
     };
     let config = small().check().expect("the device is sound");
     let check = |designs| {
-        let parts = Parts::of(&config).with_designs(designs);
-        parts.check(&config).map(drop).map_err(|wrong| wrong.to_string())
+        let policies = Policies::of(&config.ftl).with_designs(designs);
+        config.check_policies(&policies).map(drop).map_err(|wrong| wrong.to_string())
     };
     let wrong = check(both()).expect_err("who answers is open");
     assert!(
@@ -408,15 +409,14 @@ fn two_designs_with_the_same_decision_are_named_with_the_key_that_selects_one() 
 #[test]
 fn streams_from_outside_are_checked_as_those_of_a_built_in_router() {
     let config = small().check().expect("the device is sound");
-    let parts = |streams| {
+    let policies = |streams| {
         let router = RouterKind::Host { streams };
-        Parts::of(&config)
-            .with_ftl(|ftl| wordline_ftl::Parts { router: router.build(config.ftl.logical_pages), ..ftl })
+        Policies { router: router.build(config.ftl.logical_pages), ..Policies::of(&config.ftl) }
     };
-    assert!(parts(1).check(&config).is_ok());
+    assert!(config.check_policies(&policies(1)).is_ok());
     let mut named = small();
     named.ftl.router = RouterKind::Host { streams: 16 };
-    let wrong = parts(16).check(&config).map(drop).expect_err("a row has 24 blocks").to_string();
+    let wrong = config.check_policies(&policies(16)).map(drop).expect_err("a row has 24 blocks").to_string();
     assert_eq!(wrong, named.check().map(drop).expect_err("the same").to_string());
 }
 
@@ -426,7 +426,8 @@ fn a_design_that_places_is_refused_where_pages_have_homes() {
     file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
     let config = file.check().expect("the device is sound");
     let designs = Combination::of(vec![Probe::new("places", &[ExtensionPoint::Place]).boxed()]);
-    let wrong = Parts::of(&config).with_designs(designs).check(&config).map(drop).expect_err("homes");
+    let policies = Policies::of(&config.ftl).with_designs(designs);
+    let wrong = config.check_policies(&policies).map(drop).expect_err("homes");
     assert!(wrong.to_string().contains("ftl.placement.policy"), "{wrong}");
 }
 
@@ -461,8 +462,8 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
         }
     }
     let config = small().check().expect("the device is sound");
-    let parts = Parts::of(&config).with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Nothing), ..ftl });
-    let mut rig = Rig::of(Device::with(config, parts, Seed(1)), Calendar::new());
+    let policies = Policies { victim: Box::new(Nothing), ..Policies::of(&config.ftl) };
+    let mut rig = Rig::of(Device::with(config, policies, Seed(1)), Calendar::new());
     let mut n = 0;
     while rig.device.invalid_decision().is_none() {
         rig.submit(Operation::Write, true, n * 7919 % 256 * 8, 8);

@@ -2,12 +2,13 @@
 
 use wordline_device::{BlockDevice, Operation};
 use wordline_ftl::Design;
+use wordline_ftl::Policies;
 use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::policy::relocator::{MigrationTarget, RelocatedPage};
 use wordline_ftl::policy::router::RouterKind;
 use wordline_kernel::{Bytes, Calendar, Seed, state};
-use wordline_ssd::{Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common::{self, Rig};
 
@@ -54,9 +55,9 @@ fn two_pools(least: u64, blocks: u32) -> DeviceFile {
 
 fn rig(file: &DeviceFile, design: Sends) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(design)]));
-    let config = parts.check(&config).expect("the design goes with it");
-    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+    let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![Box::new(design)]));
+    let config = config.check_policies(&policies).expect("the design goes with it");
+    Rig::of(Device::with(config, policies, Seed(1)), Calendar::new())
 }
 
 fn overwrite(rig: &mut Rig, writes: u64) {
@@ -174,7 +175,8 @@ impl Design for Undeclared {
 fn a_design_that_decides_relocate_without_a_stream_is_refused_before_the_run() {
     let config = two_pools(0, 24).check().expect("the device is sound");
     let designs = Combination::of(vec![Box::new(Undeclared)]);
-    let wrong = Parts::of(&config).with_designs(designs).check(&config).map(drop).expect_err("no stream");
+    let policies = Policies::of(&config.ftl).with_designs(designs);
+    let wrong = config.check_policies(&policies).map(drop).expect_err("no stream");
     assert_eq!(
         wrong.to_string(),
         "designs: found undeclared without a GC stream, wanted a design that decides `relocate` to declare its streams in \

@@ -4,9 +4,10 @@
 use wordline_device::{BlockDevice, Operation};
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::policy::mapper::{CacheSize, Dftl, Guess, Guesser, Guessing, Mapper};
+use wordline_ftl::{Config, Policies};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Seed, state};
 use wordline_nand::Location;
-use wordline_ssd::{Config, Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common::{Rig, small};
 
@@ -68,23 +69,23 @@ fn file() -> DeviceFile {
     file
 }
 
-fn parts(kind: Kind, config: &Config) -> Parts {
-    let size: CacheSize = config.ftl.map_cache().expect("the device has a map cache");
+fn policies(kind: Kind, config: &Config) -> Policies {
+    let size: CacheSize = config.map_cache().expect("the device has a map cache");
     let guesser = Probe {
         kind,
-        known: vec![None; config.ftl.logical_pages as usize],
+        known: vec![None; config.logical_pages as usize],
         guesses: 0,
-        locations: config.ftl.pools.locations(),
-        per_block: config.ftl.locations().per_block(),
+        locations: config.pools.locations(),
+        per_block: config.locations().per_block(),
     };
     let mapper: Box<dyn Mapper> = Box::new(Guessing::new(Dftl::new(&size), guesser));
-    Parts::of(config).with_ftl(|ftl| wordline_ftl::Parts { mapper, ..ftl })
+    Policies { mapper, ..Policies::of(config) }
 }
 
 fn rig(kind: Option<Kind>) -> Rig {
     let config = file().check().unwrap_or_else(|wrong| panic!("{wrong}"));
-    let parts = kind.map_or_else(|| Parts::of(&config), |kind| parts(kind, &config));
-    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+    let policies = kind.map_or_else(|| Policies::of(&config.ftl), |kind| policies(kind, &config.ftl));
+    Rig::of(Device::with(config, policies, Seed(1)), Calendar::new())
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn reads_return_the_data_whatever_is_guessed() {
     for kind in
         [Kind::Right, Kind::Beside(0), Kind::Beside(3), Kind::Anywhere(0), Kind::Anywhere(15), Kind::First(9)]
     {
-        contract::check_parts(&file(), |config| parts(kind, config));
+        contract::check_policies(&file(), |config| policies(kind, config));
     }
 }
 
@@ -151,19 +152,16 @@ fn a_mapper_that_never_guesses_changes_nothing() {
         fn located(&mut self, _: LogicalPage, _: Location) {}
         fn forget(&mut self) {}
     }
-    let digest = |parts: &dyn Fn(&Config) -> Parts| {
+    let digest = |policies: &dyn Fn(&Config) -> Policies| {
         let config = file().check().unwrap_or_else(|wrong| panic!("{wrong}"));
-        let parts = parts(&config);
-        let mut rig = Rig::of(Device::with(config, parts, Seed(1)), Calendar::new());
+        let policies = policies(&config.ftl);
+        let mut rig = Rig::of(Device::with(config, policies, Seed(1)), Calendar::new());
         rig.overwrite(2_000);
         (rig.device.digest(), rig.calendar_now() - Instant::ZERO)
     };
     let silent = |config: &Config| {
-        let size = config.ftl.map_cache().expect("the device has a map cache");
-        Parts::of(config).with_ftl(|ftl| wordline_ftl::Parts {
-            mapper: Box::new(Guessing::new(Dftl::new(&size), Silent)),
-            ..ftl
-        })
+        let size = config.map_cache().expect("the device has a map cache");
+        Policies { mapper: Box::new(Guessing::new(Dftl::new(&size), Silent)), ..Policies::of(config) }
     };
-    assert_eq!(digest(&silent), digest(&|config| Parts::of(config)));
+    assert_eq!(digest(&silent), digest(&Policies::of));
 }

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use wordline_device::{BlockDevice, Operation};
+use wordline_ftl::Policies;
 use wordline_ftl::blocks::State;
 use wordline_ftl::config::Scope;
 use wordline_ftl::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Maintenance, Needs, View};
@@ -11,7 +12,7 @@ use wordline_ftl::map::LogicalPage;
 use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, state};
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
-use wordline_ssd::{DeviceFile, Parts, contract};
+use wordline_ssd::{DeviceFile, contract};
 
 use crate::common::{Rig, small};
 use crate::designs::rig;
@@ -247,8 +248,9 @@ fn a_design_that_cannot_be_queried_is_refused() {
             }
         }
         let config = file.check().expect("the device is sound");
-        let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(Silent { observes })]));
-        parts.check(&config).map(drop).expect_err("it is refused").to_string()
+        let policies =
+            Policies::of(&config.ftl).with_designs(Combination::of(vec![Box::new(Silent { observes })]));
+        config.check_policies(&policies).map(drop).expect_err("it is refused").to_string()
     };
     let wrong = check(small(), EventMask::NOTHING);
     assert!(

@@ -1,6 +1,7 @@
 //! Host and GC streams that a design declares with a cell mode.
 
 use wordline_device::Operation;
+use wordline_ftl::Policies;
 use wordline_ftl::config::{FreeSpace, SlcCacheFile, TwoBitFile};
 use wordline_ftl::design::OpenedBy;
 use wordline_ftl::design::{
@@ -12,7 +13,7 @@ use wordline_ftl::pools::PoolFile;
 use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
-use wordline_ssd::{Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common::Rig;
 
@@ -104,9 +105,9 @@ static MOVED: wordline_kernel::Metric = wordline_kernel::Metric::new(
 
 pub fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts::of(&config).with_designs(Combination::of(vec![design(&config.ftl)]));
-    let config = parts.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));
-    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+    let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![design(&config.ftl)]));
+    let config = config.check_policies(&policies).unwrap_or_else(|wrong| panic!("{wrong}"));
+    Rig::of(Device::with(config, policies, Seed(1)), Calendar::new())
 }
 
 /// Writes each page once, then random pages.
@@ -212,14 +213,14 @@ fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there
     let cached = rig.device.ftl().blocks.by_pool().blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
-    let parts = |file: &DeviceFile| {
+    let checked = |file: &DeviceFile| {
         let config = file.clone().check().expect("the device is sound");
         let designs = Combination::of(vec![in_second(true, true)(&config.ftl)]);
-        Parts::of(&config).with_designs(designs).check(&config).map(drop)
+        config.check_policies(&Policies::of(&config.ftl).with_designs(designs)).map(drop)
     };
     let mut without = two_pools();
     without.pools[0].slc_cache = None;
-    let wrong = parts(&without).expect_err("no block is for the stream").to_string();
+    let wrong = checked(&without).expect_err("no block is for the stream").to_string();
     assert!(wrong.contains("pools[0].slc_cache: found nothing, wanted the number of blocks"), "{wrong}");
 }
 
@@ -234,7 +235,7 @@ fn more_streams_than_a_device_supports_are_refused() {
         let other: Box<dyn Design> = Box::new(Sorts { name: "others", ..many(1, second) });
         let of_first: Box<dyn Design> = Box::new(many(0, first));
         let designs = Combination::of(vec![of_first]).and(other).in_pool(1, &["others".to_owned()]);
-        Parts::of(&config).with_designs(designs).check(&config).map(drop)
+        config.check_policies(&Policies::of(&config.ftl).with_designs(designs)).map(drop)
     };
     let wrong = both(16, 16).expect_err("32 and one of tables").to_string();
     assert!(
@@ -247,8 +248,8 @@ fn more_streams_than_a_device_supports_are_refused() {
 fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
     let refused = |file: &DeviceFile, design: Sorts| {
         let config = file.clone().check().expect("the device is sound");
-        let parts = Parts::of(&config).with_designs(Combination::of(vec![Box::new(design)]));
-        parts.check(&config).map(drop).expect_err("it does not fit").to_string()
+        let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![Box::new(design)]));
+        config.check_policies(&policies).map(drop).expect_err("it does not fit").to_string()
     };
     let mut without = contract::small_with_slc();
     without.ftl.slc_cache = None;
@@ -359,8 +360,8 @@ fn a_stream_in_a_mode_that_its_part_lacks_is_refused() {
     let refused = |file: &DeviceFile, mode| {
         let config = file.clone().check().expect("the device is sound");
         let design: Box<dyn Design> = Box::new(Sorts::new(native_and(mode), Vec::new()));
-        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
-        parts.check(&config).map(drop).expect_err("it does not fit").to_string()
+        let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![design]));
+        config.check_policies(&policies).map(drop).expect_err("it does not fit").to_string()
     };
     let wrong = refused(&contract::small(), CellMode::Mlc);
     assert!(wrong.contains("ftl.two_bit: found nothing, wanted the number of blocks"), "{wrong}");

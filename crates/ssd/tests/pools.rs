@@ -3,6 +3,7 @@
 
 use wordline_device::{BlockDevice, Operation, detail};
 use wordline_ftl::Design;
+use wordline_ftl::Policies;
 use wordline_ftl::config::DiscardsAtCut;
 use wordline_ftl::config::SlcCacheFile;
 use wordline_ftl::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
@@ -17,7 +18,7 @@ use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::{Device, DeviceFile, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, contract};
 
 use crate::common;
 use crate::common::Rig;
@@ -149,9 +150,9 @@ fn gathering(design: Gathers) -> Rig {
     file.buffer.flush_interval = Duration::ZERO;
     let config = file.check().expect("the device is sound");
     let designs = Combination::of(vec![Box::new(design)]);
-    let parts = Parts::of(&config).with_designs(designs);
-    let config = parts.check(&config).expect("the parts go with it");
-    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+    let policies = Policies::of(&config.ftl).with_designs(designs);
+    let config = config.check_policies(&policies).expect("the policies go with it");
+    Rig::of(Device::with(config, policies, Seed(1)), Calendar::new())
 }
 
 #[test]

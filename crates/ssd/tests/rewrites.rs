@@ -2,6 +2,7 @@
 
 use wordline_device::Operation;
 use wordline_flash::policy::failure::FailureKind;
+use wordline_ftl::Policies;
 use wordline_ftl::config::LowerPages;
 use wordline_ftl::config::Scope;
 use wordline_ftl::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
@@ -11,7 +12,7 @@ use wordline_ftl::{Config, Design};
 use wordline_kernel::{Seed, state};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_nand::{CellMode, PageId};
-use wordline_ssd::{Parts, contract};
+use wordline_ssd::contract;
 
 use crate::common::Rig;
 use crate::mode_streams::rig;
@@ -206,8 +207,8 @@ impl Design for Moves {
 fn more_programs_of_a_word_line_than_it_stands_are_refused() {
     let refused = |design: Box<dyn Design>| {
         let config = contract::small_with_two_bits().check().expect("the device is sound");
-        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
-        parts.check(&config).map(drop).expect_err("it does not fit").to_string()
+        let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![design]));
+        config.check_policies(&policies).map(drop).expect_err("it does not fit").to_string()
     };
     let wrong = refused(Box::new(Again { below: 12, times: 3, names: false, bad: None, asked: 0 }));
     assert!(

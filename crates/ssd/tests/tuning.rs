@@ -7,12 +7,13 @@ use wordline_device::Operation;
 use wordline_device::times::Component;
 use wordline_flash::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_flash::read_retry::Decoder;
+use wordline_ftl::Policies;
 use wordline_ftl::design::Combination;
 use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
 use wordline_nand::cell::{AgeShare, Draws, Effects, ProgramEffect};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
-use wordline_ssd::{Device, DeviceFile, Event, Parts, contract};
+use wordline_ssd::{Device, DeviceFile, Event, contract};
 
 use crate::common::{self, Rig, small};
 
@@ -227,8 +228,8 @@ fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let told = Arc::<Mutex<Told>>::default();
     let inner = LastGood::new(Layers::of(&config.ftl.pools));
     let tuner = Box::new(Recorder { inner, told: told.clone() });
-    let parts = Parts::of(&config).with_ftl(|ftl| wordline_ftl::Parts { tuner, ..ftl });
-    let device = Device::with(config, parts, Seed(1));
+    let policies = Policies { tuner, ..Policies::of(&config.ftl) };
+    let device = Device::with(config, policies, Seed(1));
     let mut rig = Rig::of(device, Calendar::new());
     rig.device.fill(1.0);
     (rig, told)

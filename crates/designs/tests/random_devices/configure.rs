@@ -10,7 +10,8 @@ use crate::guesses::GuessingMap;
 use crate::maintains::RandomMaintainer;
 use crate::sorts::RandomSorter;
 use crate::suspends::SetsAside;
-use wordline_ssd::{Config, DeviceFile, Parts};
+use wordline_ftl::Policies;
+use wordline_ssd::{Config, DeviceFile};
 
 const TINY: &str = include_str!("../../../../data/presets/tiny.toml");
 
@@ -32,8 +33,8 @@ pub struct Configured {
 
 impl Configured {
     /// The policies of the device.
-    pub fn parts(&self) -> Parts {
-        self.designs.parts(Parts::of(&self.config), &self.config)
+    pub fn policies(&self) -> Policies {
+        self.designs.policies(&self.config.ftl)
     }
 }
 

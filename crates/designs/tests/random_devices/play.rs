@@ -68,8 +68,8 @@ fn promises_of(config: &Config) -> Promises {
 impl<'a> Play<'a> {
     fn new(configured: &'a Configured, start: Start, mutant: Option<InjectedFault>) -> Self {
         let config = &configured.config;
-        let parts = configured.parts();
-        let mut device = Device::with(config.clone(), parts, Seed(1));
+        let policies = configured.policies();
+        let mut device = Device::with(config.clone(), policies, Seed(1));
         device.keep_contents(Contents::new(mutant));
         match start {
             Start::Empty => {}
@@ -229,8 +229,8 @@ impl<'a> Play<'a> {
             agenda.events.extract_if(.., |(_, event)| *event == CUT).map(|(time, _)| time).collect();
         self.device.save(&agenda, &mut bytes).expect("a list takes everything");
         let config = self.config();
-        let parts = self.configured.parts();
-        let mut other = Device::with(config.clone(), parts, Seed(999));
+        let policies = self.configured.policies();
+        let mut other = Device::with(config.clone(), policies, Seed(999));
         let agenda = other.load(&mut bytes.as_slice()).expect("a device takes over what it wrote");
         let contents = self.device.contents().map(std::mem::take).expect("the device keeps contents");
         other.keep_contents(contents);

@@ -5,7 +5,7 @@ use wordline_designs::{Designs, DesignsFile};
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::metrics::Metrics;
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_ssd::{Device, DeviceFile, Event, Parts};
+use wordline_ssd::{Device, DeviceFile, Event};
 
 pub struct Rig {
     made: <Device as BlockDevice>::Mark,
@@ -18,8 +18,8 @@ impl Rig {
     pub fn new(file: DeviceFile, designs: &str) -> Self {
         let (config, designs) =
             named(designs).check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let parts = designs.parts(Parts::of(&config), &config);
-        let device = Device::with(config, parts, Seed(1));
+        let policies = designs.policies(&config.ftl);
+        let device = Device::with(config, policies, Seed(1));
         Self { made: device.mark(Instant::ZERO), device, calendar: Calendar::new() }
     }
 

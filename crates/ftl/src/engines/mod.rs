@@ -18,7 +18,7 @@ use crate::health::DeviceHealth;
 use crate::map::block_map::BlockMap;
 use crate::map::{Map, MapCache, MapTables};
 use crate::page_size::PageSize;
-use crate::parts::Policies;
+use crate::policies::PolicyEngine;
 use crate::totals::Totals;
 
 /// An FTL: its engines in order, each of which may use those before it, and what they share. An engine is
@@ -37,7 +37,7 @@ pub struct Ftl {
     /// Failures, and whether writes are accepted.
     pub health: DeviceHealth,
     /// Policies that several engines query, and the designs.
-    pub policies: Policies,
+    pub policies: PolicyEngine,
     /// Chips, the command queues of their dies, and the commands in progress.
     pub flash: Flash,
     /// Block table.

@@ -12,16 +12,16 @@ use crate::health::DeviceHealth;
 use crate::map::block_map::BlockMap;
 use crate::map::{Map, MapCache, MapTables};
 use crate::page_size::PageSize;
-use crate::parts::{Parts, Policies};
+use crate::policies::{Policies, PolicyEngine};
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
 use crate::totals::Totals;
 
 impl Ftl {
     /// Engines of empty flash.
-    pub fn new(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
-        let (flash, blocks) = new_flash(&config, &policies, parts.victim.needs(), seed);
+    pub fn new(config: Config, policies: Policies, seed: Seed) -> Self {
+        let (policies, own) = policies.with_block_placement(&config).split(&config, seed);
+        let (flash, blocks) = new_flash(&config, &policies, own.victim.needs(), seed);
         let mut ftl = Self {
             health: DeviceHealth::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
@@ -29,10 +29,10 @@ impl Ftl {
             totals: Totals::default(),
             contents: None,
             map: Map::new(&config),
-            map_cache: MapCache::new(&config, parts.mapper),
+            map_cache: MapCache::new(&config, own.mapper),
             tables: MapTables::new(&config),
             block_map: BlockMap::of(&config, &*policies.placement),
-            gc: Gc::new(&config, blocks.streams(), parts.victim, parts.wear, seed),
+            gc: Gc::new(&config, blocks.streams(), own.victim, own.wear, seed),
             policies,
             flash,
             blocks,
@@ -44,7 +44,7 @@ impl Ftl {
 }
 
 /// Flash and block table without written pages. `needs` lists the candidate indexes that the victim policy uses.
-fn new_flash(config: &Config, policies: &Policies, needs: Indexes, seed: Seed) -> (Flash, BlockManager) {
+fn new_flash(config: &Config, policies: &PolicyEngine, needs: Indexes, seed: Seed) -> (Flash, BlockManager) {
     let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
     let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
     let mut flash = Flash::new(&config.flash(), seed);
@@ -87,7 +87,7 @@ fn new_blocks(
 }
 
 /// Lets frontier policies select word lines, except those that always program them in order.
-fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, blocks: &mut BlockManager) {
+fn order_word_lines(policies: &PolicyEngine, config: &Config, flash: &mut Flash, blocks: &mut BlockManager) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
             flash.program_in_any_order();

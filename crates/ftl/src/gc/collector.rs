@@ -28,7 +28,7 @@ use super::step::Step;
 use super::victims::Victims;
 use crate::blocks::{BlockManager, State};
 use crate::map::LogicalPage;
-use crate::parts::QueryContext;
+use crate::policies::PolicyEngine;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 
@@ -126,9 +126,10 @@ impl Collector {
         row: PlaneGroupId,
         leave: &GcLimits,
         blocks: &mut BlockManager,
-        queries: QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> (Option<Job>, bool) {
-        let (sources, mut view) = self.view(row, leave, blocks, queries);
+        let (sources, mut view) = self.view(row, leave, blocks, flash, policies);
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
     }
@@ -139,7 +140,8 @@ impl Collector {
         row: PlaneGroupId,
         leave: &'a GcLimits,
         blocks: &'a mut BlockManager,
-        (flash, policies): QueryContext<'a>,
+        flash: &'a Flash,
+        policies: &'a mut PolicyEngine,
     ) -> (&'a mut Sources, View<'a>) {
         let marks = self.marks(row, blocks);
         let Self { rows, sources, victims, departures, .. } = self;
@@ -161,12 +163,13 @@ impl Collector {
         row: PlaneGroupId,
         leave: &GcLimits,
         blocks: &mut BlockManager,
-        queries: QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> bool {
         if !self.sources.pending_retirement.has_any(row) {
             return false;
         }
-        let (sources, mut view) = self.view(row, leave, blocks, queries);
+        let (sources, mut view) = self.view(row, leave, blocks, flash, policies);
         sources.pending_retirement.next(row, &mut view).is_some()
     }
 
@@ -177,7 +180,8 @@ impl Collector {
         row: PlaneGroupId,
         blocks: &mut BlockManager,
         leave: GcLimits,
-        asks: QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> Option<Step> {
         let state = &self.rows[row];
         if state.lost {
@@ -187,7 +191,7 @@ impl Collector {
         let is_ahead = self.paced && state.is_ahead(row, blocks);
         let is_short =
             blocks.free_to_collector(row) < blocks.space().marks(row)[0] || (self.paced && !is_ahead);
-        if !is_active && (is_short || self.can_collect_retiring(row, &leave, blocks, (asks.0, asks.1))) {
+        if !is_active && (is_short || self.can_collect_retiring(row, &leave, blocks, flash, policies)) {
             let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);
         }
@@ -208,7 +212,7 @@ impl Collector {
         if must_wait && free > blocks.space().kept(row) && !self.throttles_host(row, blocks) {
             return None;
         }
-        let step = self.step(row, blocks, &leave, asks)?;
+        let step = self.step(row, blocks, &leave, flash, policies)?;
         let state = &mut self.rows[row];
         (state.commands, state.erases) = (1, matches!(step, Step::Erase { .. }));
         state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::QueryRelocator));
@@ -223,9 +227,9 @@ impl Collector {
         row: PlaneGroupId,
         blocks: &mut BlockManager,
         leave: &GcLimits,
-        asks: QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> Option<Step> {
-        let (flash, policies) = asks;
         loop {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
@@ -249,7 +253,7 @@ impl Collector {
                     continue;
                 }
             }
-            let (job, lacks_room) = self.next_job(row, leave, blocks, (flash, policies));
+            let (job, lacks_room) = self.next_job(row, leave, blocks, flash, policies);
             let Some(job) = job else {
                 let finished = self.finish_request(row, blocks);
                 return finished.or_else(|| self.make_room(row, lacks_room, blocks));

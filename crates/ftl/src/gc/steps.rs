@@ -15,7 +15,7 @@ use crate::gc::sources::Fold;
 use crate::gc::step::Step;
 use crate::gc::{Gc, StepLimit};
 use crate::map::{LogicalPage, Map, MapCache, Relocation};
-use crate::parts::Policies;
+use crate::policies::PolicyEngine;
 use crate::policy::relocator::RelocatedPage;
 use crate::totals::Totals;
 
@@ -39,10 +39,10 @@ impl Gc {
         leave: GcLimits,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) -> Option<Step> {
         loop {
-            let step = self.collector.next(row, blocks, leave, (flash, policies))?;
+            let step = self.collector.next(row, blocks, leave, flash, policies)?;
             match step {
                 Step::QueryRelocator => self.ask_relocator(row, blocks, flash, policies),
                 Step::Retire { block } => {
@@ -97,7 +97,7 @@ impl Gc {
         unit: u32,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) -> u8 {
         let context = DesignContext { flash, blocks };
         let mut stream = self.stream_of(flash.stamp(from), Victim::of(from, blocks), policies, context);
@@ -202,7 +202,7 @@ impl Gc {
         row: PlaneGroupId,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) {
         let pool = blocks.pools().number_of_group(row);
         let victim = self.collector.rows[row].victim();
@@ -223,7 +223,7 @@ impl Gc {
         read: &Task,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) {
         let Task { location: first, locations, .. } = *read;
         let context = DesignContext { flash, blocks };
@@ -285,7 +285,7 @@ impl Gc {
         totals: &mut Totals,
         blocks: &mut BlockManager,
         flash: &mut Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) {
         totals.erases += 1;
         let block = blocks.pools().block_of_page(done.command.page);
@@ -322,7 +322,7 @@ impl Gc {
         &self,
         stamp: DataTag,
         victim: Victim,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
         context: DesignContext<'_>,
     ) -> u8 {
         let (Victim { row, relocated_by, is_native }, blocks) = (victim, context.blocks);
@@ -341,7 +341,7 @@ impl Gc {
         &self,
         stamp: DataTag,
         victim: Victim,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
         context: DesignContext<'_>,
     ) -> Option<u8> {
         let (Victim { row, relocated_by, .. }, pools) = (victim, context.blocks.pools());

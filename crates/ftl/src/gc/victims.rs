@@ -1,11 +1,12 @@
 //! GC victim selection by the policy and the designs.
 
+use wordline_flash::Flash;
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
 use crate::design::DesignContext;
-use crate::parts::QueryContext;
+use crate::policies::PolicyEngine;
 use crate::policy::victim::{Preference, VictimPolicy};
 
 /// Victim policy and its random stream.
@@ -32,7 +33,8 @@ impl Victims {
         &mut self,
         row: PlaneGroupId,
         blocks: &BlockManager,
-        (flash, policies): QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> Option<BlockSetId> {
         let (context, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
         let chosen = policies.victim(candidates, row, context);
@@ -54,7 +56,8 @@ impl Victims {
         &mut self,
         row: PlaneGroupId,
         blocks: &mut BlockManager,
-        (flash, policies): QueryContext<'_>,
+        flash: &Flash,
+        policies: &mut PolicyEngine,
     ) -> bool {
         let pool = blocks.pool_of(row);
         let Some(candidates) = pool.super_block_candidates() else { return false };

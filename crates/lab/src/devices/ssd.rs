@@ -8,10 +8,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
 use wordline_device::block_device::Shape;
+use wordline_ftl::Policies;
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
 use wordline_nand::CellMode;
 use wordline_ssd::config::Interface;
-use wordline_ssd::{Config, Device, DeviceFile, Parts};
+use wordline_ssd::{BufferPolicies, Config, Device, DeviceFile};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PRESETS};
@@ -24,8 +25,8 @@ use crate::memory::Memory;
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design selects it for no page, as the policy slc-cache would";
 
-/// A change of the parts of a device by an outside crate.
-pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
+/// A change of the policies of a device by an outside crate: those of its FTL, and those of its buffer.
+pub type Change = dyn Fn(Policies, BufferPolicies, &Config) -> (Policies, BufferPolicies) + Send + Sync;
 
 /// The validated configuration of an SSD.
 #[derive(Clone)]
@@ -34,7 +35,7 @@ pub struct Ssd {
     pub config: Config,
     /// The designs that it uses.
     pub designs: SelectedDesigns,
-    /// The change of the parts by an outside crate, in place of named designs.
+    /// The change of the policies by an outside crate, in place of named designs.
     own: Option<Arc<Change>>,
 }
 
@@ -51,19 +52,22 @@ impl fmt::Debug for Ssd {
 }
 
 impl Ssd {
-    /// Adds a change of the parts by an outside crate, in place of named designs.
+    /// Adds a change of the policies by an outside crate, in place of named designs.
     #[must_use]
-    pub fn with(self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
+    pub fn with(
+        self,
+        change: impl Fn(Policies, BufferPolicies, &Config) -> (Policies, BufferPolicies) + Send + Sync + 'static,
+    ) -> Self {
         Self { own: Some(Arc::new(change)), ..self }
     }
 
-    /// The policies of the device.
-    pub fn parts(&self) -> Parts {
+    /// The policies of the device: those of its FTL, and those of its buffer.
+    pub fn policies(&self) -> (Policies, BufferPolicies) {
         let Self { config, designs, own } = self;
-        let base = Parts::of(config);
+        let buffer = BufferPolicies::of(config);
         match own {
-            Some(change) => change(base, config),
-            None => designs.parts(base, config),
+            Some(change) => change(Policies::of(&config.ftl), buffer, config),
+            None => (designs.policies(&config.ftl), buffer),
         }
     }
 }
@@ -88,7 +92,8 @@ impl DeviceType for Ssd {
     }
 
     fn build(&self, seed: Seed) -> Device {
-        Device::with(self.config.clone(), self.parts(), seed)
+        let (policies, buffer) = self.policies();
+        Device::with_buffer(self.config.clone(), policies, buffer, seed)
     }
 
     fn queues(&self) -> u16 {

@@ -1,3 +1,5 @@
+use wordline_ftl::Policies;
+
 use super::*;
 use crate::{Error, Selection, Unobserved};
 use never::Never;
@@ -21,18 +23,18 @@ mod never {
 }
 
 /// The error of a run of writes on the smallest device, filled, after `change` replaced some of its parts.
-fn error_with(change: fn(wordline_ssd::Parts) -> wordline_ssd::Parts) -> Error {
-    let device = Device::preset("tiny").expect("a preset").with_parts(move |base, _| change(base));
+fn error_with(change: fn(Policies) -> Policies) -> Error {
+    let device =
+        Device::preset("tiny").expect("a preset").with_policies(move |ftl, buffer, _| (change(ftl), buffer));
     let load = Workload { requests: Some(100_000), ..Workload::named("randwrite-4k-steady") };
     let filled = RunOptions { precondition: Some(Precondition::Filled(1.0)), ..RunOptions::default() };
-    run(&device, &load, &filled, &mut Unobserved).expect_err("its parts are wrong")
+    run(&device, &load, &filled, &mut Unobserved).expect_err("its policies are wrong")
 }
 
 #[test]
 fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
     // Without a victim, no block is ever freed.
-    let error =
-        error_with(|base| base.with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Never), ..ftl }));
+    let error = error_with(|ftl| Policies { victim: Box::new(Never), ..ftl });
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();
     for part in [
@@ -68,8 +70,7 @@ mod beyond {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
-    let error =
-        error_with(|base| base.with_ftl(|ftl| wordline_ftl::Parts { victim: Box::new(Beyond), ..ftl }));
+    let error = error_with(|ftl| Policies { victim: Box::new(Beyond), ..ftl });
     assert!(matches!(error, Error::InvalidDecision(_)), "{error}");
     let text = error.to_string();
     for part in [

@@ -15,9 +15,9 @@ mod writes;
 use serde::{Deserialize, Serialize};
 use wordline_device::{Command, Operation};
 use wordline_flash::{Class, Flash, RequestId, Ticket};
+use wordline_ftl::PolicyEngine;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::map::{LogicalPage, Map, MapCache};
-use wordline_ftl::parts::Policies;
 use wordline_ftl::policy::event::BufferOccupancy;
 use wordline_ftl::{PageSize, Sectors};
 use wordline_kernel::ensure::ensure;
@@ -311,7 +311,7 @@ impl Cache {
         id: EntryId,
         map_cache: &MapCache,
         flash: &mut Flash,
-        policies: &Policies,
+        policies: &PolicyEngine,
         calendar: &mut impl Schedule<Event>,
     ) {
         if flash.has_background() {

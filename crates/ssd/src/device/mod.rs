@@ -8,19 +8,19 @@ mod service;
 
 use wordline_device::Completion;
 use wordline_device::content::Content;
-use wordline_ftl::Ftl;
 use wordline_ftl::contents::Contents;
 use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::{LogicalPage, Map};
 use wordline_ftl::recovery::Recovery;
 use wordline_ftl::totals::Totals;
+use wordline_ftl::{Ftl, Policies};
 use wordline_kernel::{Schedule, Seed, state};
 use wordline_nand::{Chips, DieId};
 
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
-use crate::parts::Parts;
+use crate::policies::BufferPolicies;
 use crate::writer::Writer;
 
 pub use crate::event::Event;
@@ -39,14 +39,20 @@ state!(Device { parts { core, writer, recovery, front } });
 impl Device {
     /// An empty device with the policies of its configuration.
     pub fn new(config: Config, seed: Seed) -> Self {
-        let parts = Parts::of(&config);
-        Self::with(config, parts, seed)
+        let policies = Policies::of(&config.ftl);
+        Self::with(config, policies, seed)
     }
 
-    /// An empty device with these policies.
-    pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
+    /// An empty device with these policies and designs of the FTL.
+    pub fn with(config: Config, policies: Policies, seed: Seed) -> Self {
+        let buffer = BufferPolicies::of(&config);
+        Self::with_buffer(config, policies, buffer, seed)
+    }
+
+    /// An empty device with these policies and designs of the FTL, and these policies of the buffer.
+    pub fn with_buffer(config: Config, policies: Policies, buffer: BufferPolicies, seed: Seed) -> Self {
         let front = Front::new(&config);
-        let core = Core::new(config, parts, seed);
+        let core = Core::new(config, policies, buffer, seed);
         let mut writer = Writer::new(&core.ftl);
         writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }

@@ -2,9 +2,9 @@
 //! that a full plane group cannot take go to any other.
 
 use wordline_flash::Flash;
+use wordline_ftl::PolicyEngine;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::design::DesignContext;
-use wordline_ftl::parts::Policies;
 use wordline_ftl::policy::balancer::WaitingUnits;
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::PlaneGroupId;
@@ -53,7 +53,7 @@ impl Balance {
         rows: &PlaneGroups,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut Policies,
+        policies: &mut PolicyEngine,
     ) -> Option<usize> {
         let pools = blocks.pools();
         let die = pools.of_group(row).geometry.die_of_group(row);

@@ -12,6 +12,7 @@ pub mod steps;
 use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Command, Completion, Operation, PowerCut};
 use wordline_ftl::Design;
+use wordline_ftl::Policies;
 use wordline_ftl::config::FtlFile;
 use wordline_ftl::design::Combination;
 use wordline_ftl::policy::router::RouterKind;
@@ -20,7 +21,7 @@ use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::cell::AgedCellsFile;
 use wordline_nand::part::ArrayTiming;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile};
-use wordline_ssd::{Device, Event, Parts};
+use wordline_ssd::{Device, Event};
 
 include!("small.rs");
 
@@ -85,9 +86,9 @@ impl Rig {
     /// Rig with a design, or the reason why the device rejects it.
     pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
         let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
-        let parts = Parts::of(&config).with_designs(Combination::of(vec![design]));
-        let config = parts.check(&config).map_err(|wrong| wrong.to_string())?;
-        Ok(Self::of(Device::with(config, parts, Seed(seed)), Calendar::new()))
+        let policies = Policies::of(&config.ftl).with_designs(Combination::of(vec![design]));
+        let config = config.check_policies(&policies).map_err(|wrong| wrong.to_string())?;
+        Ok(Self::of(Device::with(config, policies, Seed(seed)), Calendar::new()))
     }
 
     pub fn of(device: Device, calendar: Calendar<Event>) -> Self {

@@ -9,7 +9,7 @@ use crate::Config;
 use crate::blocks::Streams;
 use crate::config::tests::small;
 use crate::map::Relocation;
-use crate::parts::Parts;
+use crate::policies::Policies;
 use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 
@@ -27,8 +27,8 @@ fn next_in(
 ) -> Option<Step> {
     let config = small().check().expect("the device is sound");
     let (flash, mut policies) =
-        (Flash::new(&config.flash(), Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
-    collector.next(row, blocks, leave, (&flash, &mut policies))
+        (Flash::new(&config.flash(), Seed(1)), Policies::of(&config).split(&config, Seed(1)).0);
+    collector.next(row, blocks, leave, &flash, &mut policies)
 }
 
 /// Executes the next GC step in the first plane group at once. Returns false if there is none.

@@ -36,8 +36,8 @@ fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
 /// selected now, or another block.
 pub(super) fn choose(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
     let View { victims, blocks, flash, policies, .. } = view;
-    let chosen = victims.choose_super_block(row, blocks, (flash, policies));
+    let chosen = victims.choose_super_block(row, blocks, flash, policies);
     let member = if chosen { next_member(row, view) } else { None };
     let View { victims, blocks, flash, policies, .. } = view;
-    member.or_else(|| victims.choose(row, blocks, (flash, policies)))
+    member.or_else(|| victims.choose(row, blocks, flash, policies))
 }

@@ -1,6 +1,5 @@
-//! Parts of an FTL: its policies and designs.
+//! The policies and designs of an FTL: as a user hands them in, and as a device queries them.
 
-use wordline_flash::Flash;
 use wordline_flash::policy::failure::FailurePolicy;
 use wordline_flash::policy::tuner::Tuner;
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
@@ -21,9 +20,9 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::policy::{mapper, name_of};
 
-/// Policies and designs of an FTL. Custom policies replace those of the configuration: `Parts { victim:
-/// Box::new(MyVictim), ..base }`.
-pub struct Parts {
+/// Policies and designs of an FTL. Custom policies replace those of the configuration: `Policies { victim:
+/// Box::new(MyVictim), ..Policies::of(&config) }`.
+pub struct Policies {
     /// Selects the host stream of a page.
     pub router: Box<dyn Router>,
     /// Selects the plane group of a page.
@@ -50,7 +49,7 @@ pub struct Parts {
     pub designs: Combination,
 }
 
-impl Parts {
+impl Policies {
     /// The policies of a configuration, without designs.
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
@@ -72,7 +71,13 @@ impl Parts {
         }
     }
 
-    /// Streams that these parts need with this many pools.
+    /// These policies with designs, which decide instead of them.
+    #[must_use]
+    pub fn with_designs(self, designs: Combination) -> Self {
+        Self { designs, ..self }
+    }
+
+    /// Streams that these policies need with this many pools.
     ///
     /// # Errors
     /// Conflicts between designs, by key.
@@ -92,7 +97,7 @@ impl Parts {
         self.designs.demands(own, pools)
     }
 
-    /// Checks a configuration against the demands of these parts. The demands themselves are in
+    /// Checks a configuration against the demands of these policies. The demands themselves are in
     /// [`BackEndFile::demands`](crate::BackEndFile::demands).
     pub fn check(&self, config: &Config, wrong: &mut Complaints) {
         self.check_homes(wrong);
@@ -115,7 +120,7 @@ impl Parts {
         );
     }
 
-    /// Checks the parts for a design that selects word lines. The part must program a word line in one shot.
+    /// Checks the chips for a design that selects word lines. Their part must program a word line in one shot.
     /// Several open blocks or suspended blocks require that GC collects plane groups one by one, not
     /// superblocks.
     fn check_frontier(&self, config: &Config, wrong: &mut Complaints) {
@@ -180,9 +185,9 @@ impl Parts {
     }
 }
 
-/// Policies that a device queries itself, and its designs. The other [`Parts`] are in the engines that query
-/// them.
-pub struct Policies {
+/// The policies that several engines query, and the designs that decide instead of them. It queries the one that
+/// decides, and checks the decision. A [policy](Policies) that only one engine queries belongs to that engine.
+pub struct PolicyEngine {
     /// The designs.
     pub designs: Designs,
     /// Selects the host stream of a page.
@@ -201,17 +206,14 @@ pub struct Policies {
     pub(crate) background: Option<Box<dyn Background>>,
 }
 
-/// Policies and designs, and the flash that they can see.
-pub(crate) type QueryContext<'a> = (&'a Flash, &'a mut Policies);
-
-/// Policies that engines query.
-pub(crate) struct Inner {
+/// Policies that one engine queries: GC, or the cached map.
+pub(crate) struct OwnPolicies {
     pub victim: Box<dyn VictimPolicy>,
     pub mapper: Box<dyn Mapper>,
     pub wear: Box<dyn WearLeveller>,
 }
 
-impl Parts {
+impl Policies {
     /// Wraps the placement for block-level mapping, so that all pages of a logical block go to the same plane
     /// group.
     pub(crate) fn with_block_placement(self, config: &Config) -> Self {
@@ -223,15 +225,15 @@ impl Parts {
         }
     }
 
-    /// Splits the policies into the policies that the device queries itself, and the policies of its engines.
+    /// Splits the policies into those that several engines query, and those that one engine queries.
     /// The balancer is dropped under dynamic allocation in a single pool, where it has nothing to balance.
-    pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {
+    pub(crate) fn split(self, config: &Config, seed: Seed) -> (PolicyEngine, OwnPolicies) {
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();
         let rests = self.background.idle_delay().is_some();
         let mapper = self.designs.mapper(config).unwrap_or(self.mapper);
-        let policies = Policies {
+        let policies = PolicyEngine {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, config, seed),
             router: self.router,
             placement: self.placement,
@@ -242,12 +244,11 @@ impl Parts {
             frontiers: std::iter::once(self.frontier).chain(others).collect(),
             background: rests.then_some(self.background),
         };
-        let inner = Inner { victim: self.victim, mapper, wear: self.wear };
-        (policies, inner)
+        (policies, OwnPolicies { victim: self.victim, mapper, wear: self.wear })
     }
 }
 
-impl Policies {
+impl PolicyEngine {
     /// Forgets what a power cut loses: the tuner's knowledge of the cells.
     pub(crate) fn forget(&mut self) {
         self.tuner.forget();
@@ -260,4 +261,4 @@ impl Policies {
     }
 }
 
-state!(Policies { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });
+state!(PolicyEngine { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });
