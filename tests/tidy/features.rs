@@ -18,12 +18,12 @@ const WIRING: [&str; 19] = [
     "device/times.rs",
     "flash/scheduling.rs",
     "flash/times.rs",
-    "ftl/base/new.rs",
     "ftl/config",
     "ftl/design/",
-    "ftl/engines.rs",
+    "ftl/engines/mod.rs",
+    "ftl/engines/new.rs",
     "ftl/lib.rs",
-    "ftl/parts.rs",
+    "ftl/policies.rs",
     "ftl/pools.rs",
     "ftl/totals.rs",
     "ssd/device/",
@@ -32,7 +32,7 @@ const WIRING: [&str; 19] = [
     "ssd/config.rs",
     "ssd/lib.rs",
     "ssd/metrics",
-    "ssd/parts.rs",
+    "ssd/policies.rs",
 ];
 
 /// A feature that a device may have.

@@ -1,8 +1,11 @@
 //! Engines that the writer and the front end use, borrowed together as one argument.
 
 use wordline_device::TimeFactors;
+use wordline_device::content::Content;
 use wordline_device::times::WriteBack;
 use wordline_flash::{FlashTime, Task};
+use wordline_ftl::design::DesignContext;
+use wordline_ftl::map::LogicalPage;
 use wordline_ftl::{Ftl, Policies};
 use wordline_kernel::{Instant, Schedule, Seed, state};
 use wordline_nand::{CommandCompletion, DieId, PlaneGroupId};
@@ -40,6 +43,33 @@ impl Core {
     #[inline]
     pub(crate) fn start_die(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         self.ftl.flash.start(die, &self.ftl.policies, &mut calendar.within(Event::Flash));
+    }
+
+    /// Notifies designs of a completed program.
+    #[inline]
+    pub(crate) fn notify_programmed(&mut self, task: &Task, done: &CommandCompletion, failed: bool) {
+        let Ftl { policies, flash, blocks, .. } = &mut self.ftl;
+        policies.designs.notify_programmed(task, done, failed, DesignContext { flash, blocks });
+    }
+
+    /// Whether designs must be notified at the end of an event.
+    #[inline(always)]
+    pub(crate) fn has_notifications(&self) -> bool {
+        self.ftl.policies.designs.has_notifications(self.cache.level(), &self.ftl.blocks)
+    }
+
+    /// Notifies designs at the end of an event.
+    #[inline(never)]
+    pub(crate) fn notify_end_of_event(&mut self) {
+        let Ftl { policies, flash, blocks, .. } = &mut self.ftl;
+        policies.designs.notify_end_of_event(self.cache.level(), DesignContext { flash, blocks });
+    }
+
+    /// Contents of a page that a read would find, one for each sector, unless one is lost.
+    pub(crate) fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
+        let Ftl { page_size, contents, map, flash, .. } = &self.ftl;
+        let at = |sector| self.cache.content_at(page, sector, contents.as_deref(), map, flash);
+        (0..page_size.sectors() as u32).map(at).collect()
     }
 
     /// Records the latency breakdown of a read-modify-write read.

@@ -1,5 +1,5 @@
-//! Steps of GC and of block-level mapping: the command of the next step of a plane group, for which GC or the map,
-//! blocks, flash and policies work together.
+//! Steps of GC: the command of the next step of a plane group, for which GC, the map, blocks, flash and policies
+//! work together.
 
 use wordline_flash::Event;
 use wordline_kernel::{Instant, Schedule};
@@ -8,8 +8,6 @@ use wordline_nand::PlaneGroupId;
 use super::Ftl;
 use crate::design::WordLineQueries;
 use crate::gc::{Fold, GcLimits, Step};
-use crate::map::LogicalPage;
-use crate::map::block_map;
 
 impl Ftl {
     /// Queues the next GC step of a plane group. If `waits` is true, only a step that cannot wait for the host
@@ -40,7 +38,7 @@ impl Ftl {
             }
             Step::Copyback { from } => {
                 let unit = blocks.pools().per_program(row);
-                let stream = gc.stage_copyback(row, from, unit, blocks, flash, policies);
+                let stream = gc.stage_unit(row, from, unit, blocks, flash, policies);
                 totals.gc_programs += u64::from(unit);
                 totals.gc_copied += u64::from(unit);
                 let stream = blocks.streams().gc(stream);
@@ -80,44 +78,5 @@ impl Ftl {
             health.read_only |= gc.is_stuck(row);
         }
         step
-    }
-
-    /// Does optional work in a plane group with block-level mapping: wear levelling, and merges while the host
-    /// is idle.
-    pub fn do_block_upkeep(&mut self, row: PlaneGroupId, now: Instant) {
-        let Self { gc, block_map, health, blocks, flash, policies, .. } = self;
-        let Some(map) = block_map else { return };
-        let rests = policies.has_background() && !health.read_only && gc.is_host_idle(now, policies);
-        if !rests {
-            map.stop_merge(row);
-        }
-        if !health.read_only && map.is_at_rest(row) {
-            gc.do_block_upkeep(row, rests, map, blocks, flash, policies);
-        }
-    }
-
-    /// Queues the next command of block-level mapping in a plane group. `waiting` is the page that waits to
-    /// be written, if any. Returns true if the next step is to write that page; nothing is queued then.
-    pub fn queue_block_map_step(
-        &mut self,
-        row: PlaneGroupId,
-        waiting: Option<LogicalPage>,
-        calendar: &mut impl Schedule<Event>,
-    ) -> bool {
-        let Self { block_map, health, totals, blocks, flash, policies, .. } = self;
-        let Some(map) = block_map else { return false };
-        while let Some(step) = map.next_step(row, waiting, blocks, flash.chips(), health) {
-            match step {
-                block_map::Step::Write { .. } => return true,
-                block_map::Step::Retire { block } => blocks.retire(block),
-                _ => {
-                    map.count(row, step, totals);
-                    let die = map.queue(row, step, blocks, flash, calendar.now());
-                    flash.start(die, policies, calendar);
-                    return false;
-                }
-            }
-        }
-        false
     }
 }

@@ -1,12 +1,14 @@
 //! The FTL: its engines, and the operations that need several of them.
 
+mod block_map_steps;
 mod gc_steps;
 mod lookups;
-mod measure;
 mod new;
 
+use wordline_device::Gauges;
+use wordline_device::lifetime::{PoolWear, Utilization};
 use wordline_flash::{Event, Flash, RequestId};
-use wordline_kernel::{Digest, Duration, Instant, gcd, state};
+use wordline_kernel::{Digest, Duration, Instant, Seed, gcd, state};
 use wordline_nand::Pool;
 use wordline_nand::chips::Counts;
 
@@ -18,7 +20,8 @@ use crate::health::DeviceHealth;
 use crate::map::block_map::BlockMap;
 use crate::map::{Map, MapCache, MapTables};
 use crate::page_size::PageSize;
-use crate::policies::PolicyEngine;
+use crate::policies::{Policies, PolicyEngine};
+use crate::policy::pool_state::{PoolState, states_now};
 use crate::totals::Totals;
 
 /// An FTL: its engines in order, each of which may use those before it, and what they share. An engine is
@@ -61,6 +64,30 @@ state!(Ftl {
 });
 
 impl Ftl {
+    /// Engines of empty flash.
+    pub fn new(config: Config, policies: Policies, seed: Seed) -> Self {
+        let (policies, own) = policies.with_block_placement(&config).split(&config, seed);
+        let (flash, blocks) = new::new_flash(&config, &policies, own.victim.needs(), seed);
+        let mut ftl = Self {
+            health: DeviceHealth::new(&config, &*policies.placement),
+            page_size: PageSize::new(&config),
+            digest: Digest::default(),
+            totals: Totals::default(),
+            contents: None,
+            map: Map::new(&config),
+            map_cache: MapCache::new(&config, own.mapper),
+            tables: MapTables::new(&config),
+            block_map: BlockMap::of(&config, &*policies.placement),
+            gc: Gc::new(&config, blocks.streams(), own.victim, own.wear, seed),
+            policies,
+            flash,
+            blocks,
+            config,
+        };
+        ftl.check_end_of_life();
+        ftl
+    }
+
     /// Makes the device read-only if its good blocks can no longer hold the logical capacity.
     pub fn check_end_of_life(&mut self) {
         let Self { config, health, policies, blocks, map_cache, tables, block_map, .. } = self;
@@ -79,6 +106,14 @@ impl Ftl {
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.contents = Some(Box::new(contents.of_pages(self.page_size)));
+    }
+
+    /// Records the contents of tables in flash from now on, if recovery depends on them. With block-level
+    /// mapping it does not.
+    pub fn record_tables(&mut self) {
+        if self.block_map.is_none() {
+            self.tables.begin_record();
+        }
     }
 
     /// Lengths of the lists that follow from the configuration, for a check of loaded states.
@@ -149,5 +184,54 @@ impl Ftl {
         if let Some(map) = block_map {
             map.audit(blocks, flash.chips());
         }
+    }
+}
+
+/// Measurements of the flash.
+impl Ftl {
+    /// Effective over-provisioning: the fraction of good capacity without valid data. It includes pages that
+    /// the host never wrote or has discarded. The time grows with the number of blocks.
+    pub fn effective_spare(&self) -> f64 {
+        let pools = &self.config.pools;
+        let good = |row| u64::from(self.blocks.space().good(row)) * u64::from(pools.per_block_of(row));
+        let all: u64 = pools.all_groups().map(good).sum();
+        1.0 - self.blocks.by_pool().total_valid() as f64 / all.max(1) as f64
+    }
+
+    /// Utilization of the flash. Blocks out of service count as capacity. A call takes longer with more
+    /// blocks.
+    pub fn fullness(&self) -> Utilization {
+        Utilization {
+            valid: self.blocks.by_pool().total_valid(),
+            total: u64::from(self.config.pools.locations()),
+        }
+    }
+
+    /// Gauges of the flash at `now`. The caller adds the pages in the write buffer.
+    pub fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
+        let (chips, pools) = (self.flash.chips(), &self.config.pools);
+        Gauges {
+            arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
+            free_blocks: pools.all_groups().map(|row| self.blocks.space().free(row) as u64).sum(),
+            good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.space().good(row))).sum(),
+            buffered_pages: buffered.into(),
+            victim_pages: self.totals.gc_victim_pages,
+            victim_valid_pages: self.totals.gc_victim_valid_pages,
+        }
+    }
+
+    /// Wear of each pool, in order. The time grows with the number of blocks.
+    pub fn worn(&self) -> Vec<PoolWear> {
+        let pools = self.config.pools.iter().map(|pool| {
+            let all = pool.geometry.all_blocks();
+            let erases = all.map(|block| u64::from(self.flash.chips().erases()[block])).sum();
+            PoolWear { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
+        });
+        pools.collect()
+    }
+
+    /// States of the pools, as policies see them.
+    pub fn pool_states(&self) -> Vec<PoolState> {
+        states_now(&self.flash, &self.blocks).collect()
     }
 }

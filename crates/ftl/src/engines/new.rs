@@ -1,50 +1,22 @@
-//! The FTL of a new device, from its configuration and policies.
+//! Flash and block table of a new device, from its configuration and policies.
 
 use wordline_flash::Flash;
-use wordline_kernel::{Digest, Seed};
+use wordline_kernel::Seed;
 use wordline_nand::Pool;
 
-use super::Ftl;
 use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
-use crate::gc::Gc;
-use crate::health::DeviceHealth;
-use crate::map::block_map::BlockMap;
-use crate::map::{Map, MapCache, MapTables};
-use crate::page_size::PageSize;
-use crate::policies::{Policies, PolicyEngine};
+use crate::policies::PolicyEngine;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::totals::Totals;
-
-impl Ftl {
-    /// Engines of empty flash.
-    pub fn new(config: Config, policies: Policies, seed: Seed) -> Self {
-        let (policies, own) = policies.with_block_placement(&config).split(&config, seed);
-        let (flash, blocks) = new_flash(&config, &policies, own.victim.needs(), seed);
-        let mut ftl = Self {
-            health: DeviceHealth::new(&config, &*policies.placement),
-            page_size: PageSize::new(&config),
-            digest: Digest::default(),
-            totals: Totals::default(),
-            contents: None,
-            map: Map::new(&config),
-            map_cache: MapCache::new(&config, own.mapper),
-            tables: MapTables::new(&config),
-            block_map: BlockMap::of(&config, &*policies.placement),
-            gc: Gc::new(&config, blocks.streams(), own.victim, own.wear, seed),
-            policies,
-            flash,
-            blocks,
-            config,
-        };
-        ftl.check_end_of_life();
-        ftl
-    }
-}
 
 /// Flash and block table without written pages. `needs` lists the candidate indexes that the victim policy uses.
-fn new_flash(config: &Config, policies: &PolicyEngine, needs: Indexes, seed: Seed) -> (Flash, BlockManager) {
+pub(super) fn new_flash(
+    config: &Config,
+    policies: &PolicyEngine,
+    needs: Indexes,
+    seed: Seed,
+) -> (Flash, BlockManager) {
     let streams = config.file.streams_beside(policies.host_streams(), policies.gc_streams());
     let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
     let mut flash = Flash::new(&config.flash(), seed);

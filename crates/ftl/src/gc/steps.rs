@@ -88,9 +88,9 @@ impl Gc {
         self.collector.take_empty_victims()
     }
 
-    /// Stages the pages of a copyback. They stay together, so the relocator is queried only for the first one.
+    /// Stages the pages of a unit that is relocated within its planes. They stay together, so the relocator is queried only for the first one.
     /// Returns its GC stream.
-    pub(crate) fn stage_copyback(
+    pub(crate) fn stage_unit(
         &mut self,
         row: PlaneGroupId,
         from: Location,

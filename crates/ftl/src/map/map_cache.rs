@@ -5,7 +5,7 @@
 
 mod guessed;
 
-use wordline_flash::policy::tuner::Tuner;
+use wordline_device::SECTOR;
 use wordline_flash::{Class, Event, Flash, RequestId, Ticket};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, Duration, Instant, Schedule, state};
@@ -15,10 +15,11 @@ use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::map::translation::{Continuation, GuessCounts, Translation, Waiter};
 use crate::map::{LogicalPage, Map, Relocation};
+use crate::policies::PolicyEngine;
 use crate::policy::mapper::{Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
 use crate::totals::Totals;
-use crate::{LocationRead, WantedSectors};
+use crate::{LocationRead, Sectors, WantedSectors};
 
 pub(crate) use guessed::{AfterGuess, HostGuess};
 
@@ -104,28 +105,29 @@ impl MapCache {
         class: Class,
         blocks: &mut BlockManager,
         flash: &mut Flash,
-        tuner: &dyn Tuner,
+        policies: &PolicyEngine,
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(translation) = &mut self.translation else { return };
         if translation.is_being_read(table) {
             if class == Class::Read {
-                flash.promote(&[Ticket::Table(table.0)], tuner, calendar);
+                flash.promote(&[Ticket::Table(table.0)], policies, calendar);
             }
             return;
         }
+        let sectors = blocks.pools().of_location(location).locations.size.0 / SECTOR.0;
         let read = LocationRead {
             ticket: Ticket::Table(table.0),
             class,
             location,
-            sectors: WantedSectors::Set(translation.sectors()),
+            sectors: WantedSectors::Set(Sectors::range(0, sectors as u32)),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
         };
         let (die, reads) = read.queue(blocks, flash, calendar.now());
         translation.reading(table, reads);
-        flash.start(die, tuner, calendar);
+        flash.start(die, policies, calendar);
     }
 
     /// Handles the read of a flash page of a translation page. After the last one, its entries are available.

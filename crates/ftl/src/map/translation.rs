@@ -17,9 +17,9 @@ use wordline_nand::{Location, PlaneGroupId, Pool};
 
 use super::mapping::LogicalPage;
 use super::table_page_counts::TablePageCounts;
+use crate::Config;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
-use crate::{Config, PageSize, Sectors};
 use checkpoint_debt::CheckpointDebt;
 pub use guesses::{GuessCounts, MapperState, WrongGuess};
 
@@ -122,8 +122,6 @@ pub struct Translation {
     /// Policy that decides which part of the map is in memory.
     pub mapper: MapperState,
     size: CacheSize,
-    /// Sectors of a translation page.
-    sectors: Sectors,
     /// Logical page number of the first translation page.
     first: u32,
     states: Column<TranslationPage, State>,
@@ -150,7 +148,7 @@ pub struct Translation {
 state!(Translation {
     values { states, queues, ahead, owed, staged, waiters, turns, placed, last_row }
     parts { mapper }
-    fixed { size, sectors, first, most_ahead, per_program }
+    fixed { size, first, most_ahead, per_program }
 });
 
 impl Translation {
@@ -161,7 +159,6 @@ impl Translation {
         Self {
             mapper: MapperState::new(mapper),
             size,
-            sectors: PageSize::new(config).full(),
             first: config.logical_pages,
             states: Column::filled(size.tables as usize, State::at_rest(0)),
             queues: [(NONE, NONE); 2],
@@ -204,11 +201,6 @@ impl Translation {
                 self.push(table, GATHERED);
             }
         }
-    }
-
-    /// Sectors of a translation page.
-    pub(super) fn sectors(&self) -> Sectors {
-        self.sectors
     }
 
     /// Translation page of a logical page.

@@ -9,7 +9,6 @@ mod service;
 use wordline_device::Completion;
 use wordline_device::content::Content;
 use wordline_ftl::contents::Contents;
-use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::{LogicalPage, Map};
 use wordline_ftl::recovery::Recovery;
 use wordline_ftl::totals::Totals;
@@ -61,11 +60,9 @@ impl Device {
     /// Notifies designs of pending events at the end of an event.
     #[inline(always)]
     fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
-        let level = self.core.cache.level();
-        let Ftl { policies, flash, blocks, .. } = &mut self.core.ftl;
-        if policies.designs.has_notifications(level, blocks) {
-            policies.designs.notify_end_of_event(level, DesignContext { flash, blocks });
-            if policies.designs.is_maintenance_due() && self.recovery.is_ready() {
+        if self.core.has_notifications() {
+            self.core.notify_end_of_event();
+            if self.core.ftl.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
                 self.front.maintain(&mut self.core, &mut self.writer, calendar);
             }
         }
@@ -146,18 +143,13 @@ impl Device {
 
     /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
-        let Core { ftl: Ftl { page_size, contents, map, flash, .. }, cache, .. } = &self.core;
-        let at = |sector| cache.content_at(page, sector, contents.as_deref(), map, flash);
-        (0..page_size.sectors() as u32).map(at).collect()
+        self.core.contents_of(page)
     }
 
     /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.ftl.keep_contents(contents);
-        // With block-level mapping, recovery does not depend on the contents of tables.
-        if self.core.ftl.block_map.is_none() {
-            self.core.ftl.tables.begin_record();
-        }
+        self.core.ftl.record_tables();
     }
 
     /// The contents of sectors; `None` if the device does not track them.

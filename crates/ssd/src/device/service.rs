@@ -2,8 +2,6 @@
 
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Outcome, Task, Ticket};
-use wordline_ftl::Ftl;
-use wordline_ftl::design::DesignContext;
 use wordline_kernel::Schedule;
 use wordline_nand::CommandCompletion;
 
@@ -43,8 +41,7 @@ impl Device {
         let policies = &mut core.ftl.policies;
         match core.ftl.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
             Outcome::Done => {
-                let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
-                policies.designs.notify_programmed(task, done, false, DesignContext { flash, blocks });
+                core.notify_programmed(task, done, false);
                 self.task_done(task, done, calendar);
             }
             Outcome::Retried => {}

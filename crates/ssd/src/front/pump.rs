@@ -80,8 +80,7 @@ impl Front {
         if writer.rows().has_opened() {
             self.pump(core, writer, calendar);
         }
-        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
-        policies.designs.notify_end_of_event(core.cache.level(), DesignContext { flash, blocks });
+        core.notify_end_of_event();
     }
 
     /// Destages the pages that must leave the write buffer, as far as plane groups accept them.

@@ -3,7 +3,6 @@
 use wordline_flash::policy::failure::FailedOperation;
 use wordline_flash::{Task, Ticket};
 use wordline_ftl::Ftl;
-use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::{Continuation, Waiter};
 use wordline_kernel::Schedule;
@@ -138,8 +137,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
-        policies.designs.notify_programmed(task, done, true, DesignContext { flash, blocks });
+        core.notify_programmed(task, done, true);
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
                 self.host_program_failed(failed, row, task.location, core);

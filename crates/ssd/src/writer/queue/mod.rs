@@ -14,6 +14,7 @@ use wordline_ftl::contents::InjectedFault;
 use wordline_ftl::design::DesignContext;
 use wordline_ftl::map::LogicalPage;
 use wordline_ftl::map::translation::Continuation;
+use wordline_ftl::policy::pool_state::PoolStates;
 use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_ftl::{Ftl, LocationRead, WantedSectors};
@@ -41,14 +42,17 @@ pub(crate) struct WriteQueue {
     filling: u32,
     /// Sub-requests; `None` in a device with one pool.
     subs: Option<Box<SubRequests>>,
+    /// States of the pools, for queries of the router and the balancer.
+    states: PoolStates,
 }
 
-state!(WriteQueue { values { filling } parts { ready, subs } });
+state!(WriteQueue { values { filling } parts { ready, subs } fixed { states } });
 
 impl WriteQueue {
     /// Empty queue. `units` has the smallest program unit of each list, in pages.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool, subs: Option<Box<SubRequests>>) -> Self {
-        Self { ready: Lists::new(units, streams, has_homes), filling: 0, subs }
+        let ready = Lists::new(units, streams, has_homes);
+        Self { ready, filling: 0, subs, states: PoolStates::default() }
     }
 
     /// Drops all pages, in a power loss.

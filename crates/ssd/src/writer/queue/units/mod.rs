@@ -26,7 +26,6 @@ use wordline_flash::Class;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::design::WaitingPages;
 use wordline_ftl::map::LogicalPage;
-use wordline_ftl::policy::pool_state::PoolStates;
 use wordline_ftl::pools::FALLBACK_POOL;
 use wordline_ftl::{Config, Ftl};
 use wordline_kernel::state;
@@ -82,14 +81,12 @@ pub(crate) struct SubRequests {
     left: Vec<PlaneGroupId>,
     over: Vec<LogicalPage>,
     counts: Counts,
-    /// States of the pools, for queries of the router and the balancer.
-    states: PoolStates,
 }
 
 state!(SubRequests {
     values { all, free, ready, counts }
     parts { of_unit }
-    fixed { per_unit, pools, last_pool, members, left, over, states }
+    fixed { per_unit, pools, last_pool, members, left, over }
 });
 
 /// Counts of sub-requests, and of the host bytes in them.
@@ -143,7 +140,6 @@ impl SubRequests {
             left: Vec::new(),
             over: Vec::new(),
             counts: Counts::default(),
-            states: PoolStates::default(),
             pools: pools.collect(),
         }
     }
