@@ -58,6 +58,7 @@ impl Ftl {
 
     /// Next GC step of a plane group; `None` if there is nothing to do or a step is in progress. If GC has no
     /// space for the pages of a victim, the device becomes read-only.
+    #[inline(always)]
     fn next_gc_step(&mut self, waits: bool, row: PlaneGroupId, now: Instant) -> Option<Step> {
         let Self { gc, health, blocks, flash, policies, .. } = self;
         if flash.gc_passes_reads() {

@@ -23,6 +23,7 @@ use crate::totals::Totals;
 impl Gc {
     /// Whether only a step that the host cannot continue without may be queued, if `waits` says so of GC that
     /// yields to the host; `None` if no step may be queued.
+    #[inline]
     pub(crate) fn must_wait(&self, waits: bool) -> Option<bool> {
         match self.begins {
             StepLimit::All => Some(waits),
@@ -33,6 +34,7 @@ impl Gc {
 
     /// Next step of a plane group that takes time; `None` if there is nothing to do or a step is in progress.
     /// Steps before it that take no time are executed.
+    #[inline(always)]
     pub(crate) fn next_step(
         &mut self,
         row: PlaneGroupId,
@@ -56,11 +58,13 @@ impl Gc {
     }
 
     /// Whether GC of a plane group found no space for the pages of a victim.
+    #[inline]
     pub(crate) fn is_stuck(&self, row: PlaneGroupId) -> bool {
         self.collector.rows[row].stuck
     }
 
     /// Counts the program that is queued next in a plane group, of `unit` pages with padding.
+    #[inline]
     pub(crate) fn count_program(
         &self,
         row: PlaneGroupId,
@@ -79,11 +83,13 @@ impl Gc {
     }
 
     /// Location of the first page that is programmed next in a plane group.
+    #[inline]
     pub(crate) fn first_source(&self, row: PlaneGroupId) -> Location {
         self.collector.rows[row].unit[0].from
     }
 
     /// Number of victims without valid pages that were selected since the last call.
+    #[inline]
     pub(crate) fn take_empty_victims(&mut self) -> u64 {
         self.collector.take_empty_victims()
     }
