@@ -52,8 +52,8 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
 /// The logical pages on a word line of a hot block (`None` for an invalid page), and the reprogram passes of
 /// the word line.
 fn word_line(rig: &Rig, block: BlockSetId, line: u32) -> ([Option<u32>; 2], u8) {
-    let base = rig.device.ftl();
-    let (space, chips) = (&base.blocks, base.flash.chips());
+    let ftl = rig.device.ftl();
+    let (space, chips) = (&ftl.blocks, ftl.flash.chips());
     let at = |page| space.pools().at(block, line * 2 + page);
     let held = [0, 1].map(|page| space.table().is_valid(at(page)).then(|| chips.stamp(at(page)).logical));
     (held, chips.reprograms(space.pools().page_of(at(0))))

@@ -198,7 +198,9 @@ pub trait BlockDevice: State {
     }
 
     /// Drops the breakdown of the completed command with this tag.
-    fn drop_breakdown(&mut self, _tag: u32) {}
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.take_breakdown(tag);
+    }
 
     /// Multiplies the device's times by these factors, from its next commands on. The factors replace earlier
     /// ones. The current state of the device still results from the unscaled times, and the device cannot be

@@ -151,7 +151,8 @@ impl Ord for SlowRequest {
 }
 
 impl Tail {
-    /// Collects every request for a layer above, and keeps no slowest ones.
+    /// Collects every request for a layer above, which [takes](Self::take_each) or [drops](Self::drop_each) each, and
+    /// keeps no slowest ones.
     pub fn recording_each() -> Self {
         Self { each: Some(VecDeque::new()), ..Self::keeping_slowest(0) }
     }
@@ -220,10 +221,9 @@ impl Tail {
     /// Whether a request with this latency may be [broken down](Self::note) when it completes, after at most
     /// `ahead` others.
     pub fn may_want(&self, latency: Duration, ahead: u64) -> bool {
-        let numbers = self.completed..=self.completed + ahead;
         self.each.is_some()
             || self.is_slow(latency)
-            || numbers.into_iter().any(|number| weight_of(number) > 0)
+            || (self.completed..=self.completed + ahead).any(|number| weight_of(number) > 0)
     }
 
     /// Counts a completed request. Returns its weight in the sample, and whether it is among the slowest so
@@ -310,16 +310,22 @@ impl Tail {
     /// Takes the breakdown of the completed request with this tag, if every request is collected. Those of requests
     /// that completed before it are dropped.
     pub fn take_each(&mut self, tag: u32) -> Option<PartialBreakdown> {
+        let place = self.place_of(tag)?;
         let each = self.each.as_mut()?;
-        each.drain(..position(each, tag));
+        each.drain(..place);
         each.pop_front()
     }
 
     /// Drops the breakdown of the completed request with this tag, and those of requests that completed before it.
     pub fn drop_each(&mut self, tag: u32) {
-        if let Some(each) = &mut self.each {
-            each.drain(..(position(each, tag) + 1).min(each.len()));
+        if let (Some(place), Some(each)) = (self.place_of(tag), &mut self.each) {
+            each.drain(..=place);
         }
+    }
+
+    /// The place of the completed request with this tag among those that were not taken.
+    fn place_of(&self, tag: u32) -> Option<usize> {
+        self.each.as_ref()?.iter().position(|one| one.known.completion.command.tag == tag)
     }
 
     /// The slowest requests, slowest first. Of two requests with equal latency the earlier completion comes
@@ -423,12 +429,6 @@ impl Interval {
             self.meanwhile.iter_mut().zip(meanwhile).for_each(|(sum, time)| *sum += weight_ps(time));
         }
     }
-}
-
-/// The place of the request with a tag; behind the last one if there is none.
-fn position(each: &VecDeque<PartialBreakdown>, tag: u32) -> usize {
-    let is_it = |one: &PartialBreakdown| one.known.completion.command.tag == tag;
-    each.iter().position(is_it).unwrap_or(each.len())
 }
 
 /// Weight in the sample of the request that completes with this number; 0 if it is not in the sample.

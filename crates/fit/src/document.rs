@@ -150,7 +150,7 @@ impl Twin {
     fn front(&self) -> Vec<Line> {
         let command = self.command_line();
         let interval = self.interval.map(|interval| {
-            of(Origin::Interval, &format!("command_interval = \"{}\"", time(interval)), "none")
+            of(Origin::Interval, &format!("command_interval = \"{}\"", time(interval)), "no limit was found")
         });
         let mut lines = match self.link {
             Link::Express { .. } => vec![

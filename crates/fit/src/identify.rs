@@ -216,9 +216,9 @@ fn fastest_writes(drive: &Drive) -> Option<f64> {
     rates.max_by(f64::total_cmp)
 }
 
-/// Time between two commands at the greatest rate of reads, in microseconds: the least that a limit of commands can
-/// be. `None` if no rate of reads was measured.
-pub fn least_interval(drive: &Drive) -> Option<f64> {
+/// Time between two commands at the greatest rate of reads, in microseconds. A limit of commands is no longer than
+/// this. `None` if no rate of reads was measured.
+pub fn shortest_interval(drive: &Drive) -> Option<f64> {
     let rates = drive.measured.iter().filter_map(|one| match (one.load, one.quantity) {
         (Load::RandomReads { .. }, Quantity::Iops) => Some(one.value),
         (Load::RandomReads { .. }, Quantity::Read(Statistic::Mean)) => {

@@ -307,6 +307,7 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
         Parameter::Interval,
     ] {
         let name = parameter.name().to_owned();
+        let is_limit = parameter == Parameter::Interval;
         match interval(parameter, found) {
             Some(interval) => sorted.identified.push(Identified {
                 parameter: name,
@@ -316,8 +317,8 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
                 from: identified_by(parameter).into(),
             }),
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
-            // A limit was tried, and the twin is nearer to the drive without it.
-            None if parameter == Parameter::Interval && identifies_units(drive) => (),
+            // A limit was tried, and the sum did not fall by more than by chance.
+            None if is_limit && twin.interval.is_none() && identifies_units(drive) => (),
             None => sorted.missing.push(NotIdentified { parameter: name, wanted: identified_by(parameter) }),
         }
     }

@@ -11,7 +11,7 @@ use wordline_lab::sweep::{self, SweepOptions};
 use crate::drive::Drive;
 use crate::identify::{
     UNITS, free, identifies_bus, identifies_split, identifies_suspend, identifies_units, is_fastest_in_means,
-    least_interval,
+    shortest_interval,
 };
 use crate::least_squares::{Minimum, minimum, squares};
 use crate::load::Load;
@@ -241,10 +241,12 @@ impl<'a> Search<'a> {
                 choices.push(Box::new(move |twin| Twin { bus, ..twin.clone() }));
             }
         }
-        if let Some(interval) = least_interval(self.drive).filter(|_| identifies_units(self.drive)) {
-            choices.push(Box::new(move |twin| Twin { interval: Some(interval), ..twin.clone() }));
-        }
         if identifies_units(self.drive) {
+            let (least, most) = Parameter::Interval.bounds();
+            if let Some(interval) = shortest_interval(self.drive) {
+                let interval = Some(interval.clamp(least, most));
+                choices.push(Box::new(move |twin| Twin { interval, ..twin.clone() }));
+            }
             for link in links(best.link).into_iter().filter(|link| *link != best.link) {
                 choices.push(Box::new(move |twin| Twin { link, ..twin.clone() }));
             }

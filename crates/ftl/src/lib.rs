@@ -30,5 +30,5 @@ pub use engines::Ftl;
 pub use host_write::HostWrite;
 pub use location_read::{LocationRead, WantedSectors};
 pub use page_size::{PageSize, Piece};
-pub use policies::{Policies, PolicyEngine};
+pub use policies::{ActivePolicies, Policies};
 pub use sectors::Sectors;

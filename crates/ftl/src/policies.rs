@@ -187,7 +187,7 @@ impl Policies {
 
 /// The policies that several engines query, and the designs that decide instead of them. It queries the one that
 /// decides, and checks the decision. A [policy](Policies) that only one engine queries belongs to that engine.
-pub struct PolicyEngine {
+pub struct ActivePolicies {
     /// The designs.
     pub designs: Designs,
     /// Selects the host stream of a page.
@@ -227,13 +227,13 @@ impl Policies {
 
     /// Splits the policies into those that several engines query, and those that one engine queries.
     /// The balancer is dropped under dynamic allocation in a single pool, where it has nothing to balance.
-    pub(crate) fn split(self, config: &Config, seed: Seed) -> (PolicyEngine, OwnPolicies) {
+    pub(crate) fn split(self, config: &Config, seed: Seed) -> (ActivePolicies, OwnPolicies) {
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();
         let rests = self.background.idle_delay().is_some();
         let mapper = self.designs.mapper(config).unwrap_or(self.mapper);
-        let policies = PolicyEngine {
+        let policies = ActivePolicies {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, config, seed),
             router: self.router,
             placement: self.placement,
@@ -248,7 +248,7 @@ impl Policies {
     }
 }
 
-impl PolicyEngine {
+impl ActivePolicies {
     /// Forgets what a power cut loses: the tuner's knowledge of the cells.
     pub(crate) fn forget(&mut self) {
         self.tuner.forget();
@@ -261,4 +261,4 @@ impl PolicyEngine {
     }
 }
 
-state!(PolicyEngine { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });
+state!(ActivePolicies { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });

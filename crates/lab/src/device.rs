@@ -255,7 +255,8 @@ impl Device {
     }
 
     /// This device with policies from the caller's own crate. `change` replaces policies of an SSD, in place of
-    /// named designs: those of its FTL, and those of its buffer. A device derived from the result with [`with`](Self::with) loses the change.
+    /// named designs: those of its FTL, and those of its buffer. A device derived from the result with
+    /// [`with`](Self::with) loses the change.
     ///
     /// # Panics
     /// If the device is no SSD.

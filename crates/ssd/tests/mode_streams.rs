@@ -288,12 +288,12 @@ fn a_stream_in_the_two_bit_mode_opens_blocks_of_two_pages_a_word_line() {
     let mut most = 0;
     for _ in 0..8 {
         overwrite(&mut rig, 500);
-        let base = rig.device.ftl();
-        let chips = base.flash.chips();
-        for block in base.blocks.pools().all_blocks() {
+        let ftl = rig.device.ftl();
+        let chips = ftl.flash.chips();
+        for block in ftl.blocks.pools().all_blocks() {
             assert_eq!(
                 chips.mode(block),
-                base.blocks.table().mode(block),
+                ftl.blocks.table().mode(block),
                 "the chips and the table agree on {block:?}"
             );
             if chips.mode(block) == CellMode::Mlc {

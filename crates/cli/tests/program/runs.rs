@@ -98,7 +98,7 @@ fn a_trace_that_lies_beyond_the_device_is_wrapped_or_refused() {
         "{notes:?}"
     );
     let refusal = call("refuse").refusal();
-    assert!(refusal.contains("number 2") && refusal.contains("wrap or scale"), "{refusal}");
+    assert!(refusal.contains("far.csv:3: ") && refusal.contains("wrap or scale"), "{refusal}");
 }
 
 #[test]

@@ -189,7 +189,9 @@ pub trait PhysicalDevice: State {
     }
 
     /// Drops the times of the completed command with this tag.
-    fn drop_breakdown(&mut self, _tag: u32) {}
+    fn drop_breakdown(&mut self, tag: u32) {
+        self.take_breakdown(tag);
+    }
 
     /// Time of all dies at each kind of work since recording began; zeros without recording.
     fn worked(&self) -> WorkTimes {

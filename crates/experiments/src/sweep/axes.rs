@@ -1,5 +1,6 @@
 //! Varied keys of an experiment, and the points that they span.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -202,8 +203,11 @@ pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
             {
                 merge(below, above);
             }
-            (Some(toml::Value::Array(items)), toml::Value::Table(above)) if selects_items(&above, items) => {
-                merge_items(items, above);
+            (Some(toml::Value::Array(items)), toml::Value::Table(above)) => {
+                match selected(&above, items.len()) {
+                    Some(values) => merge_items(items, values),
+                    None => drop(table.insert(key, above.into())),
+                }
             }
             (_, value) => {
                 table.insert(key, value);
@@ -212,16 +216,23 @@ pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// Whether all keys of a table are numbers of items, or of the item after the last.
-fn selects_items(above: &toml::Table, items: &[toml::Value]) -> bool {
-    let is_item = |key: &String| key.parse::<usize>().is_ok_and(|place| place <= items.len());
-    !above.is_empty() && above.keys().all(is_item)
+/// The values of a table of numbers in ascending order; `None` if one is the number of no item, nor of the one after the
+/// last.
+fn selected(above: &toml::Table, items: usize) -> Option<BTreeMap<usize, toml::Value>> {
+    let all: Option<BTreeMap<usize, toml::Value>> =
+        above.iter().map(|(key, value)| Some((key.parse().ok()?, value.clone()))).collect();
+    let mut end = items;
+    let mut is_item = |place: usize| {
+        let holds = place <= end;
+        end = end.max(place + 1);
+        holds
+    };
+    all.filter(|all| !all.is_empty() && all.keys().all(|place| is_item(*place)))
 }
 
-/// Merges the values of a table of numbers into the items of a list.
-fn merge_items(items: &mut Vec<toml::Value>, above: toml::Table) {
-    for (key, value) in above {
-        let place = key.parse::<usize>().expect("its keys are numbers");
+/// Merges values into the items of a list, by number.
+fn merge_items(items: &mut Vec<toml::Value>, above: BTreeMap<usize, toml::Value>) {
+    for (place, value) in above {
         match (items.get_mut(place), value) {
             (Some(toml::Value::Table(below)), toml::Value::Table(value)) => merge(below, value),
             (Some(item), value) => *item = value,

@@ -10,7 +10,7 @@ use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 use super::table::{Designs, STREAM_DECISIONS};
 use super::{CoalescedUnit, Design, DesignContext, ExtensionPoint, View, WaitingPages, WriteStream};
 use crate::blocks::ModeStreams;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::background::IdleGroup;
 use crate::policy::balancer::WaitingUnits;
 use crate::policy::frontier::OpenBlock;
@@ -90,7 +90,7 @@ impl Designs {
     }
 }
 
-impl PolicyEngine {
+impl ActivePolicies {
     /// Host streams that the router, or a design in its place, distinguishes.
     pub fn host_streams(&self) -> u8 {
         self.designs

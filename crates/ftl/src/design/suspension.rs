@@ -5,10 +5,10 @@ use wordline_nand::BlockSetId;
 use super::table::Designs;
 use super::{Design, DesignContext, ExtensionPoint, Maintenance, View};
 use crate::blocks::{Streams, SuspendedBlocks};
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::frontier::OpenBlock;
 
-impl PolicyEngine {
+impl ActivePolicies {
     /// Most blocks that each stream of a pool may have suspended in a plane group.
     pub(crate) fn suspension_limits(&self, pool: usize, streams: Streams) -> Vec<u16> {
         let Designs { routes, gathered, .. } = &self.designs;

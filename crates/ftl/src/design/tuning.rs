@@ -6,10 +6,10 @@ use wordline_flash::policy::tuner::{
 use wordline_nand::{BlockSetId, Outcome, Parameters};
 
 use super::ExtensionPoint;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 
 /// Tuner of the device: queries the design of the pool, or the policy.
-impl Tuner for PolicyEngine {
+impl Tuner for ActivePolicies {
     fn read(&self, page: &SensedPage) -> ReadParameters {
         let decision = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
             Some(design) => self.designs.all[design].design.read_parameters(page),
@@ -65,7 +65,7 @@ impl Tuner for PolicyEngine {
     }
 }
 
-impl PolicyEngine {
+impl ActivePolicies {
     /// Whether a design decides the parameters of programs and erases.
     pub(crate) fn tunes(&self) -> bool {
         self.designs.decides(ExtensionPoint::Tune)

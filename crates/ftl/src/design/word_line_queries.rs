@@ -5,7 +5,7 @@ use wordline_nand::BlockSetId;
 
 use super::DesignContext;
 use crate::blocks::{BlockManager, SuspendedBlocks, WordLineSelector};
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::frontier::OpenBlock;
 
 /// Policies and designs that select the next word line of a stream, and the flash that they see.
@@ -13,7 +13,7 @@ pub struct WordLineQueries<'a> {
     /// The flash.
     pub flash: &'a Flash,
     /// The policies and designs that are queried.
-    pub policies: &'a mut PolicyEngine,
+    pub policies: &'a mut ActivePolicies,
 }
 
 impl WordLineSelector for WordLineQueries<'_> {

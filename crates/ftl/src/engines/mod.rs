@@ -20,7 +20,7 @@ use crate::health::DeviceHealth;
 use crate::map::block_map::BlockMap;
 use crate::map::{Map, MapCache, MapTables};
 use crate::page_size::PageSize;
-use crate::policies::{Policies, PolicyEngine};
+use crate::policies::{ActivePolicies, Policies};
 use crate::policy::pool_state::{PoolState, states_now};
 use crate::totals::Totals;
 
@@ -40,7 +40,7 @@ pub struct Ftl {
     /// Failures, and whether writes are accepted.
     pub health: DeviceHealth,
     /// Policies that several engines query, and the designs.
-    pub policies: PolicyEngine,
+    pub policies: ActivePolicies,
     /// Chips, the command queues of their dies, and the commands in progress.
     pub flash: Flash,
     /// Block table.

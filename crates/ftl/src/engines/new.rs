@@ -6,14 +6,14 @@ use wordline_nand::Pool;
 
 use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
 
 /// Flash and block table without written pages. `needs` lists the candidate indexes that the victim policy uses.
 pub(super) fn new_flash(
     config: &Config,
-    policies: &PolicyEngine,
+    policies: &ActivePolicies,
     needs: Indexes,
     seed: Seed,
 ) -> (Flash, BlockManager) {
@@ -59,7 +59,12 @@ fn new_blocks(
 }
 
 /// Lets frontier policies select word lines, except those that always program them in order.
-fn order_word_lines(policies: &PolicyEngine, config: &Config, flash: &mut Flash, blocks: &mut BlockManager) {
+fn order_word_lines(
+    policies: &ActivePolicies,
+    config: &Config,
+    flash: &mut Flash,
+    blocks: &mut BlockManager,
+) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
             flash.program_in_any_order();

@@ -28,7 +28,7 @@ use super::step::Step;
 use super::victims::Victims;
 use crate::blocks::{BlockManager, State};
 use crate::map::LogicalPage;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 
@@ -127,7 +127,7 @@ impl Collector {
         leave: &GcLimits,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> (Option<Job>, bool) {
         let (sources, mut view) = self.view(row, leave, blocks, flash, policies);
         let job = sources.next(row, &mut view);
@@ -141,7 +141,7 @@ impl Collector {
         leave: &'a GcLimits,
         blocks: &'a mut BlockManager,
         flash: &'a Flash,
-        policies: &'a mut PolicyEngine,
+        policies: &'a mut ActivePolicies,
     ) -> (&'a mut Sources, View<'a>) {
         let marks = self.marks(row, blocks);
         let Self { rows, sources, victims, departures, .. } = self;
@@ -164,7 +164,7 @@ impl Collector {
         leave: &GcLimits,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> bool {
         if !self.sources.pending_retirement.has_any(row) {
             return false;
@@ -181,7 +181,7 @@ impl Collector {
         blocks: &mut BlockManager,
         leave: GcLimits,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> Option<Step> {
         let state = &self.rows[row];
         if state.lost {
@@ -228,7 +228,7 @@ impl Collector {
         blocks: &mut BlockManager,
         leave: &GcLimits,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> Option<Step> {
         loop {
             if let Some(step) = self.finish_victim(row, blocks) {

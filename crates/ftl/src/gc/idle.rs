@@ -11,7 +11,7 @@ use crate::gc::collector::GcLimits;
 use crate::gc::sources::Fold;
 use crate::gc::{Gc, StepLimit};
 use crate::map::block_map::BlockMap;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::background::IdleGroup;
 
 /// Whether and since when the host is idle.
@@ -39,7 +39,7 @@ impl Gc {
 
     /// Records that the host has no command outstanding. Returns the time for which to schedule the idle
     /// timer, if it is needed.
-    pub fn note_idle(&mut self, now: Instant, policies: &PolicyEngine) -> Option<Instant> {
+    pub fn note_idle(&mut self, now: Instant, policies: &ActivePolicies) -> Option<Instant> {
         if !policies.has_background() {
             return None;
         }
@@ -55,7 +55,7 @@ impl Gc {
 
     /// Handles the idle timer. If the host is idle, returns the time when it will have been idle for long
     /// enough. If that is later than `now`, the caller schedules the timer again.
-    pub fn handle_idle_timer(&mut self, now: Instant, policies: &PolicyEngine) -> Option<Instant> {
+    pub fn handle_idle_timer(&mut self, now: Instant, policies: &ActivePolicies) -> Option<Instant> {
         self.rest.timer_set = false;
         let idle = policies.idle_delay()?;
         if self.rest.host_works {
@@ -67,7 +67,7 @@ impl Gc {
     }
 
     /// Whether the host has been idle for long enough for background GC.
-    pub(crate) fn is_host_idle(&self, now: Instant, policies: &PolicyEngine) -> bool {
+    pub(crate) fn is_host_idle(&self, now: Instant, policies: &ActivePolicies) -> bool {
         let HostIdle { since, host_works, .. } = self.rest;
         policies.idle_delay().is_some_and(|idle| !host_works && now >= since + idle)
     }
@@ -80,7 +80,7 @@ impl Gc {
         gains: bool,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> (usize, u32) {
         let resting = IdleGroup {
             row,
@@ -102,7 +102,7 @@ impl Gc {
         rests: bool,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> GcLimits {
         let leave = GcLimits {
             waits,
@@ -128,7 +128,7 @@ impl Gc {
         block_map: &mut BlockMap,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) {
         if self.begins != StepLimit::All {
             return;

@@ -15,14 +15,14 @@ use crate::gc::sources::Fold;
 use crate::gc::step::Step;
 use crate::gc::{Gc, StepLimit};
 use crate::map::{LogicalPage, Map, MapCache, Relocation};
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::relocator::RelocatedPage;
 use crate::totals::Totals;
 
 /// The next step of a plane group, and the commands of a step.
 impl Gc {
-    /// Whether only a step that the host cannot continue without may be queued, if `waits` says so of GC that
-    /// yields to the host; `None` if no step may be queued.
+    /// Whether the next step may be only one that the host needs. `waits`: whether GC yields to the host now. `None`
+    /// if no step may begin.
     #[inline]
     pub(crate) fn must_wait(&self, waits: bool) -> Option<bool> {
         match self.begins {
@@ -41,7 +41,7 @@ impl Gc {
         leave: GcLimits,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> Option<Step> {
         loop {
             let step = self.collector.next(row, blocks, leave, flash, policies)?;
@@ -94,8 +94,8 @@ impl Gc {
         self.collector.take_empty_victims()
     }
 
-    /// Stages the pages of a unit that is relocated within its planes. They stay together, so the relocator is queried only for the first one.
-    /// Returns its GC stream.
+    /// Stages the pages of a unit that is relocated within its planes. They stay together, so the relocator is
+    /// queried only for the first one. Returns its GC stream.
     pub(crate) fn stage_unit(
         &mut self,
         row: PlaneGroupId,
@@ -103,7 +103,7 @@ impl Gc {
         unit: u32,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> u8 {
         let context = DesignContext { flash, blocks };
         let mut stream = self.stream_of(flash.stamp(from), Victim::of(from, blocks), policies, context);
@@ -208,12 +208,11 @@ impl Gc {
         row: PlaneGroupId,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) {
         let pool = blocks.pools().number_of_group(row);
         let victim = self.collector.rows[row].victim();
-        self.pool_states.update(flash, blocks);
-        let (context, states) = (DesignContext { flash, blocks }, self.pool_states.last());
+        let (context, states) = (DesignContext { flash, blocks }, self.pool_states.update(flash, blocks));
         if victim.is_some_and(|victim| policies.leaves(victim, pool, context, states)) {
             self.collector.migrate(row);
         }
@@ -229,7 +228,7 @@ impl Gc {
         read: &Task,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) {
         let Task { location: first, locations, .. } = *read;
         let context = DesignContext { flash, blocks };
@@ -291,7 +290,7 @@ impl Gc {
         totals: &mut Totals,
         blocks: &mut BlockManager,
         flash: &mut Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) {
         totals.erases += 1;
         let block = blocks.pools().block_of_page(done.command.page);
@@ -328,7 +327,7 @@ impl Gc {
         &self,
         stamp: DataTag,
         victim: Victim,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
         context: DesignContext<'_>,
     ) -> u8 {
         let (Victim { row, relocated_by, is_native }, blocks) = (victim, context.blocks);
@@ -347,7 +346,7 @@ impl Gc {
         &self,
         stamp: DataTag,
         victim: Victim,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
         context: DesignContext<'_>,
     ) -> Option<u8> {
         let (Victim { row, relocated_by, .. }, pools) = (victim, context.blocks.pools());

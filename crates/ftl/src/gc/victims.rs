@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
 use crate::design::DesignContext;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::victim::{Preference, VictimPolicy};
 
 /// Victim policy and its random stream.
@@ -34,7 +34,7 @@ impl Victims {
         row: PlaneGroupId,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> Option<BlockSetId> {
         let (context, candidates) = (DesignContext { flash, blocks }, || blocks.candidates(row));
         let chosen = policies.victim(candidates, row, context);
@@ -57,7 +57,7 @@ impl Victims {
         row: PlaneGroupId,
         blocks: &mut BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> bool {
         let pool = blocks.pool_of(row);
         let Some(candidates) = pool.super_block_candidates() else { return false };

@@ -15,7 +15,7 @@ use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::map::translation::{Continuation, GuessCounts, Translation, Waiter};
 use crate::map::{LogicalPage, Map, Relocation};
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 use crate::policy::mapper::{Mapper, TranslationPage};
 use crate::policy::placement::PlaneGroupSet;
 use crate::totals::Totals;
@@ -105,7 +105,7 @@ impl MapCache {
         class: Class,
         blocks: &mut BlockManager,
         flash: &mut Flash,
-        policies: &PolicyEngine,
+        policies: &ActivePolicies,
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(translation) = &mut self.translation else { return };

@@ -44,14 +44,10 @@ impl PoolState {
 pub struct PoolStates(Vec<PoolState>);
 
 impl PoolStates {
-    /// Computes the current states.
-    pub fn update(&mut self, flash: &Flash, blocks: &BlockManager) {
+    /// The current states, in the order of the pools.
+    pub fn update(&mut self, flash: &Flash, blocks: &BlockManager) -> &[PoolState] {
         self.0.clear();
         self.0.extend(states_now(flash, blocks));
-    }
-
-    /// The states when they were last computed, in the order of the pools.
-    pub fn last(&self) -> &[PoolState] {
         &self.0
     }
 }

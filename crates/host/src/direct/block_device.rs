@@ -86,10 +86,6 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         Some(self.explainer.as_mut()?.tail.take_each(tag)?.complete(|_| None))
     }
 
-    fn drop_breakdown(&mut self, tag: u32) {
-        self.explainer.iter_mut().for_each(|explainer| explainer.tail.drop_each(tag));
-    }
-
     fn tail(&self) -> Option<&Tail> {
         self.explainer.as_ref().map(|explainer| &explainer.tail)
     }

@@ -66,10 +66,6 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         Some(self.attribution.tail_mut()?.take_each(tag)?.complete(|_| None))
     }
 
-    fn drop_breakdown(&mut self, tag: u32) {
-        self.attribution.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
-    }
-
     fn tail(&self) -> Option<&Tail> {
         self.attribution.tail()
     }

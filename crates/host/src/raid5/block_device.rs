@@ -112,6 +112,9 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let members = self.array.members.devices_mut();
         members.iter_mut().for_each(|member| member.explain(Tail::recording_each()));
         let explain = members.iter().all(|member| member.tail().is_some());
+        if !explain {
+            members.iter_mut().for_each(|member| member.explain(Tail::keeping_slowest(0)));
+        }
         self.host.attribution.begin_tail(explain.then_some(tail), self.stripes.heads.count());
     }
 
@@ -130,10 +133,6 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
         Some(self.host.attribution.tail_mut()?.take_each(tag)?.complete(|_| None))
-    }
-
-    fn drop_breakdown(&mut self, tag: u32) {
-        self.host.attribution.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
     }
 
     fn tail(&self) -> Option<&Tail> {

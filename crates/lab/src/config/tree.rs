@@ -240,7 +240,7 @@ impl Node {
         }
     }
 
-    /// Whether a table of it has numbers as keys, at a path where `below` has no list.
+    /// Whether it selects an item that `below` does not have.
     pub fn selects_items(&self, below: &Self) -> bool {
         let Some(members) = self.members() else { return false };
         members.iter().any(|(key, node)| {

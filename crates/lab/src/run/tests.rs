@@ -22,7 +22,7 @@ mod never {
     }
 }
 
-/// The error of a run of writes on the smallest device, filled, after `change` replaced some of its parts.
+/// The error of a run of writes on the smallest device, filled, after `change` replaced some of its policies.
 fn error_with(change: fn(Policies) -> Policies) -> Error {
     let device =
         Device::preset("tiny").expect("a preset").with_policies(move |ftl, buffer, _| (change(ftl), buffer));

@@ -203,10 +203,6 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.host.outbox.teller.as_mut()?.take(tag)
     }
 
-    fn drop_breakdown(&mut self, tag: u32) {
-        self.take_breakdown(tag);
-    }
-
     fn worked(&self) -> WorkTimes {
         self.below.device.worked()
     }

@@ -15,7 +15,7 @@ mod writes;
 use serde::{Deserialize, Serialize};
 use wordline_device::{Command, Operation};
 use wordline_flash::{Class, Flash, RequestId, Ticket};
-use wordline_ftl::PolicyEngine;
+use wordline_ftl::ActivePolicies;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::map::{LogicalPage, Map, MapCache};
 use wordline_ftl::policy::event::BufferOccupancy;
@@ -311,7 +311,7 @@ impl Cache {
         id: EntryId,
         map_cache: &MapCache,
         flash: &mut Flash,
-        policies: &PolicyEngine,
+        policies: &ActivePolicies,
         calendar: &mut impl Schedule<Event>,
     ) {
         if flash.has_background() {

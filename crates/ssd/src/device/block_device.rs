@@ -86,12 +86,11 @@ impl BlockDevice for Device {
     }
 
     fn take_breakdown(&mut self, tag: u32) -> Option<RequestBreakdown> {
-        let partial = self.front.tail_mut()?.take_each(tag)?;
-        Some(partial.complete(|waited| self.core.ftl.flash.behind(waited)))
+        self.front.take_breakdown(tag, &self.core.ftl.flash)
     }
 
     fn drop_breakdown(&mut self, tag: u32) {
-        self.front.tail_mut().into_iter().for_each(|tail| tail.drop_each(tag));
+        self.front.drop_breakdown(tag);
     }
 
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {

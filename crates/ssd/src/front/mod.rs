@@ -27,7 +27,7 @@ use std::fmt;
 
 use wordline_device::factors::{NO_LINK, none_of};
 use wordline_device::link::Link;
-use wordline_device::tail::Tail;
+use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, Operation, UnscalableReason};
 use wordline_flash::{Flash, RequestId};
@@ -105,9 +105,15 @@ impl Front {
         self.commands.tail.as_deref()
     }
 
-    /// The tail attribution, mutable; `None` if it is off.
-    pub(crate) fn tail_mut(&mut self) -> Option<&mut Tail> {
-        self.commands.tail.as_deref_mut()
+    /// Takes the latency breakdown of the completed command with this tag, if each is recorded.
+    pub(crate) fn take_breakdown(&mut self, tag: u32, flash: &Flash) -> Option<RequestBreakdown> {
+        let partial = self.commands.tail.as_deref_mut()?.take_each(tag)?;
+        Some(partial.complete(|waited| flash.behind(waited)))
+    }
+
+    /// Drops the latency breakdown of the completed command with this tag.
+    pub(crate) fn drop_breakdown(&mut self, tag: u32) {
+        self.commands.tail.iter_mut().for_each(|tail| tail.drop_each(tag));
     }
 
     /// Starts or stops recording requests.

@@ -1,7 +1,7 @@
 //! In-place preconditioning: overwritten pages stay in their pool, whatever policies and designs would
 //! decide.
 
-use wordline_ftl::PolicyEngine;
+use wordline_ftl::ActivePolicies;
 use wordline_ftl::design::{ExtensionPoint, ExtensionPoints, PausedDecisions};
 use wordline_ftl::policy::balancer::Balancer;
 use wordline_ftl::policy::relocator::{Relocator, Single};
@@ -26,7 +26,7 @@ pub(super) struct MigrationPolicies {
 
 impl MigrationPolicies {
     /// Pauses the policies: each unit stays in its pool until [`resume_decisions`](Self::resume_decisions).
-    pub(super) fn pause(policies: &mut PolicyEngine) -> Self {
+    pub(super) fn pause(policies: &mut ActivePolicies) -> Self {
         let pools: Vec<u8> =
             (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();
         Self {
@@ -38,7 +38,7 @@ impl MigrationPolicies {
     }
 
     /// Restores the policies and designs.
-    pub(super) fn resume_decisions(self, policies: &mut PolicyEngine) {
+    pub(super) fn resume_decisions(self, policies: &mut ActivePolicies) {
         (policies.router, policies.relocator, policies.balancer) =
             (self.router, self.relocator, self.balancer);
         policies.designs.resume_decisions(self.designs);

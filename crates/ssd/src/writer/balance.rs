@@ -2,7 +2,7 @@
 //! that a full plane group cannot take go to any other.
 
 use wordline_flash::Flash;
-use wordline_ftl::PolicyEngine;
+use wordline_ftl::ActivePolicies;
 use wordline_ftl::blocks::BlockManager;
 use wordline_ftl::design::DesignContext;
 use wordline_ftl::policy::balancer::WaitingUnits;
@@ -31,7 +31,8 @@ impl Balance {
         self.waiting.len()
     }
 
-    /// Counts the complete program units of `unit` pages that wait for each plane group. Returns false if there are none.
+    /// Counts the complete program units of `unit` pages that wait for each plane group. Returns false if there are
+    /// none.
     pub fn count(&mut self, lists: &Lists, unit: u32) -> bool {
         let mut any = false;
         for (row, waiting) in self.waiting.iter_mut().enumerate() {
@@ -53,7 +54,7 @@ impl Balance {
         rows: &PlaneGroups,
         blocks: &BlockManager,
         flash: &Flash,
-        policies: &mut PolicyEngine,
+        policies: &mut ActivePolicies,
     ) -> Option<usize> {
         let pools = blocks.pools();
         let die = pools.of_group(row).geometry.die_of_group(row);

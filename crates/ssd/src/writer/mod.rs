@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use wordline_device::Command;
 use wordline_flash::{Task, Ticket};
-use wordline_ftl::PolicyEngine;
+use wordline_ftl::ActivePolicies;
 use wordline_ftl::blocks::{BlockManager, ModeShare, Streams};
 use wordline_ftl::{Config, Ftl};
 use wordline_kernel::{Schedule, state};
@@ -203,7 +203,7 @@ fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_h
 
 /// Pool of each host stream, which the router or a design assigns. Translation pages and discard records go
 /// to the last pool.
-fn pools_of_streams(config: &Config, policies: &PolicyEngine, streams: Streams) -> Vec<usize> {
+fn pools_of_streams(config: &Config, policies: &ActivePolicies, streams: Streams) -> Vec<usize> {
     let pools = config.pools.count();
     let pool_of = |stream| match stream < policies.host_streams() {
         true if pools > 1 => usize::from(policies.pool_of_stream(stream)),
@@ -214,7 +214,7 @@ fn pools_of_streams(config: &Config, policies: &PolicyEngine, streams: Streams) 
 }
 
 /// Sub-requests; `None` in a device with one pool.
-fn new_sub_requests(config: &Config, policies: &PolicyEngine) -> Option<Box<SubRequests>> {
+fn new_sub_requests(config: &Config, policies: &ActivePolicies) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }

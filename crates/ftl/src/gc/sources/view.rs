@@ -7,7 +7,7 @@ use crate::blocks::BlockManager;
 use crate::gc::group_state::PlaneGroupState;
 use crate::gc::job::Job;
 use crate::gc::victims::Victims;
-use crate::policies::PolicyEngine;
+use crate::policies::ActivePolicies;
 
 /// A reason for GC.
 pub(in crate::gc) trait Source {
@@ -41,7 +41,7 @@ pub(in crate::gc) struct View<'a> {
     pub(in crate::gc) away: usize,
     pub(in crate::gc) victims: &'a mut Victims,
     pub(in crate::gc) flash: &'a Flash,
-    pub(in crate::gc) policies: &'a mut PolicyEngine,
+    pub(in crate::gc) policies: &'a mut ActivePolicies,
     pub(in crate::gc) leave: &'a GcLimits,
     /// GC watermarks in free blocks: start and stop.
     pub(in crate::gc) marks: [usize; 2],

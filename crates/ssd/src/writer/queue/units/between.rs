@@ -99,8 +99,7 @@ impl WriteQueue {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
         let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
-        self.states.update(flash, blocks);
-        let states = self.states.last();
+        let states = self.states.update(flash, blocks);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
         let Some(which) = policies.steal(waiting, pool, DesignContext { flash, blocks }, states) else {
             return false;

@@ -271,9 +271,9 @@ impl SubRequests {
     /// Whether a pool has space for `pages` pages, after the pages that it has and those on their way to it.
     /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
-        pool == FALLBACK_POOL
-            || held_by_host(pool, &core.ftl) + core.ftl.blocks.by_pool()[pool].on_their_way() + pages
-                <= core.ftl.health.room[pool]
+        let Ftl { config, blocks, map_cache, tables, health, .. } = &core.ftl;
+        let held = || tables.held_by_host(pool, map_cache, &config.shares(), blocks);
+        pool == FALLBACK_POOL || held() + blocks.by_pool()[pool].on_their_way() + pages <= health.room[pool]
     }
 
     /// Class of the reads for a sub-request. They are host reads if a host command waits for one of its
@@ -288,10 +288,4 @@ impl SubRequests {
     pub fn take_page_list(&mut self) -> Vec<LogicalPage> {
         std::mem::take(&mut self.over)
     }
-}
-
-/// Valid host pages in a pool.
-fn held_by_host(pool: usize, ftl: &Ftl) -> u64 {
-    let Ftl { config, blocks, map_cache, tables, .. } = ftl;
-    tables.held_by_host(pool, map_cache, &config.shares(), blocks)
 }

@@ -160,8 +160,7 @@ impl WriteQueue {
         let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
         let Ftl { policies, flash, blocks, .. } = &mut core.ftl;
         let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
-        self.states.update(flash, blocks);
-        let outgoing = HostPage { pools: self.states.last(), from, home, ..*outgoing };
+        let outgoing = HostPage { pools: self.states.update(flash, blocks), from, home, ..*outgoing };
         let (chosen, sectors) =
             (policies.route(&outgoing, DesignContext { flash, blocks }), outgoing.sectors);
         let pool = subs.pool_of(chosen);
