@@ -55,8 +55,8 @@ const BEYOND_OTHERS: f64 = 4.0;
 const MOST_LEFT_OUT: usize = 2;
 const LEAST_OTHERS: usize = 7;
 
-/// What one more parameter takes off the sum of squares in 5 % of all fits, in units of their mean square: the 95th
-/// percentile of chi-squared with one degree of freedom.
+/// Fall of the sum of squares that one more parameter reaches in 5 % of all fits, in units of their mean square: the
+/// 95th percentile of chi-squared with one degree of freedom.
 const BY_CHANCE: f64 = 3.84;
 
 /// Suspend time, as a part of the program time, from which it is tried that nothing is suspended. Chosen: a read that
@@ -95,7 +95,7 @@ impl Best {
         squares(&self.found.residuals)
     }
 
-    /// What one more parameter takes off the sum by chance.
+    /// Fall of the sum that one more parameter may reach by chance.
     fn chance(&self) -> f64 {
         BY_CHANCE * (self.sum() / self.found.residuals.len().max(1) as f64).max(1.0)
     }

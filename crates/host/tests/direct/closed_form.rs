@@ -45,6 +45,18 @@ fn commands_take_their_time_once_a_device_was_filled() {
 }
 
 #[test]
+fn a_read_of_more_blocks_than_a_command_takes_is_divided() {
+    let mut host = Host::of(build(file([12, 32, 1, 2, 2], Kind::Synchronous, 1), 1), false);
+    host.fill();
+    for (pages, commands) in [(64, 1), (65, 2), (128, 2), (150, 3)] {
+        let before = host.device.device().counts().reads;
+        host.submit(Operation::Read, false, 0, pages);
+        host.run_down_to(0);
+        assert_eq!(host.device.device().counts().reads - before, commands, "{pages} pages");
+    }
+}
+
+#[test]
 fn a_buffer_takes_off_as_many_programs_as_it_holds() {
     for programs in [1, 3, 7] {
         let [took, program] = time_of(Kind::Shift, programs, Spread::Requests, 8);
