@@ -101,6 +101,7 @@ pub fn explain_panic(panic: &PanicHookInfo<'_>) {
 /// it, so the failure is ignored.
 pub fn print_message(line: &str) {
     if !line.starts_with("note:") || screen::is_at_least(screen::Verbosity::Normal) {
-        let _ = writeln!(std::io::stderr(), "{}", screen::message(line));
+        // One write, so that the end of the program in another thread does not divide the line.
+        let _ = std::io::stderr().write_all(format!("{}\n", screen::message(line)).as_bytes());
     }
 }
