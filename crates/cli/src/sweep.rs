@@ -178,8 +178,10 @@ impl Arguments {
             }
             None => {
                 let options = self.format.options()?;
-                let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
-                let (preset, DeviceArguments { keys: device, config, .. }) = self.device()?;
+                let axes = self.vary.iter().map(|argument| studies::axis_of(argument));
+                let vary = axes.collect::<Result<Vec<_>, _>>()?;
+                let varies_preset = vary.iter().any(|axis| axis.key == "preset");
+                let (preset, DeviceArguments { keys: device, config, .. }) = self.device(varies_preset)?;
                 let asked = StudyArguments {
                     preset: Some(preset),
                     load: LoadArguments {
@@ -194,7 +196,7 @@ impl Arguments {
                     precondition: self.precondition.as_deref(),
                     warm_up: self.warm_up,
                     until: self.until.clone(),
-                    vary: vary.collect::<Result<_, _>>()?,
+                    vary,
                     repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
                     columns: self.columns.clone(),
                     config,
@@ -210,12 +212,9 @@ impl Arguments {
         }
         Ok(study)
     }
-}
 
-impl Arguments {
     /// Returns the preset, or the file in its place, and the keys that change it.
-    fn device(&self) -> Result<(String, DeviceArguments), Failure> {
-        let varies_preset = self.vary.iter().any(|argument| argument.trim_start().starts_with("preset="));
+    fn device(&self, varies_preset: bool) -> Result<(String, DeviceArguments), Failure> {
         // A file without a preset is the device, as in `run`.
         let (of_file, changing) = match (&self.preset, &self.config) {
             (None, Some(file)) if !varies_preset => (Some(file.display().to_string()), None),

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use wordline_experiments::Axis;
 use wordline_kernel::Complaints;
-use wordline_lab::config::line_of;
+use wordline_lab::config::{line_of, only_preset};
 use wordline_lab::error::{Error, Result};
 use wordline_lab::input;
 use wordline_lab::words::found_and_wanted;
@@ -273,8 +273,7 @@ fn check_preset(device: &toml::Table, preset: Option<&str>, (path, text): (&Path
     }
     let mut wrong = Complaints::default();
     let line = line_of(text, "preset").map_or_else(String::new, |line| format!(":{line}"));
-    let wanted = format!("{preset:?} as on the command line, or no --preset there");
-    wrong.add(format!("{}{line}: preset", path.display()), own, wanted);
+    wrong.add(format!("{}{line}: preset", path.display()), own, only_preset(preset));
     Err(Error::Config(wrong))
 }
 

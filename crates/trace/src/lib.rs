@@ -71,7 +71,7 @@ pub use formats::{Format, TimeUnit};
 pub use generated::Generated;
 pub use input::Progress;
 pub use locate::Locator;
-pub use options::{Action, Devices, Discards, Options, WriteZeroes, Zones};
+pub use options::{Action, Devices, Filter, Options, Zones};
 pub use prepare::{LateNotes, MAX_HELD_REQUESTS, Prepared, Requests, Survey, prepare, prepare_embedded};
 pub use read::{open, open_with_progress, read, read_bytes};
 pub use source::{Source, SourceKind};

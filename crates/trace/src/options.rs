@@ -82,18 +82,18 @@ impl Zones {
     }
 }
 
-/// Treatment of recorded discards.
+/// Treatment of recorded operations of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Discards {
+pub enum Filter {
     /// They are requests.
     #[default]
     Keep,
-    /// They are left out, as if the recorded file system had been mounted without them. A note counts them.
+    /// They are left out. A note counts them.
     Skip,
 }
 
-impl Discards {
+impl Filter {
     /// Both ways.
     const ALL: [Self; 2] = [Self::Keep, Self::Skip];
 
@@ -104,29 +104,10 @@ impl Discards {
             Self::Skip => "skip",
         }
     }
-}
 
-/// Treatment of recorded writes of zeroes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteZeroes {
-    /// They are requests.
-    #[default]
-    Keep,
-    /// They are left out. A note counts them.
-    Skip,
-}
-
-impl WriteZeroes {
-    /// Both ways.
-    const ALL: [Self; 2] = [Self::Keep, Self::Skip];
-
-    /// The name in options.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Skip => "skip",
-        }
+    /// Count of the operations that are left out; `None` if they are kept.
+    pub(super) fn left_out(self) -> Option<u64> {
+        (self == Self::Skip).then_some(0)
     }
 }
 
@@ -164,10 +145,11 @@ pub struct Options {
     /// device. Without a run they are kept in formats that have operations of zones (`csv`, `columns`), and
     /// mapped in recordings.
     pub zones: Option<Zones>,
-    /// Treatment of recorded discards: `keep` or `skip`. Skipping them shows what TRIM gains.
-    pub discards: Discards,
+    /// Treatment of recorded discards: `keep` or `skip`. Skipping them, as if the recorded file system had been mounted
+    /// without them, shows what TRIM gains.
+    pub discards: Filter,
     /// Treatment of recorded writes of zeroes: `keep` or `skip`. A zoned namespace takes none here.
-    pub write_zeroes: WriteZeroes,
+    pub write_zeroes: Filter,
     /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
     /// that is further out of order is an error.
     pub window: Option<u32>,
@@ -191,8 +173,8 @@ impl Default for Options {
             token_bytes: None,
             block_tokens: None,
             zones: None,
-            discards: Discards::Keep,
-            write_zeroes: WriteZeroes::Keep,
+            discards: Filter::Keep,
+            write_zeroes: Filter::Keep,
             window: None,
         }
     }
@@ -264,8 +246,7 @@ impl Options {
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
             "zones" => one_of(value, &Zones::ALL.map(Zones::name)),
-            "discards" => one_of(value, &Discards::ALL.map(Discards::name)),
-            "write_zeroes" => one_of(value, &WriteZeroes::ALL.map(WriteZeroes::name)),
+            "discards" | "write_zeroes" => one_of(value, &Filter::ALL.map(Filter::name)),
             "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
             "jump" => "a time such as \"10d\"".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),

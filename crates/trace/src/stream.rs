@@ -9,7 +9,7 @@ use super::formats::Format;
 use super::generated::source;
 use super::input::{Position, Progress};
 use super::layout::{DeviceEnds, DeviceLayout};
-use super::options::{Action, Discards, Options, WriteZeroes, Zones};
+use super::options::{Action, Options, Zones};
 use super::order::{OrderError, Sorter};
 use super::recorded::{RecordedCounts, RecordedOp};
 use super::row::{Reader, Row};
@@ -80,8 +80,8 @@ impl<'a> Stream<'a> {
             of_any_device: 0,
             of_device: 0,
             empty: 0,
-            without_discards: (options.discards == Discards::Skip).then_some(0),
-            without_zeroes: (options.write_zeroes == WriteZeroes::Skip).then_some(0),
+            without_discards: options.discards.left_out(),
+            without_zeroes: options.write_zeroes.left_out(),
             emitted: 0,
             ends: DeviceEnds::new(options.devices),
             layout: None,

@@ -8,7 +8,7 @@ use wordline_lab::Precondition;
 use wordline_lab::arrivals::RequestSource;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::application::WaitsFor;
-use wordline_lab::trace::workload::arrival::Bursts;
+use wordline_lab::trace::workload::arrival::{Bursts, LONGEST_PAUSE};
 use wordline_lab::trace::workload::list_all_names;
 use wordline_lab::workload::recorded_times;
 use wordline_lab::workload::{Generated, NO_LOAD};
@@ -43,9 +43,6 @@ pub struct Named {
     /// application's own share.
     pub page_cache: Option<f64>,
 }
-
-/// Longest think time. Chosen: as in a run.
-const MOST_THINK: Duration = Duration::from_ms(3_600_000);
 
 /// Requests, their number, and their pace.
 pub(crate) type NamedRequests = (RequestSource, u64, Pace);
@@ -157,7 +154,7 @@ impl Named {
             let holds = !has_bursts && (self.queue_depth.is_some() || !is_open);
             let wanted = "none beside bursts or times: only a closed loop has think time (--queue-depth)";
             wrong.require(holds, "named.think_time", think, wanted);
-            wrong.require(think <= MOST_THINK, "named.think_time", think, "at most 1h");
+            wrong.require(think <= LONGEST_PAUSE, "named.think_time", think, "at most 1h");
         }
         let is_closed = self.bursts.is_some() || self.queue_depth.is_some();
         let both = self.recorded_times && is_closed;

@@ -1,7 +1,7 @@
 //! The next program of a stream: whether there is room for it, its size and cell mode, and its word line if the
 //! order is not numerical. Also the choice among several open blocks of a stream: which one is programmed next, and which one is suspended.
 
-use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
+use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId};
 
 use super::modes::ModeBlocks;
 use super::order::Order;
@@ -12,6 +12,17 @@ use crate::policy::event::DeviceEvent;
 use crate::policy::frontier::{OpenBlock, WordLines};
 
 impl BlockManager {
+    /// Block of the program at `first` in a plane group, and the mode in which it was opened, for the chips; `None` if
+    /// all blocks of the plane group are in the native mode.
+    #[inline]
+    pub fn mode_of_program(&self, row: PlaneGroupId, first: Location) -> Option<(BlockSetId, CellMode)> {
+        if self.modes(row).are_none() {
+            return None;
+        }
+        let block = self.table.pools.block_of(first);
+        Some((block, self.table.mode(block)))
+    }
+
     /// Sets the program order of a pool: the word lines of its blocks, the open blocks of a stream, and the
     /// most blocks that each stream may suspend. Must be called before the first block is written.
     pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8, suspended: Vec<u16>) {

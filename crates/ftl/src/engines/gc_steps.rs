@@ -29,9 +29,8 @@ impl Ftl {
                 let unit = blocks.unit(row, stream);
                 gc.count_program(row, unit, blocks, totals);
                 let first = blocks.take(row, stream, unit, &mut WordLineQueries { flash, policies });
-                if !blocks.modes(row).are_none() {
-                    let block = blocks.pools().block_of(first);
-                    flash.set_mode(block, blocks.table().mode(block));
+                if let Some((block, mode)) = blocks.mode_of_program(row, first) {
+                    flash.set_mode(block, mode);
                 }
                 map.note_copy(row, gc.first_source(row), first, (&*blocks, &*flash));
                 gc.queue_program(row, first, unit, blocks, flash, now)

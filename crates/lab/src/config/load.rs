@@ -149,6 +149,11 @@ fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usi
     build_on(registry, tree, (&name, &folder), base, depth)
 }
 
+/// Text for a message: the preset that a file may name beside the preset `base` of the command line.
+pub fn only_preset(base: &str) -> String {
+    format!("{base:?} as on the command line, or no --preset there")
+}
+
 /// The tree of a document, merged with the preset that it builds on. `folder` is the base of relative paths.
 fn build_on(
     registry: &Registry,
@@ -160,11 +165,7 @@ fn build_on(
     let [name, description, source, below] = file_keys(&mut tree)?;
     let mut layered = match (base, below) {
         (Some(base), Some((at, below))) if base != below => {
-            return refuse(
-                at.label("preset"),
-                format!("{below:?}"),
-                format!("{base:?} as on the command line, or no --preset there"),
-            );
+            return refuse(at.label("preset"), format!("{below:?}"), only_preset(base));
         }
         (_, Some((at, _))) if depth >= MOST_LAYERS => {
             return refuse(

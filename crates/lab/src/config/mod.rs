@@ -23,6 +23,7 @@ use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::{Error, drives, error::Result};
 pub(crate) use effect::ineffective_keys as ineffective_keys_of_ssd;
 pub(crate) use load::cells;
+pub use load::only_preset;
 pub use policies::{Policy, find_policies, policies};
 pub use read::Keys;
 pub(crate) use read::{fallback_error, with_origins};

@@ -25,7 +25,7 @@ use crate::load::{Load, Precondition, Start};
 use crate::observer::{Observer, Unobserved};
 use crate::output::is_standard;
 use crate::timeline::Timeline;
-use crate::trace::workload::arrival::Bursts;
+use crate::trace::workload::arrival::{Bursts, LONGEST_PAUSE};
 use crate::trace::{Fit, Options, Request};
 use crate::transient::WarmUp;
 use crate::until::Until;
@@ -326,9 +326,7 @@ impl Workload {
                     .into_result(Pace::Bursts { depth, on: bursts.on, off: bursts.off })
                     .map_err(Error::Config)
             }
-            (None, Some(think)) if think > Duration::from_ms(3_600_000) => {
-                refuse("think time", &think, "at most 1h")
-            }
+            (None, Some(think)) if think > LONGEST_PAUSE => refuse("think time", &think, "at most 1h"),
             (None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
         }
     }

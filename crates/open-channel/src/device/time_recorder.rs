@@ -50,15 +50,23 @@ impl CommandTimes {
     pub fn end(&mut self, now: Instant) {
         self.ended = now;
     }
+}
 
-    /// The breakdown of the command at its completion.
-    fn breakdown(&self, operation: Operation, latency: Duration, flash: &Flash) -> CommandBreakdown {
-        let Self { submitted, begun, ended, brought, worked, last } = self;
+impl CompletedTimes {
+    /// Times of a command at its completion.
+    pub fn of(times: Box<CommandTimes>, completion: &Completion) -> Self {
+        Self { times, operation: completion.operation, latency: completion.latency }
+    }
+
+    /// The breakdown of the command, within the event in which it completed. `flash` executed it.
+    pub fn breakdown(&self, flash: &Flash) -> CommandBreakdown {
+        let Self { times, operation, latency } = self;
+        let CommandTimes { submitted, begun, ended, brought, worked, last } = &**times;
         let waits = match operation {
             Operation::Write | Operation::Copy | Operation::Flush => Component::Buffer,
             Operation::Read | Operation::Reset | Operation::Close => Component::Queue,
         };
-        let mut told = CommandBreakdown::waited(*submitted, latency, waits);
+        let mut told = CommandBreakdown::waited(*submitted, *latency, waits);
         told.parts[waits as usize] = Duration::ZERO;
         let inside = *ended - *begun;
         // A flash command that was queued before this command began belongs to another command, and does not
@@ -79,17 +87,5 @@ impl CommandTimes {
             told.meanwhile = Some(std::array::from_fn(|work| now[work] - worked[work]));
         }
         told
-    }
-}
-
-impl CompletedTimes {
-    /// Times of a command at its completion.
-    pub fn of(times: Box<CommandTimes>, completion: &Completion) -> Self {
-        Self { times, operation: completion.operation, latency: completion.latency }
-    }
-
-    /// The breakdown of the command, within the event in which it completed. `flash` executed it.
-    pub fn breakdown(&self, flash: &Flash) -> CommandBreakdown {
-        self.times.breakdown(self.operation, self.latency, flash)
     }
 }

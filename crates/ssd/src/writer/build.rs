@@ -226,9 +226,8 @@ impl Writer {
         }
         core.ftl.gc.spend(row, cost);
         self.rows.note(row, &core.ftl.blocks, &core.ftl.gc);
-        if !core.ftl.blocks.modes(row).are_none() {
-            let block = core.ftl.config.pools.block_of(first);
-            core.ftl.flash.set_mode(block, core.ftl.blocks.table().mode(block));
+        if let Some((block, mode)) = core.ftl.blocks.mode_of_program(row, first) {
+            core.ftl.flash.set_mode(block, mode);
         }
         let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
         if times > 0 {

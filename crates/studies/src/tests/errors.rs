@@ -8,10 +8,10 @@ use wordline_lab::trace::Options;
 
 use crate::{DeviceArguments, LoadArguments, Repeat, Study, StudyArguments, axis_of, device_of};
 
-/// The fault of a study without a file, on the device `device`, with one varied key.
-fn fault(device: DeviceArguments, load: LoadArguments<'_>, vary: &str) -> String {
-    let asked = StudyArguments {
-        preset: device.preset.or_else(|| Some("tiny".into())),
+/// The arguments of a study on `tiny` with one varied key.
+fn asked<'a>(load: LoadArguments<'a>, vary: &str) -> StudyArguments<'a> {
+    StudyArguments {
+        preset: Some("tiny".into()),
         load,
         precondition: None,
         warm_up: None,
@@ -19,8 +19,14 @@ fn fault(device: DeviceArguments, load: LoadArguments<'_>, vary: &str) -> String
         vary: vec![axis_of(vary).expect("values")],
         repeat: Repeat { first: 0, seeds: 1, until: None },
         columns: Vec::new(),
-        config: device.config,
-    };
+        config: None,
+    }
+}
+
+/// The fault of a study without a file, on the device `device`, with one varied key.
+fn fault(device: DeviceArguments, load: LoadArguments<'_>, vary: &str) -> String {
+    let preset = device.preset.or_else(|| Some("tiny".into()));
+    let asked = StudyArguments { preset, config: device.config, ..asked(load, vary) };
     let made = Study::from_arguments(&Registry::default(), device.keys, asked);
     let fault = made.and_then(|study| study.points(0).map(|points| points.len()));
     fault.map(|points| format!("{points} points")).unwrap_or_else(|error| error.to_string())
@@ -91,17 +97,7 @@ fn a_setting_may_select_an_item_of_a_default_list() {
     let device = device_of(None, &["part.timing.suspend.1=500us".into()], None).expect("a setting");
     let load = LoadArguments::named("mixed-70-30");
     assert_eq!(fault(device.clone(), load, "ftl.scheduling.suspend_erases=true,false"), "2 points");
-    let asked = StudyArguments {
-        preset: Some("tiny".into()),
-        load,
-        precondition: None,
-        warm_up: None,
-        until: None,
-        vary: vec![axis_of("ftl.scheduling.suspend_erases=true").expect("values")],
-        repeat: Repeat { first: 0, seeds: 1, until: None },
-        columns: Vec::new(),
-        config: None,
-    };
+    let asked = asked(load, "ftl.scheduling.suspend_erases=true");
     let study = Study::from_arguments(&Registry::default(), device.keys, asked).expect("a study");
     let text = &study.points(0).expect("a point")[0].config_text;
     assert!(text.contains("suspend = [\"100us\", \"500us\"]"), "{text}");
@@ -203,17 +199,8 @@ fn a_study_runs_what_a_run_runs() {
         "[global]\nfilename=x\ndirect=1\nbs=4k\n[a]\nrw=randread\nnumber_ios=5\n[b]\nrw=write\nnumber_ios=4\n",
     );
     let count = |load: LoadArguments<'_>| {
-        let asked = StudyArguments {
-            preset: Some("tiny".into()),
-            load,
-            precondition: None,
-            warm_up: None,
-            until: None,
-            vary: vec![axis_of("ftl.over_provisioning=0.3,0.4").expect("values")],
-            repeat: Repeat { first: 0, seeds: 1, until: None },
-            columns: vec!["host.reads".into(), "host.writes".into()],
-            config: None,
-        };
+        let columns = vec!["host.reads".into(), "host.writes".into()];
+        let asked = StudyArguments { columns, ..asked(load, "ftl.over_provisioning=0.3,0.4") };
         let made = Study::from_arguments(&Registry::default(), toml::Table::new(), asked);
         let study = made.unwrap_or_else(|error| panic!("{error}"));
         let again = super::study(&study.text);

@@ -33,6 +33,9 @@ pub enum Arrival {
     },
 }
 
+/// Longest think time, and longest burst or pause of a closed loop. Chosen: an hour of simulated time.
+pub const LONGEST_PAUSE: Duration = Duration::from_ms(3_600_000);
+
 /// A closed loop with pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,7 +54,7 @@ impl Bursts {
 
     /// Checks everything.
     pub fn check(&self, complaints: &mut Complaints) {
-        let times = Duration::from_us(1)..=Duration::from_ms(3_600_000);
+        let times = Duration::from_us(1)..=LONGEST_PAUSE;
         for (key, time) in [("bursts.on", self.on), ("bursts.off", self.off)] {
             complaints.require(times.contains(&time), key, time, "from 1us to 1h");
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
 
 use super::address::Pattern;
-use super::arrival::{Arrival, Bursts};
+use super::arrival::{Arrival, Bursts, LONGEST_PAUSE};
 
 /// A generated workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -135,7 +135,7 @@ impl Workload {
         if let Some(think) = self.think_time {
             let holds = self.bursts.is_none() && self.arrival.queue_depth().is_some();
             c.require(holds, "think_time", think, "none, or arrival.kind = closed without bursts");
-            c.require(think <= Duration::from_ms(3_600_000), "think_time", think, "at most 1h");
+            c.require(think <= LONGEST_PAUSE, "think_time", think, "at most 1h");
         }
         complaints.into_result(())
     }
