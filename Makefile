@@ -79,15 +79,15 @@ $(DENY) $(NEXTEST) $(MDBOOK):
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment, scaled down.
-	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
+	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --profile long
 
 nightly: tools ## The same, whatever fails, and their result on the page docs/nightly.md.
 	$(CARGO) run --locked -p wordline-tests --bin nightly
 
 # The experiments' own test writes what it finds; what follows from all records is written after it.
 results: tools ## Results at full size, over five seeds, into data/results; IDS=cubeftl/fig18 for one, STALE=1 for those of an earlier program.
-	UPDATE_DOCS=1 WORDLINE_RESULTS="$(or $(IDS),$(if $(STALE),old,full))" $(CARGO) test --release --locked -p wordline-experiments --lib every_record -- --nocapture
-	UPDATE_DOCS=1 $(CARGO) test --release --locked -p wordline-experiments --lib the_list_names_the_rows
+	UPDATE_DOCS=1 WORDLINE_RESULTS="$(or $(IDS),$(if $(STALE),old,full))" $(CARGO) test --profile long --locked -p wordline-experiments --lib every_record -- --nocapture
+	UPDATE_DOCS=1 $(CARGO) test --profile long --locked -p wordline-experiments --lib the_list_names_the_rows
 	UPDATE_DOCS=1 $(CARGO) test --locked -p wordline-tests --bin tables readme
 
 mutants: tools ## Faults put into the mechanisms one by one: which does no test find?

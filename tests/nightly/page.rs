@@ -12,7 +12,7 @@ pub struct Nightly {
     pub date: String,
     /// The tested commit. `and changes` is added if files had changed since the commit.
     pub commit: String,
-    /// The arguments of `cargo test`: `--workspace --release` for a complete run.
+    /// The arguments of `cargo test`: `--workspace --profile long` for a complete run.
     pub tests: String,
     pub passed: u64,
     pub failed: u64,
@@ -21,7 +21,7 @@ pub struct Nightly {
 }
 
 /// All tests, as in `make nightly`.
-pub const ALL: &str = "--workspace --release";
+pub const ALL: &str = "--workspace --profile long";
 
 const HEAD: &str = "# The last long run
 
