@@ -1,5 +1,7 @@
 //! The columns of results: every number of a summary that a study, a search or an experiment can name.
 
+use std::sync::LazyLock;
+
 use schemars::schema_for;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -25,6 +27,12 @@ pub struct Column {
 /// Parts of a summary that are no results of the device.
 const LEFT_OUT: [&str; 4] = ["provenance", "seed", "trace_file", "windows"];
 
+/// The schema of a summary. It is made once: an experiment looks up a hundred columns.
+pub fn summary_schema() -> &'static Json {
+    static SCHEMA: LazyLock<Json> = LazyLock::new(|| schema_for!(Summary).to_value());
+    &SCHEMA
+}
+
 /// The columns of a section (the part of a name before the first dot), or all of them: first the metrics of
 /// the devices and designs of `registry`, then the other numbers of a summary.
 ///
@@ -39,9 +47,9 @@ pub fn columns(registry: &Registry, section: Option<&str>) -> Result<Vec<Column>
             meaning: metric.meaning.to_owned(),
         })
         .collect();
-    let root = schema_for!(Summary).to_value();
+    let root = summary_schema();
     let mut others = Vec::new();
-    walk(&root, &root, ("", ""), &mut others);
+    walk(root, root, ("", ""), &mut others);
     others.retain(|column| all.iter().all(|metric| metric.name != column.name));
     all.extend(others);
     let section_of = |column: &Column| column.name.split('.').next().unwrap_or("").to_owned();

@@ -9,7 +9,9 @@ const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodep
     rate_process=poisson\nnorandommap\ntime_based\nruntime=100000s\n[a]\n";
 
 /// Read and write rates of a job at which each device has idle time.
-const RATES: [(&str, &[&str], &str); 6] = [
+const RATES: [(&str, &[&str], &str); 7] = [
+    // The first is the one of the short test.
+    ("bench-tlc", &["ftl.mapping.unit=4KiB", "part.geometry.blocks_per_plane=171"], "5100,9900"),
     ("bench-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
     ("bench-tlc", &[], "1700,3300"),
     ("bench-tlc-1t", &["ftl.mapping.unit=4KiB"], "5100,9900"),
@@ -49,7 +51,7 @@ fn closed(requests: u64) -> Workload {
 fn few_requests_amplify_as_many_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("paced.fio");
-    let (many, devices) = if is_long() { (1_000_000, 6) } else { (60_000, 1) };
+    let (many, devices) = if is_long() { (1_000_000, RATES.len()) } else { (60_000, 1) };
     for (preset, set, rates) in &RATES[..devices] {
         let device = device(preset, set);
         std::fs::write(&path, format!("{PACED}rate_iops={rates}\n")).expect("a job file");

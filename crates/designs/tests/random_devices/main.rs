@@ -37,6 +37,7 @@ const DEVICES: [u64; 2] = [500, 20_000];
 
 /// Cases within which a deliberate fault must be found. Chosen: five times the expected number for the rarest
 /// feature that such a fault needs, a pool with coarse-grained mapping.
+#[cfg(debug_assertions)]
 const CASES_A_MUTANT: u64 = 100;
 
 /// Silences panics of cases, which run on threads without a name.
@@ -146,6 +147,7 @@ fn smaller(number: u64) -> String {
 }
 
 /// Whether a deliberate fault is found in a case that passes without it.
+#[cfg(debug_assertions)]
 fn finds(mutant: InjectedFault, number: u64) -> bool {
     let Some((case, configured)) = sound(number) else { return false };
     fails(&case, &configured, Some(mutant)).is_some() && fails(&case, &configured, None).is_none()

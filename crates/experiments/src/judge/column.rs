@@ -6,11 +6,10 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use wordline_lab::columns::columns;
+use wordline_lab::columns::{columns, summary_schema};
 use wordline_lab::config::follow_schema;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::summary::Summary;
 
 /// Most columns that the message about an unknown one proposes. Chosen: what fits on two lines.
 const CLOSEST_COLUMNS: usize = 4;
@@ -131,25 +130,25 @@ pub(crate) fn unknown_summary_column(registry: &Registry, path: &str) -> Option<
     if registry.metrics().any(|metric| metric.name == path) {
         return None;
     }
-    let root = schemars::schema_for!(Summary).to_value();
-    let found = walk(&root, path, |inside, key| {
-        let inside = follow_schema(&root, inside).0;
+    let root = summary_schema();
+    let found = walk(root, path, |inside, key| {
+        let inside = follow_schema(root, inside).0;
         let found = match inside.get("items") {
-            Some(items) => (is_named(&root, items) || key.parse::<usize>().is_ok()).then_some(items),
+            Some(items) => (is_named(root, items) || key.parse::<usize>().is_ok()).then_some(items),
             None => inside.get("properties").and_then(|members| members.get(key)),
         };
-        found.ok_or_else(|| schema_parts(&root, inside, key))
+        found.ok_or_else(|| schema_parts(root, inside, key))
     });
     let found = match found {
         Err(astray) => return Some(columns_like(registry, path).unwrap_or(astray.wanted)),
-        Ok(found) => follow_schema(&root, found).0,
+        Ok(found) => follow_schema(root, found).0,
     };
     let kinds = found["type"].to_string();
     if kinds.contains("number") || kinds.contains("integer") {
         return None;
     }
     Some(match found["type"].as_str() {
-        Some("object" | "array") => format!("a number: after `{path}.` {}", schema_parts(&root, found, "")),
+        Some("object" | "array") => format!("a number: after `{path}.` {}", schema_parts(root, found, "")),
         _ => "a number".to_owned(),
     })
 }

@@ -376,9 +376,11 @@ impl Collector {
     pub fn command_done(&mut self, row: PlaneGroupId) -> bool {
         let commands = &mut self.rows[row].commands;
         *commands -= 1;
-        let over = *commands == 0;
-        self.steps -= u32::from(over);
-        over
+        if *commands > 0 {
+            return false;
+        }
+        self.steps -= 1;
+        true
     }
 
     /// Pages of victims that were processed but not erased, minus the staged pages.

@@ -1,8 +1,9 @@
 //! The registry of device types, and of the designs that SSDs can use.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -223,6 +224,10 @@ pub(crate) trait Entry: Send + Sync {
     ) -> std::result::Result<Arc<dyn Configured>, Complaints>;
 }
 
+/// Metrics that the type of an SSD lists. Types with SSDs inside do not list them again.
+static OF_SSDS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| wordline_ssd::metrics::all().map(|metric| metric.name).collect());
+
 struct TypeEntry<T>(PhantomData<fn() -> T>);
 
 impl<T: DeviceType> Entry for TypeEntry<T> {
@@ -241,7 +246,7 @@ impl<T: DeviceType> Entry for TypeEntry<T> {
     fn metrics(&self) -> Vec<&'static Metric> {
         let mut all = T::metrics();
         if T::NAME != Ssd::NAME {
-            all.retain(|metric| wordline_ssd::metrics::all().all(|of_ssd| of_ssd.name != metric.name));
+            all.retain(|metric| !OF_SSDS.contains(metric.name));
         }
         all
     }
