@@ -63,7 +63,7 @@ fn every_recorded_trace_runs() {
         return;
     }
     // To fill the usual device would take most of the time of the test. Requests beyond the capacity wrap.
-    let set = vec!["capacity=8GB".to_owned()];
+    let set = vec!["capacity=16GB".to_owned()];
     let device = Device::load(&Selection { set, ..Selection::default() }).expect("a small device is sound");
     let paths = traces(&folder);
     assert!(paths.len() > 40, "{} traces", paths.len());
