@@ -20,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
-.PHONY: help test python times instructions check lint deny advisories book long nightly results mutants bench optimized tools wheel
+.PHONY: help test python times instructions check golden lint deny advisories book long nightly results mutants bench optimized tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -52,7 +52,11 @@ times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowe
 	@echo "The ten slowest tests (CONTRIBUTING.md says what a test may cost):"
 	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
 
-check: lint deny book test ## What a change must pass: format, clippy and documentation without warnings, dependencies, the book, all tests.
+check: lint deny book test golden ## What a change must pass: format, clippy and documentation without warnings, dependencies, the book, all tests.
+
+# The tests are compiled with less optimisation than the release program. Both must do the same.
+golden: tools ## The golden runs, by the code of the release program.
+	$(CARGO) test --locked --profile long -p wordline-lab --test all golden
 
 # The fuzz targets are checked, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
