@@ -242,12 +242,12 @@ impl Workload {
             return None;
         }
         let again = self.clone();
-        let RequestDemand { capacity, seed, zones, layout, .. } = *first;
+        let RequestDemand { capacity, sector, seed, zones, layout, .. } = *first;
         Some(Box::new(move |pass| {
             // The popular addresses do not depend on this seed, so a pass draws different requests with the
             // same distribution.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-            let wanted = RequestDemand { capacity, seed, drawn, beside: 0, zones, layout };
+            let wanted = RequestDemand { capacity, sector, seed, drawn, beside: 0, zones, layout };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wordline_device::SECTOR;
 use wordline_device::block_device::Shape;
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
@@ -28,6 +29,8 @@ use crate::trace::{self, Fit, Fitter, LateNotes, Locator, Options, Prepared, Req
 /// Properties that the requests must have.
 pub(super) struct RequestDemand {
     pub capacity: Bytes,
+    /// Size of the device's sectors.
+    pub sector: Bytes,
     /// Seed of the run.
     pub seed: u64,
     /// Seed of a generator.
@@ -89,7 +92,8 @@ impl RequestDemand {
                 filled: Bytes((all as f64 * filled) as u64),
             }
         });
-        Self { capacity, seed: options.seed, drawn: options.seed, beside, zones, layout }
+        let (seed, sector) = (options.seed, shape.sector_size);
+        Self { capacity, sector, seed, drawn: seed, beside, zones, layout }
     }
 }
 
@@ -139,9 +143,14 @@ impl Workload {
     ) -> Result<PreparedRequests> {
         let capacity = wanted.capacity;
         let ready = match &self.origin {
+            Origin::Embedded if wanted.zones.is_some() => refuse(
+                "workload",
+                &"none",
+                "one that writes zones in order, such as rocks: the trace of a run that names no load writes at any address",
+            ),
             Origin::Embedded => {
-                let replayed = self.replayed(trace::prepare_embedded(self.requests)?, capacity)?;
-                Ok(PreparedRequests { precondition: IN_USE, ..replayed.recorded() })
+                let trace = in_whole_sectors(trace::prepare_embedded(self.requests)?, wanted.sector);
+                Ok(PreparedRequests { precondition: IN_USE, ..self.replayed(trace, capacity)?.recorded() })
             }
             Origin::Trace(path, options) => {
                 let usual = if wanted.zones.is_some() { Zones::Keep } else { Zones::Map };
@@ -459,6 +468,24 @@ fn first_refusal(mut requests: Requests, mut fitting: Fitter) -> Error {
     let refusal =
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
     refusal.expect("a request ends where the highest does").into()
+}
+
+/// The trace with its requests extended to whole sectors, as the file system below it would have them on a device with
+/// larger sectors.
+fn in_whole_sectors(mut trace: Prepared, sector: Bytes) -> Prepared {
+    if sector > SECTOR {
+        trace.notes.push(format!(
+            "the trace was recorded on a device with sectors of {SECTOR}: its requests are extended to whole sectors of \
+             {sector}"
+        ));
+        trace.requests = Box::new(trace.requests.map(move |request| {
+            let request = request?;
+            let end = (request.offset.0 + request.size.0).next_multiple_of(sector.0);
+            let offset = request.offset.0 / sector.0 * sector.0;
+            Ok(Request { offset: Bytes(offset), size: Bytes(end - offset), ..request })
+        }));
+    }
+    trace
 }
 
 /// The state of the drive before the embedded trace. Chosen: a database drive that is 85 % full and long in

@@ -129,6 +129,26 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
 }
 
 #[test]
+fn the_embedded_trace_has_whole_sectors_on_every_device_with_addresses() {
+    let options = RunOptions { precondition: Some(Precondition::Empty), ..RunOptions::default() };
+    let load = Workload { requests: Some(200), ..Origin::Embedded.into() };
+    let small = device(&["front.interface=nvme", "front.sector_size=4KiB"]);
+    let run = |device: &Device| crate::run(device, &load, &options, &mut Unobserved).expect("it runs");
+    let (small, usual) = (run(&small), run(&device(&["front.interface=nvme"])));
+    let is_told = |run: &crate::Summary| {
+        run.notes.iter().any(|note| note.contains("extended to whole sectors of 4KiB"))
+    };
+    assert!(is_told(&small) && !is_told(&usual), "{:?}", small.notes);
+    assert!(
+        small.host.written_bytes > usual.host.written_bytes && small.host.written_bytes.is_multiple_of(4096)
+    );
+    let zoned = Device::preset("zns-tlc-raw").expect("a preset");
+    let refusal = crate::run(&zoned, &load, &options, &mut Unobserved).expect_err("writes at any address");
+    let wanted = "workload: found none, wanted one that writes zones in order, such as rocks";
+    assert!(refusal.to_string().starts_with(wanted), "{refusal}");
+}
+
+#[test]
 fn an_error_about_a_request_of_a_trace_names_its_line_in_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.csv");
