@@ -470,8 +470,8 @@ fn first_refusal(mut requests: Requests, mut fitting: Fitter) -> Error {
     refusal.expect("a request ends where the highest does").into()
 }
 
-/// The trace with its requests extended to whole sectors, as the file system below it would have them on a device with
-/// larger sectors.
+/// The trace with its requests extended to whole sectors, as the file system would make them on a device with larger
+/// sectors.
 fn in_whole_sectors(mut trace: Prepared, sector: Bytes) -> Prepared {
     if sector > SECTOR {
         trace.notes.push(format!(
