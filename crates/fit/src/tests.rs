@@ -15,6 +15,7 @@ use crate::identify::first_guess;
 use crate::load::Load;
 use crate::measurement::{Measurement, Quantity, Statistic};
 use crate::outcome::Fit;
+use crate::search::deviation;
 use crate::simulate::{simulate, value, write_jobs};
 use crate::twin::{Parameter, Twin};
 use crate::{fit, table};
@@ -164,7 +165,19 @@ fn a_drive_without_a_capacity_is_refused() {
     assert!(error.starts_with("mine: found no capacity"), "{error}");
 }
 
-/// Twenty drives: 95 % of the intervals hold the parameter. Long: some minutes.
+/// Scatters the measurements by the standard deviations with which the fit weighs them. Without, the fit would find the
+/// parameters exactly: it simulates with the seed of the synthetic drive.
+fn scatter(drive: &mut Drive, number: u64) {
+    let mut random = Seed(number).stream("scatter of measurements", 0);
+    for one in drive.measured.iter_mut().filter(|one| one.load != Load::Drive) {
+        // Twelve uniform variates have a variance of 1, and are close to normal.
+        let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+        one.value *= exp(deviation(one) * normal);
+    }
+}
+
+/// Twenty drives: 95 % of the intervals hold the parameter, less three standard deviations of that number. Long: some
+/// minutes.
 #[test]
 fn intervals_hold_the_parameters_of_synthetic_drives() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
@@ -173,7 +186,9 @@ fn intervals_hold_the_parameters_of_synthetic_drives() {
     let (mut held, mut all) = (0, 0);
     for number in 0..20 {
         let wanted = drawn(number);
-        let fit = fitted(&measure(&wanted, &loads()));
+        let mut drive = measure(&wanted, &loads());
+        scatter(&mut drive, number);
+        let fit = fitted(&drive);
         for parameter in COMPARED {
             let Some(one) = fit.identified.iter().find(|one| one.parameter == parameter.name()) else {
                 continue;
@@ -190,7 +205,11 @@ fn intervals_hold_the_parameters_of_synthetic_drives() {
         }
     }
     println!("{held} of {all}");
-    assert!(all >= 60 && f64::from(held) >= 0.95 * f64::from(all), "{held} of {all} intervals hold");
+    let (expected, variance) = (0.95 * f64::from(all), 0.95 * 0.05 * f64::from(all));
+    assert!(
+        all >= 60 && f64::from(held) >= expected - 3.0 * variance.sqrt(),
+        "{held} of {all} intervals hold"
+    );
 }
 
 /// A device of every kind of description: bits, links, buffers, idle work, caches, zones.
