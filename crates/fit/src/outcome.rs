@@ -15,9 +15,6 @@ use crate::twin::{Link, Origin, Parameter, Twin, bus_rate};
 /// Greatest half-width of an interval, relative to the value, of a parameter that counts as identified. Chosen.
 const WIDEST: f64 = 0.5;
 
-/// Standard deviations of a 95 % interval.
-const SIGMAS: f64 = 1.96;
-
 /// Times below it have digits behind the point, in microseconds. Chosen.
 const FEW: f64 = 10.0;
 
@@ -343,13 +340,24 @@ const fn identified_by(parameter: Parameter) -> &'static str {
 
 /// The 95 % interval of a parameter; `None` if it was not varied, or is too wide.
 fn interval(parameter: Parameter, found: &Found) -> Option<[f64; 2]> {
-    let varied = |of: Parameter| found.parameters.iter().find(|(varied, _)| *varied == of);
+    let varied = |of: Parameter| found.intervals.iter().find(|(varied, _)| *varied == of);
     let is_middle = parameter == Parameter::MiddleRead;
-    let (_, deviation) =
-        varied(parameter).or_else(|| is_middle.then(|| varied(Parameter::Read)).flatten())?;
-    let half = SIGMAS * deviation;
-    let value = parameter.get(&found.twin);
-    (half < WIDEST).then(|| [value * libm::exp(-half), value * libm::exp(half)])
+    let (_, [low, high]) =
+        *varied(parameter).or_else(|| is_middle.then(|| varied(Parameter::Read)).flatten())?;
+    (libm::log(high / low) < 2.0 * WIDEST).then_some([low, high])
+}
+
+/// The comment at the rate of the bus. Other rates may fit as well.
+fn bus_note(found: &Found) -> String {
+    let fits = |(bus, sum): &(u8, f64)| *bus != found.twin.bus && *sum < found.sum + found.chance;
+    let others: Vec<String> =
+        found.buses.iter().filter(|one| fits(one)).map(|(bus, _)| rate(*bus).to_string()).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!(" ({one} fits as well)"),
+        all => format!(" ({} fit as well)", all.join(" and ")),
+    };
+    format!("fitted: {} MT/s, one of three{others}", rate(found.twin.bus))
 }
 
 /// The comment at the key of a parameter: what it is from, with its interval.
@@ -364,7 +372,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
             })
             .collect();
         let is_varied =
-            parameters.iter().any(|parameter| found.parameters.iter().any(|(varied, _)| varied == parameter));
+            parameters.iter().any(|parameter| found.intervals.iter().any(|(varied, _)| varied == parameter));
         match (known.is_empty(), is_varied) {
             (false, _) => Some(format!("fitted: {}", known.join(", "))),
             (true, true) => Some("fitted, but the measurements hardly identify it".to_owned()),
@@ -380,9 +388,7 @@ fn note(origin: Origin, drive: &Drive, found: &Found) -> Option<String> {
         Origin::Suspend => times(&[Parameter::Suspend]),
         Origin::Interval => times(&[Parameter::Interval]),
         Origin::Units => identifies_units(drive).then(|| "fitted: reads by depth".into()),
-        Origin::Bus => {
-            identifies_bus(drive).then(|| format!("fitted: {} MT/s, one of three", rate(found.twin.bus)))
-        }
+        Origin::Bus => identifies_bus(drive).then(|| bus_note(found)),
         Origin::Command => {
             write_latency(drive).map(|_| "measured: the lowest median latency of writes".into())
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use libm::log;
+use libm::{exp, log};
 use wordline_lab::Error;
 use wordline_lab::observer::ContinueWhile;
 use wordline_lab::sweep::{self, SweepOptions};
@@ -28,12 +28,15 @@ const SEARCHED: u32 = 64;
 pub struct Found {
     /// The twin.
     pub twin: Twin,
-    /// The parameters that were varied, with the standard deviation of their logarithms.
-    pub parameters: Vec<(Parameter, f64)>,
+    /// The parameters that were varied, with their 95 % intervals.
+    pub intervals: Vec<(Parameter, [f64; 2])>,
     /// Sums of squares by the number of units that were tried.
     pub units: Vec<(u32, f64)>,
     /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
+    /// Sum of squares of the twin, and how far others may be above it by chance.
+    pub sum: f64,
+    pub chance: f64,
     /// Sums of squares with the read time of the fastest page free and tied to the middle page; `None` if
     /// percentiles tell it.
     pub fastest: Option<[f64; 2]>,
@@ -88,6 +91,8 @@ struct Best {
     units: Vec<(u32, f64)>,
     buses: Vec<(u8, f64)>,
     fastest: Option<[f64; 2]>,
+    /// The minima of all choices, with their twins.
+    minima: Vec<(Twin, Minimum)>,
 }
 
 impl Best {
@@ -97,7 +102,32 @@ impl Best {
 
     /// Fall of the sum that one more parameter may reach by chance.
     fn chance(&self) -> f64 {
-        BY_CHANCE * (self.sum() / self.found.residuals.len().max(1) as f64).max(1.0)
+        BY_CHANCE * self.unit()
+    }
+
+    /// The mean square of the deviations, but no less than one: the unit in which sums are compared.
+    fn unit(&self) -> f64 {
+        (self.sum() / self.found.residuals.len().max(1) as f64).max(1.0)
+    }
+
+    /// The 95 % intervals of the parameters that were varied: the values whose sum of squares is above the least by no
+    /// more than chance, whatever is chosen. Measurements that hardly tell the rates of the bus apart do not tell the
+    /// read time better than the difference of the transfers.
+    fn intervals(&self, drive: &Drive) -> Vec<(Parameter, [f64; 2])> {
+        let mut intervals: Vec<(Parameter, [f64; 2])> =
+            free(drive, &self.twin).into_iter().map(|parameter| (parameter, [f64::INFINITY, 0.0])).collect();
+        for (twin, found) in &self.minima {
+            let above = (squares(&found.residuals) - self.sum()) / self.unit();
+            let sigmas = (BY_CHANCE - above.max(0.0)).max(0.0).sqrt();
+            for (parameter, deviation) in free(drive, twin).into_iter().zip(&found.deviations) {
+                let same = intervals.iter_mut().find(|(of, _)| *of == parameter);
+                let Some((_, [low, high])) = same.filter(|_| sigmas > 0.0) else { continue };
+                let value = parameter.get(twin);
+                *low = low.min(value * exp(-sigmas * deviation));
+                *high = high.max(value * exp(sigmas * deviation));
+            }
+        }
+        intervals
     }
 }
 
@@ -133,15 +163,17 @@ impl<'a> Search<'a> {
             self.left_out.push(place);
             best = self.best(&guess)?;
         }
-        let Best { twin, found, units, buses, fastest } = best;
+        let (intervals, sum, chance) = (best.intervals(self.drive), best.sum(), best.chance());
+        let Best { twin, units, buses, fastest, .. } = best;
         let twin = Twin { scale, ..twin };
         let values = self.values(&[&twin])?.remove(0);
-        let parameters = free(self.drive, &twin).into_iter().zip(found.deviations).collect();
         Ok(Found {
             twin,
-            parameters,
+            intervals,
             units,
             buses,
+            sum,
+            chance,
             fastest,
             values,
             left_out: self.left_out,
@@ -159,6 +191,9 @@ impl<'a> Search<'a> {
         let mut tied = self.best_choice(Twin { tied: true, ..guess.clone() })?;
         let mut free = self.best_choice(guess)?;
         let (twin, found) = self.refined(Twin { tied: false, ..tied.twin.clone() })?;
+        free.minima.append(&mut tied.minima);
+        free.minima.push((twin.clone(), found.clone()));
+        tied.minima.clone_from(&free.minima);
         if squares(&found.residuals) < free.sum() {
             (free.twin, free.found) = (twin, found);
         }
@@ -171,11 +206,18 @@ impl<'a> Search<'a> {
     fn best_choice(&mut self, guess: Twin) -> Result<Best, Error> {
         let (twin, found) = self.refined(guess)?;
         let sum = squares(&found.residuals);
-        let mut best =
-            Best { units: vec![(twin.units, sum)], buses: vec![(twin.bus, sum)], fastest: None, twin, found };
+        let mut best = Best {
+            units: vec![(twin.units, sum)],
+            buses: vec![(twin.bus, sum)],
+            fastest: None,
+            minima: vec![(twin.clone(), found.clone())],
+            twin,
+            found,
+        };
         for choice in self.choices(&best.twin) {
             let (twin, found) = self.refined(choice(&best.twin))?;
             let sum = squares(&found.residuals);
+            best.minima.push((twin.clone(), found.clone()));
             if twin.units != best.twin.units {
                 best.units.push((twin.units, sum));
             }
