@@ -349,7 +349,7 @@ fn interval(parameter: Parameter, found: &Found) -> Option<[f64; 2]> {
 
 /// The comment at the rate of the bus. Other rates may fit as well.
 fn bus_note(found: &Found) -> String {
-    let fits = |(bus, sum): &(u8, f64)| *bus != found.twin.bus && *sum < found.sum + found.chance;
+    let fits = |(bus, sum): &(u8, f64)| *bus != found.twin.bus && *sum < found.limit;
     let others: Vec<String> =
         found.buses.iter().filter(|one| fits(one)).map(|(bus, _)| rate(*bus).to_string()).collect();
     let others = match others.as_slice() {

@@ -34,9 +34,8 @@ pub struct Found {
     pub units: Vec<(u32, f64)>,
     /// Sums of squares by the modes of the bus that were tried.
     pub buses: Vec<(u8, f64)>,
-    /// Sum of squares of the twin, and how far others may be above it by chance.
-    pub sum: f64,
-    pub chance: f64,
+    /// Sum of squares up to which another choice fits as well, but for chance.
+    pub limit: f64,
     /// Sums of squares with the read time of the fastest page free and tied to the middle page; `None` if
     /// percentiles tell it.
     pub fastest: Option<[f64; 2]>,
@@ -163,7 +162,7 @@ impl<'a> Search<'a> {
             self.left_out.push(place);
             best = self.best(&guess)?;
         }
-        let (intervals, sum, chance) = (best.intervals(self.drive), best.sum(), best.chance());
+        let (intervals, limit) = (best.intervals(self.drive), best.sum() + best.chance());
         let Best { twin, units, buses, fastest, .. } = best;
         let twin = Twin { scale, ..twin };
         let values = self.values(&[&twin])?.remove(0);
@@ -172,8 +171,7 @@ impl<'a> Search<'a> {
             intervals,
             units,
             buses,
-            sum,
-            chance,
+            limit,
             fastest,
             values,
             left_out: self.left_out,
@@ -191,15 +189,14 @@ impl<'a> Search<'a> {
         let mut tied = self.best_choice(Twin { tied: true, ..guess.clone() })?;
         let mut free = self.best_choice(guess)?;
         let (twin, found) = self.refined(Twin { tied: false, ..tied.twin.clone() })?;
-        free.minima.append(&mut tied.minima);
-        free.minima.push((twin.clone(), found.clone()));
-        tied.minima.clone_from(&free.minima);
+        let mut minima = [std::mem::take(&mut tied.minima), std::mem::take(&mut free.minima)].concat();
+        minima.push((twin.clone(), found.clone()));
         if squares(&found.residuals) < free.sum() {
             (free.twin, free.found) = (twin, found);
         }
-        let sums = Some([free.sum(), tied.sum()]);
-        (tied.fastest, free.fastest) = (sums, sums);
-        Ok(if free.sum() < tied.sum() { free } else { tied })
+        let fastest = Some([free.sum(), tied.sum()]);
+        let best = if free.sum() < tied.sum() { free } else { tied };
+        Ok(Best { fastest, minima, ..best })
     }
 
     /// The best twin of all choices, from a guess.
