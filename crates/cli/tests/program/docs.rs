@@ -3,8 +3,9 @@
 //! (`sh,long`, `text,long`) run as written if `WORDLINE_LONG` is set; otherwise they are scaled down too, and
 //! their outputs are not compared.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::Mutex;
 
 use crate::fences::{Block, blocks, root};
 use crate::{Folder, program};
@@ -169,34 +170,56 @@ fn wrong(folder: &Folder, command: &str, as_written: bool) -> Option<String> {
     (!output.status.success()).then(|| format!("{command}: {said}"))
 }
 
-#[test]
-fn every_command_of_the_pages_works_on_a_clone() {
-    let mut found = Vec::new();
-    let mut count = 0;
-    for page in pages() {
-        let (folder, blocks) = (clone(), blocks(&page));
-        for block in &blocks {
-            if let Some((_, name)) = block.info.split_once(' ') {
-                folder.with(name, block.lines.join("\n") + "\n");
-            }
+/// The results of a test of each page, on as many threads as there are cores: most of the time goes to the
+/// programs that are run.
+fn of_each_page<T: Send>(of: impl Fn(&Path) -> T + Sync) -> Vec<T> {
+    let (waiting, results) = (Mutex::new(pages()), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let next = || waiting.lock().expect("no thread panicked").pop();
+                while let Some(page) = next() {
+                    let result = of(&page);
+                    results.lock().expect("no thread panicked").push(result);
+                }
+            });
         }
-        for block in blocks.iter().filter(|block| block.is("sh")) {
-            let as_written = block.is_long() && is_long_run();
-            // The scaled-down experiment is already the smallest one.
-            let is_run = |line: &&String| {
-                line.contains("wordline ")
-                    && (as_written || !block.is_long() || !line.contains("wordline repro "))
-            };
-            for command in commands(&block.lines).iter().filter(is_run) {
-                count += 1;
-                found.extend(
-                    wrong(&folder, command, as_written).map(|what| format!("{}: {what}", page.display())),
-                );
-            }
+    });
+    results.into_inner().expect("no thread panicked")
+}
+
+/// The number of commands of a page, and the faults of those that fail on a clone.
+fn faults(page: &Path) -> (usize, Vec<String>) {
+    let (folder, blocks) = (clone(), blocks(page));
+    let (mut count, mut found) = (0, Vec::new());
+    for block in &blocks {
+        if let Some((_, name)) = block.info.split_once(' ') {
+            folder.with(name, block.lines.join("\n") + "\n");
         }
     }
+    for block in blocks.iter().filter(|block| block.is("sh")) {
+        let as_written = block.is_long() && is_long_run();
+        // The scaled-down experiment is already the smallest one.
+        let is_run = |line: &&String| {
+            line.contains("wordline ")
+                && (as_written || !block.is_long() || !line.contains("wordline repro "))
+        };
+        for command in commands(&block.lines).iter().filter(is_run) {
+            count += 1;
+            let fault = wrong(&folder, command, as_written);
+            found.extend(fault.map(|what| format!("{}: {what}", page.display())));
+        }
+    }
+    (count, found)
+}
+
+#[test]
+fn every_command_of_the_pages_works_on_a_clone() {
+    let (counts, found): (Vec<usize>, Vec<Vec<String>>) = of_each_page(faults).into_iter().unzip();
+    let count: usize = counts.iter().sum();
     assert!(count > 25, "{count} commands");
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(found.concat().is_empty(), "{}", found.concat().join("\n"));
 }
 
 /// First words of commands that are not the program, and the test that covers them.
