@@ -38,7 +38,7 @@ python: tools $(PYTHON)/done ## Build the Python package, then run its tests and
 	$(IN_PYTHON) pyright
 
 wheel: tools $(PYTHON)/done ## The Python package as a wheel, in target/wheels.
-	$(IN_PYTHON) maturin build --release --locked
+	$(IN_PYTHON) maturin build --profile dist --locked
 
 $(PYTHON)/done: bindings/python/requirements.txt
 	@command -v python3 >/dev/null || { echo "error: python3 not found: install Python 3.11 or later" >&2; exit 1; }
