@@ -86,14 +86,18 @@ fn is_long_run() -> bool {
 const SHORTER: [(&str, &str); 4] =
     [("nvme-tlc", "tiny-tlc"), ("nvme-qlc", "tiny"), ("z-nand", "tiny"), ("chips=20", "chips=2")];
 
+/// Drives that take seconds to precondition.
+const DRIVES: [&str; 3] = ["bench-tlc", "nvme-tlc", "sata-tlc"];
+
 /// Scales a command down to a small device and few requests.
 fn small(words: &[String]) -> Vec<String> {
     let is_study = words[0] == "sweep";
     let has_several_runs = matches!(words[0].as_str(), "why" | "compare" | "cells");
+    let has_queues = words.iter().any(|word| word == "--queues");
     let shorter = |word: &String| match SHORTER.iter().find(|(long, _)| long == word) {
         _ if word == "bench-512g" || is_study && word == "nvme-tlc" => "tiny".to_owned(),
-        // The same kind of drive with a map of a quarter of the entries, which starts in a second.
-        _ if words[0] == "run" && word == "nvme-tlc" => "bench-tlc".to_owned(),
+        // A small device of the same kind, which starts at once, but has one queue.
+        _ if words[0] == "run" && !has_queues && DRIVES.contains(&word.as_str()) => "tiny-tlc".to_owned(),
         Some((_, short)) if has_several_runs => (*short).to_owned(),
         _ => word.clone(),
     };

@@ -148,7 +148,17 @@ fn a_reader_that_goes_away_is_no_error() {
 /// Commands that print tables.
 const TABLES: [&[&str]; 14] = [
     &["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "300"],
-    &["run", "--preset", "centaur", "--workload", "mixed-70-30", "--requests", "300"],
+    &[
+        "run",
+        "--preset",
+        "centaur",
+        "--workload",
+        "seqwrite-128k",
+        "--requests",
+        "300",
+        "--precondition",
+        "empty",
+    ],
     &["compare", "tiny", "tiny-tlc", "tiny", "tiny-tlc", "--workload", "mixed-70-30", "--requests", "300"],
     &["presets", "list"],
     &["devices"],
