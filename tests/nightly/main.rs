@@ -1,29 +1,43 @@
-//! `make nightly`: runs all tests as `make long` does, and writes their result as a page of the book,
-//! `docs/nightly.md`.
+//! `make nightly`: runs all tests as `make long` does, and writes their results into a page of the book,
+//! `docs/nightly.md`, with a row for each crate.
 //!
 //! ```text
 //! cargo run -p wordline-tests --bin nightly                          all tests
 //! cargo run -p wordline-tests --bin nightly -- -p wordline-kernel    a part of them, by arguments of cargo
 //! test
+//! cargo run -p wordline-tests --bin nightly -- --log                 the crates that a run has completed
+//! which was ended before its tests
 //! ```
 //!
 //! The output of the tests goes to `target/nightly.log`. Exit code 1: a test failed.
 
+mod log;
 mod page;
 
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use page::{ALL, Nightly, PATH};
+use log::{Begin, completed};
+use page::{Nightly, PATH};
+
+/// The arguments of cargo for all tests.
+const ALL: &str = "--workspace --profile long";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments = if arguments.is_empty() { ALL.to_owned() } else { arguments.join(" ") };
-    match run(arguments) {
-        Ok(nightly) => {
-            println!("{PATH}: {} passed, {} failed", nightly.passed, nightly.failed);
-            ExitCode::from(u8::from(nightly.failed > 0))
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
+    let outcome = match arguments[..] {
+        [] => run(root, ALL).and_then(|()| written(root, true)),
+        [ref one] if one == "--log" => written(root, false),
+        _ => run(root, &arguments.join(" ")).and_then(|()| written(root, true)),
+    };
+    match outcome {
+        Ok([passed, failed]) => {
+            println!("{PATH}: {passed} passed, {failed} failed");
+            ExitCode::from(u8::from(failed > 0))
         }
         Err(error) => {
             eprintln!("error: {error}");
@@ -32,18 +46,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(tests: String) -> Result<Nightly, String> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
-    let log = root.join("target/nightly.log");
-    let wrong = |error: std::io::Error| format!("{}: {error}", log.display());
+/// Runs the tests. Their output goes to the log, after a line that says of what they are.
+fn run(root: &Path, arguments: &str) -> Result<(), String> {
+    let path = root.join(log::PATH);
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
     let changes = output(root, "git", &["status", "--porcelain", "--", ".", &format!(":!{PATH}")])?;
     let commit = output(root, "git", &["rev-parse", "HEAD"])?;
-    let commit = if changes.is_empty() { commit } else { format!("{commit} and changes") };
-    let to = File::create(&log).map_err(wrong)?;
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let begin = Begin {
+        date: output(root, "date", &["-u", "+%F"])?,
+        commit: if changes.is_empty() { commit } else { format!("{commit} and changes") },
+        arguments: arguments.to_owned(),
+    };
+    let mut to = File::create(&path).map_err(wrong)?;
+    writeln!(to, "{}", begin.line()).map_err(wrong)?;
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--locked", "--no-fail-fast"])
-        .args(tests.split_whitespace())
+        .args(arguments.split_whitespace())
         // Selects as many cases of each property as `make long`.
         .env("WORDLINE_LONG", "1")
         .env("PROPTEST_CASES", "4096")
@@ -52,16 +70,24 @@ fn run(tests: String) -> Result<Nightly, String> {
         .stdout(to)
         .status()
         .map_err(|error| format!("cargo: {error}"))?;
-    let text = std::fs::read_to_string(&log).map_err(wrong)?;
-    let (passed, mut failing) = results(&text, |executable| crate_of(root, executable));
-    if failing.is_empty() && !status.success() {
-        failing.push("a program that did not compile, or ended in the middle of its tests".to_owned());
+    Ok(())
+}
+
+/// Writes the results of the log into the page. Returns the number of tests that passed and failed.
+fn written(root: &Path, has_ended: bool) -> Result<[u64; 2], String> {
+    let text =
+        |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+    let runs = completed(&text(log::PATH)?, has_ended, |executable| crate_of(root, executable))?;
+    if runs.is_empty() {
+        return Err(format!("{}: found no results, wanted those of a crate", log::PATH));
     }
-    let date = output(root, "date", &["-u", "+%F"])?;
-    let failed = failing.len() as u64;
-    let nightly = Nightly { date, commit, tests, passed, failed, failing };
+    let sums = runs
+        .values()
+        .fold([0, 0], |[passed, failed], run| [passed + run.passed, failed + run.failing.len() as u64]);
+    let mut nightly = text(PATH).and_then(|page| Nightly::read(&page)).unwrap_or_default();
+    nightly.0.extend(runs);
     std::fs::write(root.join(PATH), nightly.page()).map_err(|error| format!("{PATH}: {error}"))?;
-    Ok(nightly)
+    Ok(sums)
 }
 
 /// The output of a program, without the final line break.
@@ -75,29 +101,11 @@ fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, Stri
 fn crate_of(root: &Path, executable: &str) -> String {
     let sources = std::fs::read_to_string(root.join(executable).with_extension("d")).unwrap_or_default();
     let own = sources.lines().next().and_then(|line| line.split_once(": ")?.1.split_whitespace().next());
-    let folder = own.and_then(|source| source.split(['/', '\\']).skip_while(|part| *part != "crates").nth(1));
-    folder.unwrap_or("tests").to_owned()
-}
-
-/// The number of passed tests, and the failed tests, from the output of the test programs.
-fn results(text: &str, crate_of: impl Fn(&str) -> String) -> (u64, Vec<String>) {
-    let (mut passed, mut failing, mut program) = (0, Vec::new(), String::new());
-    for line in text.lines() {
-        if let Some((_, executable)) =
-            line.trim().strip_prefix("Running ").and_then(|line| line.split_once(" ("))
-        {
-            program = crate_of(executable.trim_end_matches(')'));
-        } else if let Some(name) = line.trim().strip_prefix("Doc-tests ") {
-            program = format!("examples of {name}");
-        } else if let Some((test, outcome)) =
-            line.strip_prefix("test ").and_then(|line| line.split_once(" ... "))
-        {
-            if outcome.starts_with("FAILED") {
-                failing.push(format!("{program}: {test}"));
-            } else {
-                passed += u64::from(outcome.starts_with("ok"));
-            }
-        }
+    let folders = own.unwrap_or_default().split(['/', '\\']);
+    let mut within = folders.skip_while(|part| !matches!(*part, "crates" | "examples"));
+    match within.next() {
+        Some("crates") => within.next().unwrap_or_default().to_owned(),
+        Some(examples) => examples.to_owned(),
+        None => "tests".to_owned(),
     }
-    (passed, failing)
 }

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use wordline_lab::Error;
 use wordline_lab::output::Output;
-use wordline_lab::report::{Chart, Width, printed};
+use wordline_lab::report::{Chart, Width, pretty, printed};
 
 use crate::failure::Failure;
 
@@ -141,7 +141,7 @@ impl Charts {
         let failed = |reason| Error::File { path: folder.clone(), action: "make", reason };
         fs::create_dir_all(folder).map_err(failed)?;
         for chart in charts {
-            let spec = serde_json::to_string_pretty(&chart.spec).expect("keys are text") + "\n";
+            let spec = pretty(&chart.spec);
             Output::open(&folder.join(format!("{}.vl.json", chart.name)))?.give(spec.as_bytes())?;
         }
         let asked = json!({ "kind": kind, "charts": printed(charts, *width) });

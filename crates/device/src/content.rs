@@ -6,9 +6,13 @@
 //! Hence the parity of up to three tags differs from the parity of any other four, and the parity of two to
 //! six tags is never the content of another tag.
 
+mod tracked;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use tracked::{FoundBlock, TrackedContents};
 
 /// Content of a sector. It is the content of the tag of the command that wrote the sector, or a content that
 /// this command carried. It can also be [`ZEROES`], [`FILLED`], [`NOTHING`], or the [`parity`] of contents.

@@ -7,7 +7,8 @@ use wordline_lab::Error;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{
-    Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, aligned, made_by, three_digits,
+    Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, aligned, chart_files, made_by,
+    three_digits,
 };
 
 use crate::outcome::{FastestPage, Fit, Identified, NotIdentified, Row};
@@ -131,10 +132,7 @@ pub fn write(
     provenance: &Provenance,
 ) -> Result<(), Error> {
     let charts = charts(fit);
-    let mut files: Vec<(String, Vec<u8>)> = charts
-        .iter()
-        .map(|chart| (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes()))
-        .collect();
+    let mut files = chart_files(&charts);
     files.push(("fit.json".into(), json.into_bytes()));
     files.push(("device.toml".into(), fit.configuration.clone().into_bytes()));
     if let Some(zoned) = &fit.zoned {

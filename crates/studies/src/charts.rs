@@ -123,11 +123,6 @@ fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &ChartContext) ->
     Some(Chart { name: column.replace('.', "-"), title, caption, spec, sums: Vec::new() })
 }
 
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// Sentences of the caption about intervals and unknown values.
 fn caption(cells: &[(&Row, Cell)]) -> String {
     let seeds = cells.iter().map(|(row, _)| row.seeds()).max().unwrap_or(0);

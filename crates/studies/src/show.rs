@@ -1,12 +1,12 @@
 //! The table of a study, for a terminal and as a page with charts.
 
-use serde_json::Value as Json;
 use wordline_experiments::{grid, label};
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{
-    Chart, Report, Reproduction, Section, Sheet, SheetCell, hardware_of, list_of_hardware, made_by,
+    Chart, Report, Reproduction, Section, Sheet, SheetCell, chart_files, hardware_of, list_of_hardware,
+    made_by, pretty,
 };
 
 use crate::charts::charts;
@@ -85,9 +85,8 @@ pub fn write_report(
     provenance: &Provenance,
 ) -> Result<()> {
     let charts = charts(study, table);
-    let mut files: Vec<(String, Vec<u8>)> =
-        charts.iter().map(|chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec))).collect();
-    files.push(("table.json".into(), pretty(&table.json())));
+    let mut files = chart_files(&charts);
+    files.push(("table.json".into(), pretty(&table.json()).into_bytes()));
     let page = page(study, table, provenance, &charts);
     files.push(("report.html".into(), page.into_bytes()));
     folder.write(&files)
@@ -182,10 +181,6 @@ fn errors(table: &Table) -> Vec<String> {
         }
     }
     all
-}
-
-fn pretty(value: &Json) -> Vec<u8> {
-    (serde_json::to_string_pretty(value).expect("keys are text") + "\n").into_bytes()
 }
 
 /// The rows of a table as a sheet of a page.

@@ -2,6 +2,7 @@
 //! writes a row for each run with all its numbers, as CSV or Parquet.
 
 mod columns;
+mod statements;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ use crate::store::{Record, State};
 use crate::values::plain;
 
 pub use columns::{ColumnValues, TableColumn};
+pub use statements::Statement;
+use statements::distinct;
 
 /// A column of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -169,30 +172,6 @@ struct RowJson<'a> {
     unknown: BTreeSet<Unknown>,
 }
 
-/// A sentence, and the number of runs that have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Statement {
-    /// Text of the sentence in the first run. Numbers in it may differ in other runs.
-    pub text: String,
-    /// Number of runs that have the sentence.
-    pub runs: usize,
-}
-
-/// The different sentences of several runs. Sentences that differ only in numbers count as one.
-fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Statement> {
-    let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut told: Vec<Statement> = Vec::new();
-    for text in all {
-        let place = *places.entry(kind(text)).or_insert(told.len());
-        match told.get_mut(place) {
-            Some(known) => known.runs += 1,
-            None => told.push(Statement { text: text.to_owned(), runs: 1 }),
-        }
-    }
-    told
-}
-
 impl Table {
     /// Creates an empty table.
     pub(crate) fn new(study: &Study) -> Self {
@@ -224,7 +203,7 @@ impl Table {
 
     /// The notes of all runs. Each kind of note appears once.
     pub fn notes(&self) -> Vec<Statement> {
-        distinct_notes(self.rows.iter().flat_map(Row::notes))
+        distinct(self.rows.iter().flat_map(Row::notes))
     }
 
     /// Name and configuration of the device of each combination, from its first run with a result.
@@ -252,7 +231,7 @@ impl Table {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
         let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
         let all: Vec<String> = all.map(|Unknown { metric, reason }| format!("{metric}: {reason}")).collect();
-        distinct_notes(all.iter().map(String::as_str))
+        distinct(all.iter().map(String::as_str))
     }
 
     /// Title of a column of differences; `None` without comparison.

@@ -2,7 +2,7 @@
 
 use wordline_device::ageing::Ages;
 use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_device::content::Content;
+use wordline_device::content::{Content, TrackedContents};
 use wordline_device::detail::Detail;
 use wordline_device::lifetime::write_amplification;
 use wordline_device::preconditioning::{ProgressFn, Steady};
@@ -13,7 +13,7 @@ use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed}
 use wordline_ssd::metrics::of_name;
 
 use crate::ftl::Counts;
-use crate::{Event, HostFtl, Power, TrackedContents};
+use crate::{Event, HostFtl, Power};
 
 /// The counters at a point in time.
 pub struct Mark<M> {
@@ -34,16 +34,16 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 
     fn follow_contents(&mut self) {
-        self.followed = Some(Box::default());
+        self.followed = Some(Box::new(TrackedContents::new(self.sectors_of_a_page())));
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
         let followed = self.followed.as_mut().expect("contents are followed");
-        followed.carried.insert(tag, contents.to_vec());
+        followed.carry(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.followed.as_mut()?.found.remove(&tag)
+        self.followed.as_mut()?.take(tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
@@ -88,8 +88,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.writes.clear();
         self.flushes.clear();
         if let Some(followed) = &mut self.followed {
-            let written = std::mem::take(&mut followed.written);
-            **followed = TrackedContents { written, ..TrackedContents::default() };
+            followed.forget_outstanding();
         }
         self.power = Power::Off;
         let incomplete = std::mem::take(&mut self.requests).into_values();

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wordline_device::block_device::Programmed;
-use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::content::{FoundBlock, TrackedContents};
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_device::{Command, Completion, Operation, PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
@@ -44,14 +44,6 @@ struct Request {
     /// The next page to write.
     next: u32,
     failed: bool,
-}
-
-/// Contents of pages by page and version, for data verification.
-#[derive(Default)]
-struct TrackedContents {
-    carried: BTreeMap<u32, Vec<Content>>,
-    written: BTreeMap<(u32, u32), Vec<Content>>,
-    found: BTreeMap<u32, Vec<Content>>,
 }
 
 /// State of the power and of a recovery.
@@ -221,7 +213,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         if page == end {
             self.writes.pop_front();
             if let Some(followed) = &mut self.followed {
-                followed.carried.remove(&command.tag);
+                followed.forget_carried(command.tag);
             }
             match command.fua {
                 true => self.flushes.push(number),
@@ -251,31 +243,24 @@ impl<D: PhysicalDevice> HostFtl<D> {
     }
 
     fn track_write(&mut self, command: &Command, page: u32, version: u32) {
-        let (per_page, first) = (self.sectors_of_a_page() as usize, self.pages(command).start);
+        let first = self.pages(command).start;
         let followed = self.followed.as_mut().expect("contents are followed");
-        let at = (page - first) as usize * per_page;
-        let contents = match followed.carried.get(&command.tag) {
-            Some(carried) => carried[at..at + per_page].to_vec(),
-            None => vec![Content::of(command.tag); per_page],
-        };
-        followed.written.insert((page, version), contents);
+        followed.note_write(command, (page - first) as usize, page, version);
     }
 
     fn track_read(&mut self, command: &Command) {
-        let (per_page, pages) = (self.sectors_of_a_page() as usize, self.pages(command));
-        let followed = self.followed.as_mut().expect("contents are followed");
-        let of_page = |page: u32| {
-            let is_nowhere = self.ftl.buffered(page).is_none() && self.ftl.map[page as usize] == NONE;
-            let written = followed.written.get(&(page, self.ftl.versions[page as usize]));
-            match written {
-                _ if self.ftl.is_lost(page) => vec![NOTHING; per_page],
-                _ if is_nowhere => vec![ZEROES; per_page],
-                Some(contents) => contents.clone(),
-                None => vec![FILLED; per_page],
+        let pages = self.pages(command);
+        let ftl = &self.ftl;
+        let found = |page: u32| {
+            let is_nowhere = ftl.buffered(page).is_none() && ftl.map[page as usize] == NONE;
+            match ftl.is_lost(page) {
+                true => FoundBlock::Lost,
+                false if is_nowhere => FoundBlock::Unwritten,
+                false => FoundBlock::Version { block: page, version: ftl.versions[page as usize] },
             }
         };
-        let found = pages.flat_map(of_page).collect();
-        followed.found.insert(command.tag, found);
+        let followed = self.followed.as_mut().expect("contents are followed");
+        followed.note_read(command.tag, 0, pages.map(found));
     }
 
     /// Writes pages with the clock of the device off, until `look` stops it. Returns whether all pages were

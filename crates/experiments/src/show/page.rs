@@ -9,7 +9,8 @@ use crate::show::record::FOLDED;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::{
-    Report, Reproduction, Section, add, escaped, list, list_of_hardware, made_by, of_tables,
+    Report, Reproduction, Section, add, chart_files, escaped, list, list_of_hardware, made_by, of_tables,
+    pretty,
 };
 
 /// Style sheet of the rows.
@@ -19,15 +20,10 @@ const STYLE: &str = include_str!("../../assets/rows.css");
 /// `outcome.json` and `charts/NAME.vl.json`.
 pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
     let charts = charts(experiment, outcome);
-    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
-    let mut files: Vec<_> = charts.iter().map(chart).collect();
+    let mut files = chart_files(&charts);
     files.push(("outcome.json".into(), pretty(outcome).into_bytes()));
     files.push(("report.html".into(), html(experiment, outcome, &charts).into_bytes()));
     folder.write(&files)
-}
-
-fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
 /// Builds the page.

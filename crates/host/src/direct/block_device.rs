@@ -2,7 +2,7 @@
 
 use wordline_device::ageing::Ages;
 use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_device::content::Content;
+use wordline_device::content::{Content, TrackedContents};
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
@@ -34,15 +34,15 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn follow_contents(&mut self) {
-        self.followed = Some(Box::default());
+        self.followed = Some(Box::new(TrackedContents::new(self.sectors_of_a_page)));
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
-        self.followed.as_mut().expect("contents are followed").carried.insert(tag, contents.to_vec());
+        self.followed.as_mut().expect("contents are followed").carry(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.followed.as_mut()?.found.remove(&tag)
+        self.followed.as_mut()?.take(tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
@@ -117,8 +117,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.explainer.iter_mut().for_each(|explainer| explainer.forget());
         self.power = Power::Off;
         if let Some(followed) = &mut self.followed {
-            followed.carried.clear();
-            followed.found.clear();
+            followed.forget_outstanding();
         }
         PowerCut { incomplete: self.requests.all.take_all().map(|request| request.command).collect(), torn }
     }
@@ -166,7 +165,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         }
         self.device.start_clock();
         if let Some(followed) = &mut self.followed {
-            followed.written.clear();
+            followed.forget_written();
         }
         goes_on
     }

@@ -15,11 +15,9 @@ mod l2p;
 mod metrics;
 mod requests;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use wordline_device::content::Content;
+use wordline_device::content::TrackedContents;
 use wordline_device::physical_device::{Chunk, Command, Completion, LogicalBlock};
 use wordline_device::{PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
@@ -155,14 +153,6 @@ state!(Direct<D: State> {
     parts { device, places }
     fixed { layout, sectors_of_a_page, is_volatile, blocks, completed, followed, explainer, recorder }
 });
-
-/// Contents of pages, for data verification.
-#[derive(Default)]
-struct TrackedContents {
-    carried: BTreeMap<u32, Vec<Content>>,
-    written: BTreeMap<(u32, u32), Vec<Content>>,
-    found: BTreeMap<u32, Vec<Content>>,
-}
 
 impl<D: PhysicalDevice> Direct<D> {
     /// A host on a device without written data.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
-use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
+use wordline_device::content::FoundBlock;
 use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
 use wordline_device::{Command, Completion, Operation, PhysicalDevice};
 use wordline_kernel::{Duration, Instant, Schedule};
@@ -82,7 +82,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.heads.pieces_to_extend(unit).push_back(Piece { request: number, stamps });
         }
         if let Some(followed) = &mut self.followed {
-            followed.carried.remove(&command.tag);
+            followed.forget_carried(command.tag);
         }
     }
 
@@ -396,33 +396,21 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     fn track_write(&mut self, command: &Command, page: u32, version: u32) {
-        let (per_page, first) = (self.sectors_of_a_page as usize, self.pages_of(command).start);
-        let Some(followed) = &mut self.followed else { return };
-        let at = (page - first) as usize * per_page;
-        let contents = match followed.carried.get(&command.tag) {
-            _ if command.operation == Operation::WriteZeroes => vec![ZEROES; per_page],
-            Some(carried) => carried[at..at + per_page].to_vec(),
-            None => vec![Content::of(command.tag); per_page],
-        };
-        followed.written.insert((page, version), contents);
+        let first = self.pages_of(command).start;
+        if let Some(followed) = &mut self.followed {
+            followed.note_write(command, (page - first) as usize, page, version);
+        }
     }
 
     fn track_read(&mut self, command: &Command) {
-        let per_page = self.sectors_of_a_page as usize;
-        let pages = self.pages_of(command);
-        let Some(followed) = &self.followed else { return };
-        let of_page = |page: u32| {
-            let Some(place) = self.places.get(page) else { return vec![ZEROES; per_page] };
-            let block = self.block(place);
-            if block.block >= self.device.report(block.chunk).readable {
-                return vec![NOTHING; per_page];
-            }
-            let written = followed.written.get(&(page, self.places.version(page)));
-            written.cloned().unwrap_or_else(|| vec![FILLED; per_page])
+        let found = |page: u32| match self.places.get(page).map(|place| self.block(place)) {
+            None => FoundBlock::Unwritten,
+            Some(block) if block.block >= self.device.report(block.chunk).readable => FoundBlock::Lost,
+            Some(_) => FoundBlock::Version { block: page, version: self.places.version(page) },
         };
-        let found = pages.flat_map(of_page).collect();
+        let found: Vec<FoundBlock> = self.pages_of(command).map(found).collect();
         if let Some(followed) = &mut self.followed {
-            followed.found.insert(command.tag, found);
+            followed.note_read(command.tag, 0, found);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_device::ageing::Ages;
 use wordline_device::block_device::{NextCommand, OldestCommand, Programmed, Shape};
-use wordline_device::content::Content;
+use wordline_device::content::{Content, TrackedContents};
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
@@ -33,15 +33,15 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn follow_contents(&mut self) {
-        self.tracked.begin(self.front.sectors_of_a_page());
+        self.tracked = Some(Box::new(TrackedContents::new(self.front.sectors_of_a_page())));
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
-        self.tracked.carry(tag, contents);
+        self.tracked.as_mut().expect("contents are tracked").carry(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.tracked.take_found(tag)
+        self.tracked.as_mut()?.take(tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
@@ -115,7 +115,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.writer.forget();
         self.collector.forget();
         self.attribution.forget();
-        self.tracked.forget();
+        self.tracked.iter_mut().for_each(|tracked| tracked.forget_outstanding());
         PowerCut { incomplete: self.front.forget(), torn }
     }
 

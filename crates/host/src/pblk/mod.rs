@@ -39,10 +39,10 @@ mod recovery;
 mod requests;
 mod ring;
 mod state;
-mod tracked;
 mod writer;
 
 use wordline_device::PhysicalDevice;
+use wordline_device::content::TrackedContents;
 use wordline_device::physical_device::{Chunk, Completion, Notice};
 use wordline_kernel::{Digest, Duration, Schedule};
 
@@ -64,7 +64,6 @@ use frontend::HostFrontend;
 use layout::LineId;
 use port::{Purpose, Sent};
 use recovery::{Power, Recovery};
-use tracked::TrackedContents;
 use writer::Writer;
 
 use crate::recorder::Recorder;
@@ -81,7 +80,7 @@ pub struct Pblk<D> {
     collector: Collector,
     recovery: Recovery,
     digest: Digest,
-    tracked: TrackedContents,
+    tracked: Option<Box<TrackedContents>>,
     attribution: Attribution,
     recorder: Recorder,
 }
@@ -97,7 +96,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             collector: Collector::new(collector),
             recovery: Recovery::new(),
             digest: Digest::default(),
-            tracked: TrackedContents::default(),
+            tracked: None,
             attribution: Attribution::default(),
             recorder: Recorder::default(),
             flash: Flash::new(device, layout),

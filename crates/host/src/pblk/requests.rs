@@ -1,14 +1,31 @@
 //! The way of a host command through the parts of the FTL.
 
+use wordline_device::content::FoundBlock;
 use wordline_device::{Command, Operation, PhysicalDevice};
 use wordline_kernel::{Instant, Schedule};
 
 use super::Pblk;
+use super::buffer::Buffer;
 use super::flash::Flash;
+use super::l2p::PageLocation;
 use super::layout::Page;
+use super::lines::Lines;
 use super::port::Event;
 use super::recovery::Power;
-use super::ring::Origin;
+use super::ring::{LOST, Origin};
+
+/// What a read finds of a page.
+fn found(page: Page, buffer: &Buffer, lines: &Lines) -> FoundBlock {
+    let stamp = match buffer.map.get(page) {
+        PageLocation::Unmapped => return FoundBlock::Unwritten,
+        PageLocation::Ring(index) => buffer.ring.at(index).stamp,
+        PageLocation::Flash(place) => lines.content(place),
+    };
+    match stamp.logical & LOST {
+        0 => FoundBlock::Version { block: page.0, version: stamp.version },
+        _ => FoundBlock::Lost,
+    }
+}
 
 impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
@@ -21,7 +38,10 @@ impl<D: PhysicalDevice> Pblk<D> {
         let pages = self.front.pages_of(&command);
         match command.operation {
             Operation::Read | Operation::Compare => {
-                self.tracked.note_read(command.tag, pages, &self.buffer, &self.flash.lines);
+                if let Some(tracked) = &mut self.tracked {
+                    let found = pages.map(|page| found(Page(page), &self.buffer, &self.flash.lines));
+                    tracked.note_read(command.tag, 0, found);
+                }
                 self.front.read(number, &mut self.flash, &self.buffer, calendar);
             }
             Operation::Write | Operation::WriteZeroes if !pages.is_empty() => self.front.queue_write(number),
@@ -53,13 +73,16 @@ impl<D: PhysicalDevice> Pblk<D> {
             let next = pages.start + count;
             for page in (pages.start..next).map(Page) {
                 let version = self.buffer.write(page);
-                self.tracked.note_write(&command, page, version);
+                if let Some(tracked) = &mut self.tracked {
+                    let first = self.front.pages_of(&command).start;
+                    tracked.note_write(&command, (page.0 - first) as usize, page.0, version);
+                }
             }
             self.flash.limiter.note_host_write(calendar.now());
             self.front.advance_write(next, next == pages.end);
             if next == pages.end {
                 self.attribution.note_admitted(number);
-                self.tracked.forget_carried(command.tag);
+                self.tracked.iter_mut().for_each(|tracked| tracked.forget_carried(command.tag));
                 match command.fua {
                     true => self.front.queue_flush(self.buffer.ring.head(), number),
                     false => self.front.schedule_completion(number, calendar),

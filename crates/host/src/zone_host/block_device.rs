@@ -1,7 +1,7 @@
 //! The host as a block device.
 
 use wordline_device::block_device::{OldestCommand, Programmed, Shape};
-use wordline_device::content::Content;
+use wordline_device::content::{Content, TrackedContents};
 use wordline_device::detail::Detail;
 use wordline_device::preconditioning::{FillProgress, ProgressFn, Steady};
 use wordline_device::snapshot::Agenda;
@@ -35,7 +35,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
     }
 
     fn follow_contents(&mut self) {
-        self.followed = Some(Box::default());
+        self.followed = Some(Box::new(TrackedContents::new(self.sectors_of_a_block)));
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
@@ -92,7 +92,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
         let torn = self.zoned.power_cut(now).torn;
         drop(self.requests.sent.take_all());
         self.plugs.iter_mut().for_each(|plugs| plugs.forget());
-        self.followed.iter_mut().for_each(|followed| followed.cut());
+        self.followed.iter_mut().for_each(|followed| followed.forget_outstanding());
         self.power = Power::Off;
         PowerCut { incomplete: self.requests.all.take_all().map(|request| request.command).collect(), torn }
     }

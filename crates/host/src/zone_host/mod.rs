@@ -10,18 +10,17 @@
 mod audit;
 mod block_device;
 mod config;
-mod contents;
 mod metrics;
 mod plugs;
 mod requests;
 
 use serde::{Deserialize, Serialize};
+use wordline_device::content::TrackedContents;
 use wordline_device::{PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, state};
 use wordline_open_channel::{Zoned, zoned};
 
-use contents::TrackedContents;
 use plugs::Plugs;
 use requests::Requests;
 

@@ -1,6 +1,7 @@
 //! The requests of the host: their parts, the commands to the zoned device, and their completion.
 
 use serde::{Deserialize, Serialize};
+use wordline_device::content::FoundBlock;
 use wordline_device::{Command, Completion, Operation, PhysicalDevice};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::DataTag;
@@ -41,6 +42,15 @@ impl Requests {
     /// Records that a request has failed in part.
     fn fail(&mut self, number: u32) {
         self.all.get_mut(number).failed = true;
+    }
+}
+
+/// What a read finds of a logical block whose data tag this is.
+fn found(tag: &DataTag) -> FoundBlock {
+    match *tag {
+        DataTag::UNREADABLE => FoundBlock::Lost,
+        tag if tag.is_data() => FoundBlock::Version { block: tag.logical, version: tag.version },
+        _ => FoundBlock::Unwritten,
     }
 }
 
@@ -126,7 +136,9 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         if let Some(followed) = &mut self.followed {
             let request = &self.requests.all.get(part.request).command;
             let skipped = (part.first.saturating_sub(request.sector / self.sectors_of_a_block)) as usize;
-            followed.send(request, &stamps, skipped, self.sectors_of_a_block);
+            for (at, stamp) in (skipped..).zip(&stamps) {
+                followed.note_write(request, at, stamp.logical, stamp.version);
+            }
         }
         self.requests.sent.add(part);
         self.generations[zone as usize] += u32::from(operation == Operation::ZoneReset);
@@ -195,9 +207,11 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             }
             _ => {}
         }
-        if let Some(followed) = &mut self.followed {
-            let request = self.requests.all.get(part.request);
-            followed.note(completion, &request.command, self.sectors_of_a_block);
+        if let Some(followed) = &mut self.followed
+            && completion.operation == zoned::Operation::Read
+        {
+            let tag = self.requests.all.get(part.request).command.tag;
+            followed.note_read(tag, completion.first, completion.found.iter().map(found));
         }
     }
 
@@ -251,7 +265,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
     pub(super) fn complete(&mut self, number: u32, now: Instant) {
         let Request { command, submitted, failed, .. } = self.requests.all.remove(number);
         let latency = now - submitted;
-        self.followed.iter_mut().for_each(|followed| followed.complete(&command));
+        self.followed.iter_mut().for_each(|followed| followed.forget_carried(command.tag));
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
         let completion = Completion { command, latency, failed };

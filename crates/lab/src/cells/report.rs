@@ -8,7 +8,9 @@ use super::table::{CURVE, curve_numbers};
 use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::provenance::Provenance;
-use crate::report::{Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, escaped, made_by};
+use crate::report::{
+    Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, chart_files, escaped, made_by, pretty,
+};
 
 /// Points on the curve of a state. Chosen: enough for a smooth bell.
 const POINTS: usize = 60;
@@ -35,17 +37,10 @@ pub fn write_report(
 ) -> Result<()> {
     let charts = charts(key, answers);
     let points: Vec<Point<'_>> = answers.iter().map(|(value, answer)| Point { value, answer }).collect();
-    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec));
-    let mut files: Vec<(String, Vec<u8>)> = charts.iter().map(chart).collect();
-    files.push(("answers.json".into(), pretty(&points)));
+    let mut files = chart_files(&charts);
+    files.push(("answers.json".into(), pretty(&points).into_bytes()));
     files.push(("report.html".into(), html(key, answers, &charts, command).into_bytes()));
     folder.write(&files)
-}
-
-fn pretty(value: &impl Serialize) -> Vec<u8> {
-    let text =
-        serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised");
-    (text + "\n").into_bytes()
 }
 
 fn html(key: &str, answers: &[(String, Evaluation)], charts: &[Chart], command: &str) -> String {

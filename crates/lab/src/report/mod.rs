@@ -105,16 +105,27 @@ pub fn schema() -> String {
     pretty(&schemars::schema_for!(Summary))
 }
 
-fn pretty(value: &impl serde::Serialize) -> String {
+/// A sentence with a capital letter first.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A value as JSON, each entry on a line of its own.
+pub fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
+}
+
+/// The specifications of charts as files of a report: `charts/NAME.vl.json`.
+pub fn chart_files(charts: &[Chart]) -> Vec<(String, Vec<u8>)> {
+    let file = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
+    charts.iter().map(file).collect()
 }
 
 /// Writes a report to a folder, and replaces the report there: `report.html`, `summary.json` and
 /// `charts/NAME.vl.json`. `summary` is the JSON of the runs.
 pub fn write(folder: ReportFolder, runs: &[Summary], summary: &str, origin: Origin<'_>) -> Result<()> {
-    let chart =
-        |chart: Chart| (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes());
-    let mut files: Vec<_> = charts(runs).into_iter().map(chart).collect();
+    let mut files = chart_files(&charts(runs));
     files.push(("summary.json".into(), summary.as_bytes().to_vec()));
     files.push(("report.html".into(), html(runs, origin).into_bytes()));
     folder.write(&files)

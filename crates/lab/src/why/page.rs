@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::provenance::Provenance;
 use crate::report::{Chart, Origin, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell};
-use crate::report::{escaped, hardware_of, made_by};
+use crate::report::{chart_files, escaped, hardware_of, made_by};
 
 /// The quantities whose elasticities are drawn.
 const QUANTITIES: [&str; 3] = ["IOPS", "p99 of reads", "p99 of writes"];
@@ -77,10 +77,11 @@ pub fn write(
     origin: Origin<'_>,
     provenance: &Provenance,
 ) -> Result<()> {
-    let chart = chart(why);
-    let spec = (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes());
-    let page = html(why, &[chart], origin, provenance);
-    folder.write(&[spec, ("why.json".into(), json.into_bytes()), ("report.html".into(), page.into_bytes())])
+    let charts = [chart(why)];
+    let mut files = chart_files(&charts);
+    files.push(("why.json".into(), json.into_bytes()));
+    files.push(("report.html".into(), html(why, &charts, origin, provenance).into_bytes()));
+    folder.write(&files)
 }
 
 fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance) -> String {

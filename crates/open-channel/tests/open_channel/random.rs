@@ -84,14 +84,33 @@ fn cases() -> ProptestConfig {
     ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 128 })
 }
 
+/// A host that took these steps.
+fn played(file: OpenChannelFile, steps: &[Step]) -> Host {
+    let mut host = Host::new(file, 1);
+    steps.iter().for_each(|step| host.play(step));
+    host
+}
+
+/// Takes the steps, and saves the device behind number `at`. The restored one must go on as the other does.
+fn goes_on_as_the_other(file: OpenChannelFile, steps: &[Step], at: usize) -> Result<(), TestCaseError> {
+    let (before, after) = steps.split_at(at);
+    let mut host = played(file, before);
+    let mut again = host.restored(&host.saved()).expect("it was just written");
+    for host in [&mut host, &mut again] {
+        after.iter().for_each(|step| host.play(step));
+        host.read_all();
+    }
+    prop_assert_eq!(host.device.digest(), again.device.digest());
+    prop_assert_eq!(host.completions, again.completions);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
     fn a_managed_device_reads_back_what_was_written(file in any_managed_device(), steps in steps(false)) {
-        let mut host = Host::new(file, 1);
-        steps.iter().for_each(|step| host.play(step));
-        host.read_all();
+        played(file, &steps).read_all();
     }
 
     #[test]
@@ -100,15 +119,12 @@ proptest! {
         rules in prop::collection::vec(any_rule(), 1..4),
         steps in steps(true),
     ) {
-        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
-        steps.iter().for_each(|step| host.play(step));
-        host.read_all();
+        played(OpenChannelFile { faults: rules, ..file }, &steps).read_all();
     }
 
     #[test]
     fn flushed_data_survive_power_cuts(file in any_managed_device(), steps in steps(true)) {
-        let mut host = Host::new(file, 1);
-        steps.iter().for_each(|step| host.play(step));
+        let mut host = played(file, &steps);
         host.cut_power(Duration::ZERO);
         host.read_all();
     }
@@ -120,25 +136,14 @@ proptest! {
         steps in steps(true),
         at in any::<prop::sample::Index>(),
     ) {
-        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
-        let (before, after) = steps.split_at(at.index(steps.len()));
-        before.iter().for_each(|step| host.play(step));
-        let mut again = host.restored(&host.saved()).expect("it was just written");
-        for host in [&mut host, &mut again] {
-            after.iter().for_each(|step| host.play(step));
-            host.read_all();
-        }
-        prop_assert_eq!(host.device.digest(), again.device.digest());
-        prop_assert_eq!(host.completions, again.completions);
+        goes_on_as_the_other(OpenChannelFile { faults: rules, ..file }, &steps, at.index(steps.len()))?;
     }
 }
 
 proptest! {
     #[test]
     fn every_read_finds_what_was_written_last(file in any_device(), steps in steps(false)) {
-        let mut host = Host::new(file, 1);
-        steps.iter().for_each(|step| host.play(step));
-        host.read_all();
+        played(file, &steps).read_all();
     }
 
     #[test]
@@ -147,15 +152,12 @@ proptest! {
         rules in prop::collection::vec(any_rule(), 1..4),
         steps in steps(true),
     ) {
-        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
-        steps.iter().for_each(|step| host.play(step));
-        host.read_all();
+        played(OpenChannelFile { faults: rules, ..file }, &steps).read_all();
     }
 
     #[test]
     fn completed_writes_survive_power_cuts(file in any_device(), steps in steps(true)) {
-        let mut host = Host::new(file, 1);
-        steps.iter().for_each(|step| host.play(step));
+        let mut host = played(file, &steps);
         host.cut_power(Duration::ZERO);
         host.read_all();
     }
@@ -167,15 +169,6 @@ proptest! {
         steps in steps(true),
         at in any::<prop::sample::Index>(),
     ) {
-        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
-        let (before, after) = steps.split_at(at.index(steps.len()));
-        before.iter().for_each(|step| host.play(step));
-        let mut again = host.restored(&host.saved()).expect("it was just written");
-        for host in [&mut host, &mut again] {
-            after.iter().for_each(|step| host.play(step));
-            host.read_all();
-        }
-        prop_assert_eq!(host.device.digest(), again.device.digest());
-        prop_assert_eq!(host.completions, again.completions);
+        goes_on_as_the_other(OpenChannelFile { faults: rules, ..file }, &steps, at.index(steps.len()))?;
     }
 }

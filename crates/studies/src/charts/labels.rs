@@ -1,6 +1,6 @@
 //! Text in charts: columns and keys in words, and the runs.
 
-use wordline_lab::report::{Quantity, three_digits};
+use wordline_lab::report::{Quantity, capitalised, three_digits};
 
 use crate::file::Study;
 use crate::table::Table;
@@ -69,7 +69,7 @@ impl Column {
             Some(last) if last.ends_with("_seconds") => "s",
             _ => "",
         };
-        Self { words: super::capitalised(&words.join(", ")), is_latency, unit }
+        Self { words: capitalised(&words.join(", ")), is_latency, unit }
     }
 
     /// Title of the column's axis.

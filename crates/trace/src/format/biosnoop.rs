@@ -43,7 +43,7 @@ pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Biosnoop> {
             .map(|at| columns.len() - 1 - at)
             .ok_or_else(|| lines.wrong(ParseError::quoting(&header, format!("a column {name}"))))?;
     }
-    Ok(Biosnoop { behind, count: columns.len(), units, names: Names::default() })
+    Ok(Biosnoop { behind, count: columns.len(), units, names: Names::of("device") })
 }
 
 impl LineReader for Biosnoop {

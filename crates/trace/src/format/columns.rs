@@ -45,7 +45,7 @@ pub(super) struct Mapped {
 
 impl Mapped {
     pub(super) fn new(columns: Box<Columns>) -> Self {
-        Self { columns, separator: None, names: Names::default(), header: None }
+        Self { columns, separator: None, names: Names::of("device"), header: None }
     }
 
     /// Reads lines without a header, separated by `mark`. The map has numbers of columns.

@@ -97,7 +97,7 @@ impl Ftrace {
         let text = String::from_utf8_lossy(prefix);
         let has_block = text.lines().filter_map(Event::of).any(|event| event.source == Source::Block);
         let source = if has_block { Source::Block } else { Source::Nvme };
-        let names = Names::default();
+        let names = Names::of("device");
         Self { units, source, names, outstanding: BTreeMap::new(), of_other_source: 0, others: 0, lost: 0 }
     }
 

@@ -1,22 +1,29 @@
-//! Devices that a trace names with text: they are numbered in order of appearance.
+//! Devices or hosts that a trace names with text: they are numbered in order of appearance.
 
 use std::collections::BTreeMap;
 
 use super::super::input::{ParseError, quoted};
 use super::MAX_NAMES;
 
-/// Upper bound on the length of a name, in bytes. Chosen: the length of a file name in Linux (NAME_MAX, limits.h).
+/// Upper bound on the length of a name, in bytes. Chosen: the length of a file name in Linux (NAME_MAX,
+/// limits.h); the name of a host has at most 253 (RFC 1035, section 3.1).
 const MAX_NAME_BYTES: usize = 255;
 
 /// Numbers of the names so far.
-#[derive(Default)]
 pub(super) struct Names {
+    /// What is named, for messages.
+    noun: &'static str,
     numbers: BTreeMap<String, u32>,
     /// The previous name. Most traces have only one.
     last: (String, u32),
 }
 
 impl Names {
+    /// No names yet of what `noun` says.
+    pub(super) const fn of(noun: &'static str) -> Self {
+        Self { noun, numbers: BTreeMap::new(), last: (String::new(), 0) }
+    }
+
     /// Returns the number of a name.
     pub(super) fn number(&mut self, name: &str) -> Result<u32, ParseError> {
         if !self.numbers.is_empty() && self.last.0 == name {
@@ -26,14 +33,22 @@ impl Names {
         let known = self.numbers.get(name).copied();
         if known.is_none() && (next >= MAX_NAMES || name.len() > MAX_NAME_BYTES) {
             return Err(ParseError {
-                found: format!("device {} after {next} others", quoted(name)),
-                wanted: format!("at most {MAX_NAMES} devices, with names of at most {MAX_NAME_BYTES} bytes"),
+                found: format!("{} {} after {next} others", self.noun, quoted(name)),
+                wanted: format!(
+                    "at most {MAX_NAMES} {}s, with names of at most {MAX_NAME_BYTES} bytes",
+                    self.noun
+                ),
             });
         }
         let number = known.unwrap_or(next as u32);
         self.numbers.entry(name.into()).or_insert(number);
         self.last = (name.into(), number);
         Ok(number)
+    }
+
+    /// Returns the number of names.
+    pub(super) fn count(&self) -> usize {
+        self.numbers.len()
     }
 
     /// Note that lists the first names with their numbers; `None` without names.
@@ -46,6 +61,6 @@ impl Names {
         let list: Vec<String> = shown.map(|(number, name)| format!("{number} {}", quoted(name))).collect();
         let more = if names.len() > SHOWN as usize { ", ..." } else { "" };
         (!names.is_empty())
-            .then(|| format!("devices are numbered in order of appearance: {}{more}", list.join(", ")))
+            .then(|| format!("{}s are numbered in order of appearance: {}{more}", self.noun, list.join(", ")))
     }
 }

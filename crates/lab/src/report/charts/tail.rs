@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::chart::{Chart, Runs, chart, latency_text, shown};
 use super::stages::{OTHERS, stage_scale};
 use super::sums::Sum;
-use crate::report::tail;
+use crate::report::{capitalised, tail};
 use crate::tail::{TailPart, part_names};
 
 /// Greatest number of classes of a chart. Chosen: nobody reads longer legends.
@@ -87,11 +87,6 @@ fn parts_of(rows: &mut [Value]) -> Vec<(String, String)> {
         present.push((OTHERS.into(), OTHERS.into()));
     }
     present
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn cells<'a>(bar: &'a str, time: &'a [TailPart]) -> impl Iterator<Item = Value> + 'a {
