@@ -5,7 +5,7 @@ use wordline_kernel::Duration;
 /// Gauges of a device at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
-    /// Busy time of each die's array.
+    /// Busy time of each die's array, with the elapsed part of an operation in progress.
     pub arrays: Vec<Duration>,
     /// Free multi-plane blocks: erased and not open. 0 if a device does not report it.
     pub free_blocks: u64,

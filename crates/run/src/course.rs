@@ -131,7 +131,7 @@ fn busy(readings: &[&(Instant, Gauges)], begin: usize, end: usize, dies: std::op
     let ((from, before), (to, after)) = (readings[begins], readings[ends]);
     let time = to.since(*from).ps() * dies.len() as u64;
     let worked: u64 = dies.map(|die| after.arrays[die].saturating_sub(before.arrays[die]).ps()).sum();
-    if time == 0 { 0 } else { (worked as f64 / time as f64 * 100.0).round().min(100.0) as u8 }
+    if time == 0 { 0 } else { (worked as f64 / time as f64 * 100.0).round() as u8 }
 }
 
 #[cfg(test)]

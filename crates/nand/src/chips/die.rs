@@ -313,6 +313,15 @@ impl Die {
         self.array_busy - last - self.earlier_program(behind).map_or(0, |older| older.array.ps())
     }
 
+    /// Array time until `now`, with the elapsed part of an operation in progress, in picoseconds.
+    pub(super) fn array_elapsed(&self, behind: &Option<BackgroundProgram>, now: Instant) -> u64 {
+        let last = self.works_until.since(now).min(self.last_time);
+        // The array works for one command after another.
+        let older = self.earlier_program(behind).map_or(Duration::ZERO, |older| older.array);
+        let older = older.min(self.works_from().since(now));
+        self.array_busy - last.ps() - older.ps()
+    }
+
     /// Time in finished stages of unfinished commands, in picoseconds; the current grant has the times
     /// `hold`.
     pub(super) fn unfinished(

@@ -184,6 +184,12 @@ impl Chips {
         self.all_dies().map(move |die| self.sequencer.dies[die].array_busy(&self.sequencer.behind[die], now))
     }
 
+    /// Array time of each die until `now`, with the elapsed part of an operation in progress, in picoseconds.
+    pub fn array_elapsed(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        let of = move |die| self.sequencer.dies[die].array_elapsed(&self.sequencer.behind[die], now);
+        self.all_dies().map(of)
+    }
+
     /// The time of each die until `now` by activity, in the order of dies.
     pub fn die_times(&self, now: Instant) -> impl Iterator<Item = DieTimes> + '_ {
         let elapsed = now - Instant::ZERO;

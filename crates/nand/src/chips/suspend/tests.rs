@@ -16,6 +16,14 @@ struct Meeting {
     suspends: u32,
 }
 
+/// The array time until `now`. From `before`, an instant and the array time until then, it grows by at most
+/// the time.
+fn works_on(chips: &Chips, before: (Instant, u64), now: Instant) -> (Instant, u64) {
+    let worked = chips.array_elapsed(now).next().expect("a die");
+    assert!((before.1..=before.1 + (now - before.0).ps()).contains(&worked), "{worked} at {now:?}");
+    (now, worked)
+}
+
 /// Starts `command` at time zero. A read arrives at each of `reads`, with a suspend if it is possible and
 /// requested. The counts are checked at every event.
 fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
@@ -25,8 +33,10 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
     // Events without an effect on the chips.
     reads.iter().for_each(|at| calendar.at(Instant::ZERO + *at, Event::BusFree(ChannelId(0))));
     let (mut waiting, mut served, mut asked, mut ends) = (0, 0u128, 0, Vec::new());
+    let mut worked = (Instant::ZERO, 0);
     while let Some(event) = calendar.advance() {
         let now = calendar.now();
+        worked = works_on(chips, worked, now);
         if let Some(done) = chips.handle(event, &mut calendar) {
             served += u128::from((done.bus + done.array).ps());
             ends.push((now, done));
@@ -43,6 +53,7 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
             assert!(!chips.takes(DIE, Operation::Erase, now), "it takes reads alone");
             chips.resume(DIE, &mut calendar);
         }
+        worked = works_on(chips, worked, now);
         let elapsed = now - Instant::ZERO;
         let stages = chips.stages(elapsed);
         assert_eq!(stages.active_ps(), served + chips.unfinished_ps(elapsed), "at {elapsed}");
@@ -55,6 +66,7 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
     let array: u64 = ends.iter().map(|(_, done)| done.array.ps()).sum();
     let busy: Vec<u64> = chips.array_busy(calendar.now()).collect();
     assert_eq!(busy, [array], "the array is busy for the commands");
+    assert_eq!(worked.1, array, "and so is the sum of what it worked from event to event");
     assert_eq!(chips.unfinished_ps(calendar.now() - Instant::ZERO), 0);
     Meeting { read, other, done, suspends: chips.sequencer.dies[DIE].suspends }
 }
