@@ -179,9 +179,10 @@ impl Zones {
         }
         // A zone without data has no open chunk, and needs no padding.
         if self.config.finish_pads && matches!(self.bodies[zone].jobs.front(), Some(Job::Close(Some(_)))) {
-            let runs = &self.bodies[zone].runs;
-            let end = runs.position(self.config.layout.capacity).min(self.config.layout.positions());
-            self.pad_to(zone, end, context);
+            let (runs, layout) = (&self.bodies[zone].runs, &self.config.layout);
+            // Padding after earlier writes moves the end of the zone within a program unit.
+            let end = runs.position(layout.capacity).next_multiple_of(layout.unit);
+            self.pad_to(zone, end.min(layout.positions()), context);
             if self.bodies[zone].writes > 0 {
                 return false;
             }

@@ -220,7 +220,6 @@ impl Zones {
                 (context.below.device.report(chunk).write_pointer, layout.below(member, position));
             blocks.extend(chunk.range(first, end.saturating_sub(first)));
         }
-        self.counts.padding += blocks.len() as u64;
         for blocks in blocks.chunks(MOST_BLOCKS / unit * unit) {
             let stamps = vec![DataTag::PADDING; blocks.len()];
             let work = Work::Write { zone, piece: None, first: 0, kept: 0 };
@@ -232,6 +231,7 @@ impl Zones {
                 return self.end(zone, context);
             }
             self.bodies[zone].writes += 1;
+            self.counts.padding += blocks.len() as u64;
         }
     }
 
