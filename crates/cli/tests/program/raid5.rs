@@ -41,6 +41,20 @@ fn a_run_ends_with_what_the_array_did_and_its_members_side_by_side() {
     assert!(run["raid5"]["degraded"].as_f64().is_some_and(|part| part > 0.0 && part <= 1.0), "{run}");
 }
 
+/// A discard of a part of a stripe is ignored, so that it completes at once.
+#[test]
+fn what_an_array_completes_when_it_takes_it_ends_a_run() {
+    let folder = Folder::new();
+    let trace = folder.with("discards.csv", "t_us,op,offset,size\n0,D,65536,4096\n5,D,0,4096\n9,R,0,4096\n");
+    let call = ["run", "--preset", "raid5-tiny", "--trace", &trace, "--queue-depth", "1", "--json"];
+    let run = wordline(&call).json();
+    assert_eq!(
+        (&run["host"]["requests"], &run["host"]["discard_latency_us"]["max"]),
+        (&3.into(), &0.0.into())
+    );
+    assert!(run["simulated_seconds"].as_f64() < Some(0.01), "{}", run["simulated_seconds"]);
+}
+
 #[test]
 fn what_is_wrong_with_an_array_is_named_by_its_key() {
     for (set, wanted) in [

@@ -45,6 +45,18 @@ fn counters_latencies_and_windows_begin_when_the_warm_up_is_over() {
     assert_eq!(rest.wear.terabytes_written, rest.host.written_bytes as f64 / 1e12);
 }
 
+/// Requests arrive several times as fast as they complete, so that thousands are outstanding when measuring
+/// begins.
+#[test]
+fn as_many_requests_are_measured_as_wanted_even_if_more_are_outstanding() {
+    let options = RunOptions { warm_up: Some(WarmUp::Requests(2_000)), ..RunOptions::seed(3) };
+    let run = run_of("bursty-write", 100, &options);
+    assert_eq!((run.host.requests, run.outcome), (100, Outcome::Complete));
+    let noted =
+        |note: &String| note.contains("requests were outstanding when the last of the 100 measured ones");
+    assert!(run.notes.iter().any(noted), "{:?}", run.notes);
+}
+
 #[test]
 fn a_time_is_left_out_as_well_as_requests() {
     let time = wordline_kernel::Duration::from_ms(2);

@@ -153,10 +153,14 @@ impl StopCondition {
         self.time.is_some() || self.rebuild.is_some()
     }
 
-    /// Events without a completion after which conditions are checked again. A step of a rebuild may come with
-    /// any event.
-    fn events_between_checks(&self) -> u32 {
-        if self.rebuild.is_some() { 1 } else { EVENTS_BETWEEN_CHECKS }
+    /// Events without a completion after which conditions are checked again. A device may complete a command
+    /// when it takes it, and a step of a rebuild may come with any event.
+    fn events_before_checks(&self, device: &impl BlockDevice) -> u32 {
+        match self.rebuild {
+            _ if !device.completions().is_empty() => 0,
+            Some(_) => 1,
+            None => EVENTS_BETWEEN_CHECKS,
+        }
     }
 
     /// Whether to stop before the next event. The host has submitted what it can. `is_over` is set at the end
@@ -249,7 +253,7 @@ impl<D: BlockDevice> Running<D> {
             }
             // The host queue submits nothing before a request completes or a host event is due, so only
             // events are handled here.
-            for left in (0..stop.events_between_checks()).rev() {
+            for left in (0..stop.events_before_checks(device)).rev() {
                 // Some devices recover without events.
                 if power.is_off() && power.has_recovered(device) {
                     observer.recovery_ended(queue.total_completed() - left_out);

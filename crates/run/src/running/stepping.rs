@@ -195,7 +195,7 @@ impl<D: BlockDevice> Running<D> {
     fn conclude(&mut self, mut interrupted: bool, observer: &mut dyn Observer) -> Result<Summary> {
         // No audit is possible during a recovery. An interrupted run does not wait for the end of the
         // recovery, so it has no audit.
-        if !interrupted {
+        if !interrupted && self.queue.outstanding() == 0 {
             self.prepared.device.audit(self.calendar.now() - Instant::ZERO);
         }
         self.load.notes.extend(self.load.late_notes.take());

@@ -76,6 +76,10 @@ impl<D: BlockDevice> Running<D> {
         wanted: WarmUp,
         observer: &mut dyn Observer,
     ) -> Result<(StopReason, WarmUpEnd)> {
+        if let Some((limit, total)) = wanted.limit(self.load.total).zip(self.additional()) {
+            // Requests of an open loop may arrive faster than they complete. A batch may go beyond the limit.
+            self.queue.source_mut().limit_to(total.saturating_add(limit.saturating_mul(2)));
+        }
         let stop = match wanted {
             WarmUp::None => return Ok((StopReason::Target, WarmUpEnd::Asked)),
             WarmUp::Requests(requests) => StopCondition { completed: requests, ..StopCondition::NEVER },
@@ -154,7 +158,7 @@ impl<D: BlockDevice> Running<D> {
             return self.measure_until_rebuilt(observer);
         }
         let Some(mut batches) = self.batches.take() else {
-            return self.resume(StopCondition::NEVER, observer);
+            return self.measure_all(observer);
         };
         let unknown = |batches: &Batches, wanted| Error::Argument {
             what: "the metric of --until".into(),
@@ -184,6 +188,28 @@ impl<D: BlockDevice> Running<D> {
             StopReason::Target => self.end_load(observer),
             reached => Ok(reached),
         }
+    }
+
+    /// Number of measured requests, if those of the warm-up are additional.
+    fn additional(&self) -> Option<u64> {
+        self.load.total.filter(|_| self.load.beside > 0)
+    }
+
+    /// Advances until the wanted number of requests is measured. At the begin of the measurement more may be
+    /// outstanding; then some are outstanding at its end. They complete if a snapshot is wanted.
+    fn measure_all(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        let Some(total) = self.additional().filter(|_| self.snapshot.is_none()) else {
+            return self.resume(StopCondition::NEVER, observer);
+        };
+        let completed = self.warming.completed().saturating_add(total);
+        let reached = self.resume(StopCondition { completed, ..StopCondition::NEVER }, observer)?;
+        if reached == StopReason::Target && self.queue.outstanding() > 0 {
+            self.load.notes.push(format!(
+                "{} requests were outstanding when the last of the {total} measured ones completed: more than {total} were when measuring began",
+                self.queue.outstanding()
+            ));
+        }
+        Ok(reached)
     }
 
     /// Draws no more requests. The outstanding ones complete before the run ends.
@@ -238,9 +264,7 @@ impl<D: BlockDevice> Running<D> {
             self.calendar.at(at.max(self.calendar.now()), Event::Timeline);
         }
         self.power = Power::new(self.load.power_cut, &mut self.calendar);
-        if self.load.beside > 0
-            && let Some(total) = self.load.total
-        {
+        if let Some(total) = self.additional() {
             self.queue.source_mut().limit_to(self.warming.completed() + total);
         }
     }
