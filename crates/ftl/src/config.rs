@@ -88,9 +88,10 @@ impl BackEndFile {
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
+        let active = self.streams().active_blocks();
+        let free = self.ftl.gc.start_below_free_blocks;
         if let Some(cache) = &mut self.ftl.slc_cache {
-            let kept = self.ftl.gc.start_below_free_blocks.saturating_add(self.ftl.reserved_blocks);
-            cache.set_share(part, geometry, kept, wrong);
+            cache.set_share(part, geometry, [active, free], wrong);
             cache.check("ftl.slc_cache", part, locations, geometry, wrong);
         }
         if let Some(two_bit) = &self.ftl.two_bit {

@@ -4,7 +4,7 @@ use wordline_device::Operation;
 use wordline_ftl::config::SlcCacheFile;
 use wordline_ftl::policy::background::BackgroundKind;
 use wordline_ftl::policy::router::RouterKind;
-use wordline_kernel::{Duration, Seed};
+use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::CellMode;
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
@@ -131,6 +131,20 @@ fn the_dynamic_part_shrinks_as_the_device_fills() {
         empty > half && half > full,
         "{empty} blocks cached at most when empty, {half}, {full} when full"
     );
+}
+
+#[test]
+fn a_cache_of_a_size_holds_it_on_an_erased_device_whatever_gc_keeps() {
+    for (reserved, kept_free) in [(0, 3), (5, 3), (0, 6)] {
+        let size = Some(Bytes::mib(1));
+        let mut file = cached(SlcCacheFile { blocks: 0, size, ..SlcCacheFile::default() });
+        file.ftl.reserved_blocks = reserved;
+        file.ftl.gc.start_below_free_blocks = kept_free;
+        file.ftl.gc.stop_at_free_blocks = kept_free;
+        let mut rig = Rig::new(file, 1);
+        write(&mut rig, 0, 512);
+        assert_eq!(rig.device.totals().slc_programs, 256, "{reserved} reserved, {kept_free} kept free");
+    }
 }
 
 #[test]

@@ -83,17 +83,28 @@ impl SlcCacheFile {
 }
 
 impl SlcCacheFile {
-    /// Sets the share of spare blocks by the size. `kept` blocks of a plane group are never in the cache.
-    pub fn set_share(&mut self, part: &Part, geometry: &Geometry, kept: u32, wrong: &mut Complaints) {
+    /// Sets the share of spare blocks by the size. Of the blocks of a plane group, `active` are not spare, and
+    /// the cache leaves `free` for GC.
+    pub fn set_share(
+        &mut self,
+        part: &Part,
+        geometry: &Geometry,
+        [active, free]: [u32; 2],
+        wrong: &mut Complaints,
+    ) {
         let Some(size) = self.size else { return };
         let bits = f64::from(part.geometry.bits_per_cell);
         let block = (geometry.capacity().0 / u64::from(geometry.blocks_per_plane)) as f64 / bits;
-        let others = f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
+        let without =
+            |kept: u32| f64::from(geometry.blocks_per_plane.saturating_sub(kept.saturating_add(self.blocks)));
+        let others = without(active);
         let fixed = f64::from(self.blocks);
         // Written data take spare blocks from the cache, and a block in SLC mode holds less of them.
         let dynamic = size.0 as f64 / block - fixed;
-        let share = dynamic / (others - dynamic / bits);
-        let [least, most] = [fixed, fixed + others / (1.0 + 1.0 / bits)].map(|of| Bytes((of * block) as u64));
+        // The last block is opened when the others are full. Numbers of blocks are rounded down.
+        let share = dynamic * (1.0 + 1e-9) / (others - ((dynamic - 1.0).max(0.0) / bits).ceil());
+        let most = fixed + without(active.max(free)) / (1.0 + 1.0 / bits);
+        let [least, most] = [fixed, most].map(|of| Bytes((of * block) as u64));
         let wanted = format!("from {least} (`blocks`) to {most} (all spare blocks)");
         let fits = (least..=most).contains(&size);
         wrong.require(fits, "ftl.slc_cache.size", size, wanted);
