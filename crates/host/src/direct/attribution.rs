@@ -72,12 +72,14 @@ impl Explainer {
     /// Notes the completion of a request.
     pub fn note_completion(&mut self, number: u32, completion: Completion, submitted: Instant) {
         let Self { tail, open, completing } = self;
-        // A request that was submitted before attribution began has no record.
-        if let Some(last) = open.get_mut(number) {
-            tail.note(completion.latency, || explain(completion, submitted, last.take()));
-            open.remove(number);
-            *completing -= 1;
-        }
+        let Some(last) = open.get_mut(number) else {
+            // It was submitted before attribution began.
+            let unknown = || RequestBreakdown::of(completion, submitted).with_rest_in(Component::Queue);
+            return tail.note(completion.latency, unknown);
+        };
+        tail.note(completion.latency, || explain(completion, submitted, last.take()));
+        open.remove(number);
+        *completing -= 1;
     }
 }
 

@@ -217,10 +217,12 @@ impl Attribution {
     ) {
         let Some(Explainer { tail, open, .. }) = self.0.as_deref_mut() else { return };
         // A command that was submitted before attribution began has no record.
-        if let Some(known) = open.get_mut(number) {
-            tail.note(completion.latency, || explain(completion, submitted, known, (&device.worked(), own)));
-            open.remove(number);
-        }
+        let known = open.get_mut(number);
+        tail.note(completion.latency, || match known {
+            Some(known) => explain(completion, submitted, known, (&device.worked(), own)),
+            None => RequestBreakdown::of(completion, submitted).with_rest_in(Component::Queue),
+        });
+        open.remove(number);
     }
 }
 

@@ -14,7 +14,7 @@ use super::port::Event;
 use super::recovery::Power;
 use super::ring::{LOST, Origin};
 
-/// What a read finds of a page.
+/// The state of a page that a read finds.
 fn found(page: Page, buffer: &Buffer, lines: &Lines) -> FoundBlock {
     let stamp = match buffer.map.get(page) {
         PageLocation::Unmapped => return FoundBlock::Unwritten,

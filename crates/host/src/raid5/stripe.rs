@@ -399,7 +399,7 @@ impl Stripes {
         head.way = row.has_parity().then_some(way);
         head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
         let writes = head.written;
-        array.counts.data_writes += u64::from(writes.count_ones());
+        array.counts.data_writes += u64::from((writes & !row.missing).count_ones());
         self.note_block_writes(row.row, writes, Of::Data, calendar.now(), array.settings.striping.members);
         let head = self.heads.get_mut(id);
         let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
@@ -444,7 +444,7 @@ impl Stripes {
         }
         head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
         let written = head.written;
-        array.counts.data_writes += u64::from(written.count_ones());
+        array.counts.data_writes += u64::from((written & !row.missing).count_ones());
         self.note_block_writes(row.row, written, Of::Data, calendar.now(), array.settings.striping.members);
         self.apply(id, row, with, array, host);
         self.store_parts(id, row, array, host, calendar);

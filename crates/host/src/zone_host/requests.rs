@@ -45,7 +45,7 @@ impl Requests {
     }
 }
 
-/// What a read finds of a logical block whose data tag this is.
+/// The state of a logical block that a read finds, from its data tag.
 fn found(tag: &DataTag) -> FoundBlock {
     match *tag {
         DataTag::UNREADABLE => FoundBlock::Lost,
