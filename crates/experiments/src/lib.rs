@@ -50,6 +50,9 @@ pub use show::record::SEEDS;
 pub use show::table::{grid, markdown, markdown_summary, summary, table};
 pub use statistics::Finding;
 pub use sweep::axes::{Axis, Points};
-pub use sweep::{DeviceCache, FileLoad, InitialState, Point, Sweep, Volume, Workload, workload_of_name};
+pub use sweep::{
+    DeviceCache, FileLoad, INITIAL_STATES, InitialState, Point, Sweep, Volume, Workload, initial_state_of,
+    workload_of_name,
+};
 pub use wordline_lab::student::Mean;
 pub use write_sizes::{Volumes, WriteSizes};

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use wordline_experiments::{Axis, DeviceCache, InitialState, Sweep, Workload};
+use wordline_experiments::{
+    Axis, DeviceCache, INITIAL_STATES, InitialState, Sweep, Workload, initial_state_of,
+};
 use wordline_kernel::Duration;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::Options;
 use wordline_lab::{Until, WarmUp};
 
-use crate::file::{Designs, KeyOrigin, Repeat, STATES, Study, before_of, workload_of};
+use crate::file::{Designs, KeyOrigin, Repeat, Study, workload_of};
 
 /// Parts of a study without a file.
 #[derive(Clone, Debug)]
@@ -111,11 +113,12 @@ impl Study {
         let text = asked.text(&device);
         let StudyArguments { preset, load, precondition, warm_up, until, vary, repeat, columns, config } =
             asked;
-        let before = precondition.map(|text| before_of(text.into()).try_into::<InitialState>()).transpose();
+        let before =
+            precondition.map(|text| initial_state_of(text.into()).try_into::<InitialState>()).transpose();
         let precondition = before.map_err(|_| Error::Argument {
             what: "--precondition".into(),
             found: format!("`{}`", precondition.unwrap_or_default()),
-            wanted: STATES.into(),
+            wanted: INITIAL_STATES.into(),
         })?;
         let sweep = Sweep {
             preset,

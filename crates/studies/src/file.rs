@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 use wordline_experiments::{
-    Axis, DeviceCache, InitialState, Options, Point, Points, Sweep, workload_of_name,
+    Axis, DeviceCache, INITIAL_STATES, InitialState, Options, Point, Points, Sweep, initial_state_of,
+    workload_of_name,
 };
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_lab::devices::Registry;
@@ -416,31 +417,6 @@ pub(crate) fn workload_of(value: toml::Value) -> toml::Value {
     of_name.into()
 }
 
-/// The forms of a precondition.
-pub(crate) const STATES: &str =
-    "empty, filled, filled:0.5, steady-state, steady-state:0.5, workload or workload:3";
-
-/// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
-pub(crate) fn before_of(value: toml::Value) -> toml::Value {
-    let table = |kind: &str, amount: Option<f64>| {
-        let key = if kind == "workload" { "drive_writes" } else { "fraction" };
-        let inner = amount.map(|amount| (key.to_owned(), amount.into()));
-        toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
-    };
-    let state = value.as_str().and_then(|text| match text.split_once(':') {
-        None => Some((text, None)),
-        Some((kind, amount)) => Some((kind, Some(amount.parse().ok()?))),
-    });
-    match state {
-        Some(("empty", None)) => table("empty", None),
-        Some(("filled", part)) => table("filled", Some(part.unwrap_or(1.0))),
-        Some((fraction, None)) if fraction.parse::<f64>().is_ok() => table("filled", fraction.parse().ok()),
-        Some(("steady-state", part)) => table("steady", part),
-        Some(("workload", drives)) => table("workload", drives),
-        _ => value,
-    }
-}
-
 /// Collects faults, each with `file:line: key`.
 struct ErrorCollector<'a> {
     path: &'a Path,
@@ -469,9 +445,14 @@ impl ErrorCollector<'_> {
             return self.read("precondition", value);
         }
         let shown = value.to_string();
-        let state = before_of(value).try_into().ok();
+        let state = initial_state_of(value).try_into().ok();
         if state.is_none() {
-            self.add(self.text.find("precondition").unwrap_or(0), "precondition", shown, STATES.into());
+            self.add(
+                self.text.find("precondition").unwrap_or(0),
+                "precondition",
+                shown,
+                INITIAL_STATES.into(),
+            );
         }
         state
     }

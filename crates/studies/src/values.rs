@@ -63,13 +63,22 @@ pub(crate) struct Range {
 type ValueError = (String, String);
 
 impl Values {
-    /// Returns all values.
+    /// Returns all values, each once.
     pub(crate) fn all(self) -> std::result::Result<Vec<toml::Value>, ValueError> {
-        match self {
-            Self::List(values) => Ok(values),
-            Self::Range(range) => range.values(),
+        let values = match self {
+            Self::List(values) => values,
+            Self::Range(range) => range.values()?,
+        };
+        match twice(&values) {
+            Some(value) => Err((format!("{value} twice"), "each value once".into())),
+            None => Ok(values),
         }
     }
+}
+
+/// The first value that is in the list twice.
+fn twice(values: &[toml::Value]) -> Option<&toml::Value> {
+    values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)).map(|(_, value)| value)
 }
 
 fn number(value: &toml::Value) -> Option<f64> {
@@ -153,8 +162,8 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
             )
         })?,
     };
-    if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
-        return Err(wrong(format!("{} twice", twice.1), "each value once"));
+    if let Some(value) = twice(&values) {
+        return Err(wrong(format!("{value} twice"), "each value once"));
     }
     Ok(Axis { key: key.trim().to_owned(), values, sets: toml::Table::new() })
 }

@@ -43,6 +43,31 @@ impl From<InitialState> for Precondition {
     }
 }
 
+/// The forms of a precondition.
+pub const INITIAL_STATES: &str =
+    "empty, filled, filled:0.5, steady-state, steady-state:0.5, workload or workload:3";
+
+/// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
+pub fn initial_state_of(value: toml::Value) -> toml::Value {
+    let table = |kind: &str, amount: Option<f64>| {
+        let key = if kind == "workload" { "drive_writes" } else { "fraction" };
+        let inner = amount.map(|amount| (key.to_owned(), amount.into()));
+        toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
+    };
+    let state = value.as_str().and_then(|text| match text.split_once(':') {
+        None => Some((text, None)),
+        Some((kind, amount)) => Some((kind, Some(amount.parse().ok()?))),
+    });
+    match state {
+        Some(("empty", None)) => table("empty", None),
+        Some(("filled", part)) => table("filled", Some(part.unwrap_or(1.0))),
+        Some((fraction, None)) if fraction.parse::<f64>().is_ok() => table("filled", fraction.parse().ok()),
+        Some(("steady-state", part)) => table("steady", part),
+        Some(("workload", drives)) => table("workload", drives),
+        _ => value,
+    }
+}
+
 /// Checks the amounts of a state.
 pub(super) fn check(before: Option<InitialState>, wrong: &mut Complaints) {
     match before {

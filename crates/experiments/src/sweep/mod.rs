@@ -25,7 +25,7 @@ use axes::{Axis, Points};
 use clients::Clients;
 pub use device_cache::DeviceCache;
 pub use file_load::FileLoad;
-pub use initial_state::InitialState;
+pub use initial_state::{INITIAL_STATES, InitialState, initial_state_of};
 pub use kinds::of_name as workload_of_name;
 use layers::{Layer, Layers};
 use named::Named;
@@ -362,8 +362,12 @@ impl Points for Sweep {
         }
         options.change.iter().for_each(|(key, value)| layers.set(Layer::Change, key, value.clone()));
         layers.take(PRESET);
-        let before = layers.take(PRECONDITION).map(toml::Value::try_into::<InitialState>).transpose();
-        let before = before.map_err(|error| self.refused(path, PRECONDITION, error.message(), "a state"))?;
+        let before = layers.take(PRECONDITION).map(|value| {
+            let (key, found) = (format!("vary {PRECONDITION}"), value.to_string());
+            let state = initial_state_of(value).try_into::<InitialState>();
+            state.map_err(|_| self.refused(path, &key, &found, INITIAL_STATES))
+        });
+        let before = before.transpose()?;
         let before = before.or(self.precondition);
         let snapshot = layers.take(SNAPSHOT).map(toml::Value::try_into::<PathBuf>).transpose();
         let snapshot =

@@ -55,6 +55,8 @@ fn a_fault_of_a_varied_key_names_the_argument_and_what_to_write() {
             "ftl.gc.victm.policy=greedy,fifo",
             "--vary ftl.gc.victm.policy: found an unknown key, wanted victim",
         ),
+        ("precondition=empty,filled:0.5,steady-state,workload:2", "4 points"),
+        ("precondition=emty", "--vary precondition: found \"emty\", wanted empty, filled, filled:0.5"),
         ("preset=tiny,tinny", "--vary preset: found `tinny`, wanted a preset: tiny"),
     ] {
         let fault = fault(DeviceArguments::default(), LoadArguments::named("mixed-70-30"), vary);
@@ -166,6 +168,10 @@ fn a_study_without_a_workload_and_one_with_a_wrong_state_say_what_is_wanted() {
         (
             "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"ftl.gc.start_below_free_blocks\"\nvalues = \"4,6\"\n",
             "s.toml:5: values: found \"4,6\", wanted a list, such as [4, 6], or a range { from = 1, to = 8, steps = 4 }",
+        ),
+        (
+            "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"a\"\nvalues = [0.2, 0.3, 0.2]\n",
+            "s.toml:3: vary.values: found 0.2 twice, wanted each value once",
         ),
         (
             "preset = \"tiny\"\nworkload = \"mail\"\n[[vary]]\nkey = \"a\"\nvalues = 4\n",
