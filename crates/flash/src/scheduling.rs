@@ -12,7 +12,8 @@ pub struct SchedulingFile {
     /// served in order of arrival. A read-modify-write read has the priority of a host read while a host
     /// command waits for it, and the priority of a program otherwise.
     pub read_priority: bool,
-    /// Most consecutive reads that go before a waiting or suspended program or erase.
+    /// Most consecutive reads that go before a waiting or suspended program or erase. The next read that
+    /// arrives can suspend a resumed one again.
     pub reads_in_a_row: u32,
     /// Age at which a command goes before all reads and can no longer be suspended; `0` for no limit. This
     /// age also limits how long `gc_priority` delays a command. With `0`, the delay is limited to 100 ms.

@@ -56,13 +56,13 @@ impl Histogram {
         self.greatest
     }
 
-    /// The quantile: the value at or below which `fraction` of the durations lie. It has three digits and is
-    /// at most [`max`](Self::max).
+    /// The quantile: the value at or below which `fraction` of the durations lie. It has three digits, and
+    /// lies between [`min`](Self::min) and [`max`](Self::max).
     pub fn quantile(&self, fraction: f64) -> Duration {
         if self.count() == 0 {
             return Duration::ZERO;
         }
-        Duration::from_ns(self.buckets.value_at_quantile(fraction)).min(self.greatest)
+        Duration::from_ns(self.buckets.value_at_quantile(fraction)).clamp(self.least, self.greatest)
     }
 
     /// The cumulative distribution as (value, fraction at or below it), ascending, one point for each bucket
@@ -74,7 +74,8 @@ impl Histogram {
             .iter_recorded()
             .map(|step| {
                 seen += step.count_since_last_iteration();
-                (Duration::from_ns(step.value_iterated_to()).min(self.greatest), seen as f64 / all)
+                let value = Duration::from_ns(step.value_iterated_to());
+                (value.clamp(self.least, self.greatest), seen as f64 / all)
             })
             .collect()
     }
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_percentile_and_no_point_of_the_distribution_lies_above_the_maximum() {
+    fn percentiles_and_points_of_the_distribution_lie_between_the_extremes() {
         let mut histogram = Histogram::default();
         // The bucket of 1,001,001 ns is 512 ns wide and ends at 1,001,471 ns.
         let (low, high) = (Duration::from_us(1), Duration::from_ns(1_001_001));
@@ -106,6 +107,10 @@ mod tests {
         }
         assert_eq!((histogram.quantile(0.99), histogram.quantile(1.0)), (high, high));
         assert_eq!(histogram.cumulative(), [(low, 0.75), (high, 1.0)]);
+        let mut one = Histogram::default();
+        let value = Duration::from_ps(3_679_143);
+        one.record(value);
+        assert_eq!((one.quantile(0.5), one.cumulative()), (value, vec![(value, 1.0)]));
     }
 
     #[test]

@@ -107,8 +107,10 @@ impl Admission {
         let Command { sector, sectors, operation, .. } = arrival.command;
         if self.executes >> operation as u16 & 1 == 0 {
             let skipped = match operation {
-                Operation::Discard => " (--trace-option discards=skip leaves the others out)",
-                Operation::WriteZeroes => " (--trace-option write_zeroes=skip leaves the others out)",
+                Operation::Discard => " (--trace-option discards=skip leaves the others of a trace out)",
+                Operation::WriteZeroes => {
+                    " (--trace-option write_zeroes=skip leaves the others of a trace out)"
+                }
                 _ => "",
             };
             let wanted = if operation.is_of_zones() {

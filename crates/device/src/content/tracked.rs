@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Content, FILLED, NOTHING, ZEROES};
 use crate::{Command, Operation};
 
-/// What a read finds of a logical block.
+/// The state of a logical block that a read finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBlock {
     /// Nothing was written, or it was discarded.

@@ -151,6 +151,11 @@ pub(super) fn invalid_key(found: impl Into<String>, wanted: impl Into<String>) -
     Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
 }
 
+/// Whether a question of this key alone is refused.
+fn is_refused(key: &str, value: &toml::Value) -> bool {
+    Question::deserialize(toml::Table::from_iter([(key.to_owned(), value.clone())])).is_err()
+}
+
 /// Parses the value of `key` in an argument. Values are written as in TOML, but text needs no quotation
 /// marks.
 fn parse_value(key: &str, text: &str) -> toml::Value {
@@ -184,9 +189,10 @@ impl Question {
             let (key, text) = argument.split_once('=').ok_or_else(|| invalid_key(argument, KEY_AND_VALUE))?;
             table.insert(key.to_owned(), parse_value(key, text));
         }
-        Self::deserialize(table).map_err(|error| {
+        Self::deserialize(table.clone()).map_err(|error| {
             let (found, wanted) = found_and_wanted(error.message(), "a key with a value that fits it");
-            invalid_key(found, wanted)
+            let refused = table.iter().find(|(key, value)| is_refused(key, value));
+            Error::Argument { what: refused.map_or("key", |(key, _)| key).into(), found, wanted }
         })
     }
 

@@ -143,9 +143,8 @@ fn slc_cache(config: &Config) -> Option<(String, String)> {
     }
     let Pool { part, geometry: g, .. } = config.ftl.pools.get(0);
     let (cache, slc) = (config.ftl.file.slc_cache_of(0)?, part.timing.slc.as_ref()?);
-    let ftl = &config.file.ftl;
     let (bits, groups) = (f64::from(part.geometry.bits_per_cell), u64::from(g.rows()));
-    let kept = ftl.gc.start_below_free_blocks + ftl.reserved_blocks + cache.blocks;
+    let kept = config.ftl.file.streams().active_blocks() + cache.blocks;
     let spare = f64::from(g.blocks_per_plane.saturating_sub(kept));
     let blocks = f64::from(cache.blocks) + cache.spare * spare / (1.0 + cache.spare / bits);
     let size = blocks * block_set(g).0 as f64 / bits * groups as f64;
@@ -238,7 +237,7 @@ fn latency(config: &Config, n: usize) -> Rows {
     let erase = BusPhase::Erase.total(part, g.planes_per_row) + part.timing.erase;
     vec![
         row(
-            "read of 4 KiB, by page type",
+            format!("read of {size}, by page type"),
             format!("{} (link + command_time + command + tR + data out)", reads.join(", ")),
         ),
         row("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),

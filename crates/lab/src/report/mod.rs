@@ -56,6 +56,7 @@ pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
 pub use wordline_run::quantity::{Quantity, three_digits};
+pub use words::capitalised;
 
 /// A run as indented JSON. A number that is not finite is `null`.
 pub fn json(run: &Summary) -> String {
@@ -103,12 +104,6 @@ pub fn read(registry: &Registry, name: &str, text: &str) -> Result<Summary> {
 /// The JSON Schema of [`json`], with the meaning of each field.
 pub fn schema() -> String {
     pretty(&schemars::schema_for!(Summary))
-}
-
-/// A sentence with a capital letter first.
-pub fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A value as JSON, each entry on a line of its own.

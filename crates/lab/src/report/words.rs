@@ -5,6 +5,12 @@ use wordline_run::quantity::Quantity;
 use super::results::{self, results};
 use crate::summary::Summary;
 
+/// A sentence with a capital letter first.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// The results that a comparison mentions: group, name, title, and whether more is better.
 const COMPARED: [(&str, &str, &str, bool); 4] = [
     ("Host", "IOPS", "IOPS", true),

@@ -74,6 +74,7 @@ fn measured(cause: Cause, sample: ChangeResult, pace: Pace, first: &Sample, coun
     // changed time, that gain is the inverse of its factor.
     let (factor, whole) = match change.ratio(pace) {
         Ok(ratio) if change.demand != 1.0 => (ratio, libm::log(ratio)),
+        Err(_) if change.demand != 1.0 => (change.demand, libm::log(change.demand)),
         _ => (0.9, libm::log(1.0 / 0.9)),
     };
     let nothing = |unknown: Option<String>| Effect {
@@ -143,6 +144,9 @@ fn bound(all: &[MeasuredEffect]) -> (Option<Cause>, String) {
     if value(best) < LEAST {
         return (None, format!("not known: no change of a tenth brings a hundredth; {twice}"));
     }
+    if best.batches.is_empty() {
+        return (None, format!("not known: too few requests to tell an effect from chance; {twice}"));
+    }
     match rest.iter().find(|other| !leads(best, other)) {
         Some(other) => {
             let (first, second) = (value(best), value(other));
@@ -165,11 +169,7 @@ fn leads(best: &MeasuredEffect, other: &MeasuredEffect) -> bool {
     let lead = value(best) - value(other);
     let differences: Vec<f64> =
         best.batches.iter().zip(&other.batches).map(|(best, other)| best - other).collect();
-    match half(&differences) {
-        Some(half) => lead > half,
-        // Without batches the lead must exceed a tenth.
-        None => lead > LEAST,
-    }
+    half(&differences).is_some_and(|half| lead > half)
 }
 
 /// A ratio as a gain in percent.

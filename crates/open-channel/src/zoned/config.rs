@@ -38,8 +38,9 @@ pub struct ZonesFile {
     /// Maximum bytes of an append (ZASL): 4 KiB times a power of two. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append_limit: Option<Bytes>,
-    /// Time of the reset of an empty zone. With it, the firmware completes a reset by its own time, and erases
-    /// the chunks afterwards. Default: a reset completes when its chunks are erased.
+    /// Time of the reset of an empty zone. With it, the firmware completes a reset by its own time. The erases
+    /// begin with the reset, and a write to the zone waits for them. Default: a reset completes when its
+    /// chunks are erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_time: Option<Duration>,
     /// Time of the reset of a full zone. Between empty and full the time is in proportion to what was written.

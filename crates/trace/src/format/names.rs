@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// Numbers of the names so far.
 pub(super) struct Names {
-    /// What is named, for messages.
+    /// Noun for what is named, in messages.
     noun: &'static str,
     numbers: BTreeMap<String, u32>,
     /// The previous name. Most traces have only one.
@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// No names yet of what `noun` says.
+    /// No names yet, of things that `noun` names.
     pub(super) const fn of(noun: &'static str) -> Self {
         Self { noun, numbers: BTreeMap::new(), last: (String::new(), 0) }
     }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::chart::{Chart, Runs, chart, latency_text, shown};
 use super::stages::{OTHERS, stage_scale};
 use super::sums::Sum;
-use crate::report::{capitalised, tail};
+use crate::report::tail;
+use crate::report::words::capitalised;
 use crate::tail::{TailPart, part_names};
 
 /// Greatest number of classes of a chart. Chosen: nobody reads longer legends.

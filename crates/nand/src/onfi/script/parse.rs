@@ -244,7 +244,11 @@ fn fails(words: &mut Words<'_>, setup: &mut Setup) -> Read<()> {
     let [block, page, nth] = words.fields(["block", "page", "nth"])?;
     let block = block.ok_or_else(|| words.wrong("`block=`"))?;
     let row = Row { lun: 0, block, page: page.unwrap_or_default() };
-    setup.lun.failures.push(InjectedFailure { row, erase, nth: nth.unwrap_or(1) });
+    let nth = nth.unwrap_or(1);
+    if nth == 0 {
+        return Err(ParseError { found: "`nth=0`".into(), ..words.wrong("a number from 1") });
+    }
+    setup.lun.failures.push(InjectedFailure { row, erase, nth });
     Ok(())
 }
 
