@@ -9,6 +9,9 @@ pub const PATH: &str = "target/nightly.log";
 
 const NAME: &str = "nightly: ";
 
+/// The arguments of cargo for all tests.
+pub const ALL: &str = "--workspace --profile long";
+
 /// The first line of a log.
 pub struct Begin {
     pub date: String,
@@ -28,9 +31,9 @@ impl Begin {
         Some(Self { date: fields.next()?, commit: fields.next()?, arguments: fields.next()? })
     }
 
-    /// The arguments that select tests.
+    /// The arguments that differ from those for all tests.
     fn selection(&self) -> &str {
-        self.arguments.split_once(" -- ").map_or("", |(_, selection)| selection)
+        self.arguments.strip_prefix(ALL).unwrap_or(&self.arguments).trim_start()
     }
 }
 
@@ -108,7 +111,7 @@ fn programs(text: &str, crate_of: impl Fn(&str) -> String) -> Vec<Program<'_>> {
 mod tests {
     use super::*;
 
-    const LOG: &str = "nightly: 2026-11-30, d73bd531, --workspace -- --skip records
+    const LOG: &str = "nightly: 2026-11-30, d73bd531, --workspace --profile long -- --skip records
      Running unittests src/lib.rs (target/a-1)
 
 running 2 tests
@@ -132,7 +135,7 @@ test two ... ok
         assert_eq!(now.keys().collect::<Vec<_>>(), ["a"], "b has perhaps more to come");
         let a = &now["a"];
         assert_eq!((a.date.as_str(), a.commit.as_str(), a.passed), ("2026-11-30", "d73bd531", 2));
-        assert_eq!(a.selection, "--skip records");
+        assert_eq!(a.selection, "-- --skip records");
         assert_eq!(a.failing, ["time::other", "a program that ended in the middle of its tests"]);
         let ended = runs(true);
         assert_eq!((ended["a"].clone(), ended["b"].passed, ended["b"].failing.len()), (a.clone(), 2, 1));

@@ -19,11 +19,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use log::{Begin, completed};
+use log::{ALL, Begin, completed};
 use page::{Nightly, PATH};
-
-/// The arguments of cargo for all tests.
-const ALL: &str = "--workspace --profile long";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -16,7 +16,7 @@ pub struct Run {
     pub passed: u64,
     /// The failed tests.
     pub failing: Vec<String>,
-    /// The arguments that selected tests, such as `--skip every_record`; empty for all.
+    /// The arguments that selected tests, such as `-- --skip every_record`; empty for all.
     pub selection: String,
 }
 

@@ -26,7 +26,7 @@ fn a_page_that_says_less_than_it_should_is_caught() {
     let run = Run {
         date: "2026-11-27".into(),
         commit: "e3bdbea8".into(),
-        selection: "--skip records".into(),
+        selection: "-- --skip records".into(),
         passed: 41,
         failing: vec!["time::tests::a".into()],
     };
