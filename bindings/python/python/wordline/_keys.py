@@ -739,7 +739,9 @@ class Scheduling(Table):
     otherwise. Default: true.
     """
     reads_in_a_row: Plain[int] = Key()
-    """Most consecutive reads that go before a waiting or suspended program or erase. A whole number from 0. Default: 16."""
+    """Most consecutive reads that go before a waiting or suspended program or erase. The next read that arrives can suspend a
+    resumed one again. A whole number from 0. Default: 16.
+    """
     suspend_erases: Plain[bool] = Key()
     """Whether a host read suspends an erase in progress. Default: false."""
     suspend_programs: Plain[bool] = Key()
@@ -1470,9 +1472,9 @@ class Zones(Table):
     max_open: Key[int | None, int] = Key()
     """Maximum number of open zones, at most `max_active`. Default: `max_active`. A whole number from 0."""
     reset_time: Key[str | None, str | Literal[0]] = Key()
-    """Time of the reset of an empty zone. With it, the firmware completes a reset by its own time, and erases the chunks afterwards.
-    Default: a reset completes when its chunks are erased. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h,
-    d).
+    """Time of the reset of an empty zone. With it, the firmware completes a reset by its own time. The erases begin with the reset,
+    and a write to the zone waits for them. Default: a reset completes when its chunks are erased. Takes a time with a unit, such
+    as "700us" (ps, ns, us, ms, s, min, h, d).
     """
     reset_time_full: Key[str | None, str | Literal[0]] = Key()
     """Time of the reset of a full zone. Between empty and full the time is in proportion to what was written. Default: `reset_time`.
