@@ -75,7 +75,7 @@ fn a_run_prints_what_was_reached() {
 fn what_has_no_result_yet_ends_at_once_and_leaves_nothing() {
     let folder = Folder::new();
     let [json, report, log, made] = ["a.json", "report", "a.parquet", "made"].map(|name| folder.path(name));
-    let steady = ["--preset", "bench-512g", "--precondition", "steady-state"];
+    let steady = ["--preset", "nvme-tlc-1t", "--precondition", "steady-state"];
     let run = [&["run", "--workload", "randread-4k"][..], &steady].concat();
     let outputs = ["--json", &json, "--report", &report, "--log", &log, "--save-snapshot", &made];
     let calls: [&[&str]; 7] = [
