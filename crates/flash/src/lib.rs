@@ -508,7 +508,7 @@ impl Flash {
             stages.active_ps() + stages.ps(wordline_nand::Stage::Idle) - self.chips.overlap_ps(elapsed);
         assert_eq!(once, all, "each die is in one stage at a time, but while a suspend is latched");
         assert_eq!(stages.active_ps(), self.served_ps(elapsed), "the time in stages is that of the commands");
-        let mut arrays = self.chips.array_elapsed(Instant::ZERO + elapsed);
+        let mut arrays = self.chips.array_busy(Instant::ZERO + elapsed);
         assert!(arrays.all(|busy| busy <= elapsed.ps()), "an array is busy for at most the time");
     }
 }

@@ -66,7 +66,7 @@ impl Mark {
             designs: ftl.policies.designs.measure().collect(),
             charts: ftl.policies.designs.charts().collect(),
             at: now,
-            arrays: chips.array_elapsed(now).map(Duration::from_ps).collect(),
+            arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             dies: chips.die_times(now).collect(),
             bus_waits: bus_waits(chips),
         }

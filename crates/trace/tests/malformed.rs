@@ -104,6 +104,11 @@ const MALFORMED: &[Malformed] = &[
          response",
     ),
     (
+        "1,a,0,Write,0,512,1\n1,a,0,Read,99999999999999999999,4096,7\n",
+        &[],
+        "t:2: found offset \"99999999999999999999\", wanted a whole number from 0 that fits 64 bits",
+    ),
+    (
         "1,a,0,Write,0,512,1\n1,a,disk,Write,0,512,1\n",
         &[],
         "t:2: found device \"disk\", wanted a whole number from 0 that fits 32 bits",
@@ -373,6 +378,13 @@ fn a_compression_cut_off_names_the_line_reached() {
             error(&bytes[..12], &[])
         );
     }
+}
+
+#[test]
+fn a_compression_of_nothing_is_an_empty_file() {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let message = error(&gzip.finish().expect("memory suffices"), &[]);
+    assert_eq!(message, "t: found an empty file, wanted a trace");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{Folder, wordline};
 type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 /// Further cases are in the tests of `wordline_lab::config`.
-const FILES: [Case; 9] = [
+const FILES: [Case; 10] = [
     (
         "a misspelt key",
         "preset = \"tiny\"\n[ftl]\nover_provisionning = 0.2\n",
@@ -31,6 +31,12 @@ const FILES: [Case; 9] = [
         "preset = \"tiny\"\n[buffer]\nsize = \"64 cows\"\n",
         "3: buffer.size",
         &["64 cows", "KiB"],
+    ),
+    (
+        "a time in the unit of a size",
+        "preset = \"tiny\"\n[buffer]\naccess_time = \"1KiB\"\n",
+        "3: buffer.access_time",
+        &["1KiB", "us"],
     ),
     (
         "a word for a number",

@@ -211,7 +211,7 @@ impl Ftl {
     pub fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
-            arrays: chips.array_elapsed(now).map(Duration::from_ps).collect(),
+            arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: pools.all_groups().map(|row| self.blocks.space().free(row) as u64).sum(),
             good_blocks: pools.all_groups().map(|row| u64::from(self.blocks.space().good(row))).sum(),
             buffered_pages: buffered.into(),

@@ -307,14 +307,8 @@ impl Die {
         if self.overlap_until > now { self.overlap - self.last_overlap } else { self.overlap }
     }
 
-    /// Array time in stages that are over by `now`, in picoseconds.
-    pub(super) fn array_busy(&self, behind: &Option<BackgroundProgram>, now: Instant) -> u64 {
-        let last = if self.under_way(now).array { self.last_time.ps() } else { 0 };
-        self.array_busy - last - self.earlier_program(behind).map_or(0, |older| older.array.ps())
-    }
-
     /// Array time until `now`, with the elapsed part of an operation in progress, in picoseconds.
-    pub(super) fn array_elapsed(&self, behind: &Option<BackgroundProgram>, now: Instant) -> u64 {
+    pub(super) fn array_busy(&self, behind: &Option<BackgroundProgram>, now: Instant) -> u64 {
         let last = self.works_until.since(now).min(self.last_time);
         // The array works for one command after another.
         let older = self.earlier_program(behind).map_or(Duration::ZERO, |older| older.array);

@@ -179,14 +179,9 @@ impl Chips {
         self.sequencer.buses.iter().map(|bus| bus.waited)
     }
 
-    /// Array time of each die in stages that are over by `now`, in picoseconds.
-    pub fn array_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
-        self.all_dies().map(move |die| self.sequencer.dies[die].array_busy(&self.sequencer.behind[die], now))
-    }
-
     /// Array time of each die until `now`, with the elapsed part of an operation in progress, in picoseconds.
-    pub fn array_elapsed(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
-        let of = move |die| self.sequencer.dies[die].array_elapsed(&self.sequencer.behind[die], now);
+    pub fn array_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        let of = move |die| self.sequencer.dies[die].array_busy(&self.sequencer.behind[die], now);
         self.all_dies().map(of)
     }
 

@@ -207,7 +207,7 @@ impl Media {
             energy: self.chips().energy(now - Instant::ZERO),
             worn: self.worn(),
             buses: self.chips().bus_busy(now).map(Duration::from_ps).collect(),
-            arrays: self.chips().array_elapsed(now).map(Duration::from_ps).collect(),
+            arrays: self.chips().array_busy(now).map(Duration::from_ps).collect(),
             dies: self.chips().die_times(now).collect(),
             bus_waits: bus_waits(self.chips()),
         }

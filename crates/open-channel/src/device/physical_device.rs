@@ -214,7 +214,7 @@ impl PhysicalDevice for OpenChannel {
             good += u64::from(entry.state != ChunkState::Offline);
         }
         Gauges {
-            arrays: self.chips().array_elapsed(now).map(Duration::from_ps).collect(),
+            arrays: self.chips().array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: free,
             good_blocks: good,
             buffered_pages: u64::from(self.data.buffers.occupied_units() * self.media.unit()),

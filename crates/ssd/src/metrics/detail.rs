@@ -26,7 +26,7 @@ pub(crate) fn detail_since(core: &Core, front: &Front, mark: &Mark, now: Instant
         written_back: written_back.collect(),
         links: since(link_busy(front, now), &mark.links),
         buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
-        arrays: since(chips.array_elapsed(now).map(Duration::from_ps).collect(), &mark.arrays),
+        arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
         dies: chips.die_times(now).zip(&mark.dies).map(|(now, before)| now.since(before)).collect(),
         bus_waits: bus_waits(chips).saturating_sub(mark.bus_waits),
         pools: pools(ftl, mark, &energy),

@@ -19,7 +19,7 @@ struct Meeting {
 /// The array time until `now`. From `before`, an instant and the array time until then, it grows by at most
 /// the time.
 fn works_on(chips: &Chips, before: (Instant, u64), now: Instant) -> (Instant, u64) {
-    let worked = chips.array_elapsed(now).next().expect("a die");
+    let worked = chips.array_busy(now).next().expect("a die");
     assert!((before.1..=before.1 + (now - before.0).ps()).contains(&worked), "{worked} at {now:?}");
     (now, worked)
 }
