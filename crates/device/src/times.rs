@@ -35,7 +35,7 @@ pub enum Component {
     Array,
     /// Waiting for the ECC decoder, and using it.
     Decoding,
-    /// Earlier tries of a read retry: bus and array time, and the waits until the next try could begin.
+    /// Earlier tries of a read retry: bus and array time.
     Retries,
 }
 

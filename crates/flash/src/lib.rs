@@ -1,7 +1,7 @@
 //! Flash: the chips, the queues of their dies, scheduling, decoders, read retries, and injected failures.
 //!
 //! An engine that needs a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start)
-//! the die. When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
+//! the die, or leaves that to the [end of the event](Flash::start_at_end_of_event). When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
 //! knows only locations. It has no L2P map, no buffer and no garbage collection; the kinds of tickets and of die
 //! work are names for what its users do.
 //!
@@ -58,8 +58,6 @@ use untimed::Untimed;
 pub enum Event {
     /// An event of the chips.
     Chips(wordline_nand::Event),
-    /// A die is ready for a read retry.
-    Retry(TaskId),
     /// A decoder has finished the data of a read.
     Decoded(DecoderId),
 }
@@ -99,12 +97,14 @@ pub struct Flash {
     tunes: bool,
     /// `None` without tail attribution and recording.
     history: Option<Box<History>>,
+    /// Dies to start at the end of the event in progress.
+    to_start: Vec<DieId>,
 }
 
 state!(Flash {
     values { payloads, counts, served_ps, laid }
     parts { chips, queues, decoders }
-    fixed { levels, retry, max_suspends, at_once, tunes, history }
+    fixed { levels, retry, max_suspends, at_once, tunes, history, to_start }
 });
 
 impl Flash {
@@ -134,6 +134,7 @@ impl Flash {
             laid: 0,
             tunes: false,
             history: None,
+            to_start: Vec::new(),
         }
     }
 
@@ -477,7 +478,7 @@ impl Flash {
     pub fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
         self.chips.check_pending(events.filter_map(|event| match event {
             Event::Chips(event) => Some(event),
-            Event::Retry(_) | Event::Decoded(_) => None,
+            Event::Decoded(_) => None,
         }))
     }
 
@@ -494,7 +495,6 @@ impl Flash {
                 | Chip::Suspend(die)
                 | Chip::ArraySuspended(die),
             ) => (die.0, self.chips.pools().dies()),
-            Event::Retry(id) => (id.0, self.queues.places() as u32),
             Event::Decoded(id) => (id.0, self.shape()[2] as u32),
         };
         ensure(number < end, || format!("{event:?} of something that does not exist"))

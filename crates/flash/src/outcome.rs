@@ -1,10 +1,10 @@
 //! Outcome of a task. A failed read is retried as often as allowed.
 
-use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_kernel::{Duration, Instant};
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, Operation, PageId};
 
-use super::task::{Task, TaskId};
-use super::{Event, Flash};
+use super::Flash;
+use super::task::Task;
 use crate::policy::tuner::Tuner;
 use crate::times::{FlashComponent, FlashTime};
 
@@ -32,20 +32,14 @@ pub(super) fn unreadable_in(read: &Task, done: &CommandCompletion) -> u32 {
 impl Flash {
     /// Outcome of a task whose command has ended.
     #[inline(always)]
-    pub fn outcome(
-        &mut self,
-        task: &Task,
-        done: &CommandCompletion,
-        tuner: &mut dyn Tuner,
-        calendar: &mut impl Schedule<Event>,
-    ) -> Outcome {
+    pub fn outcome(&mut self, task: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) -> Outcome {
         if let Some(levels) = &self.levels
             && done.command.operation == Operation::Read
         {
             levels.notify_read(task, done, &self.chips, tuner);
         }
         if done.failed {
-            return self.failure(task, done, tuner, calendar);
+            return self.failure(task, done, tuner);
         }
         if self.tunes && done.command.operation == Operation::Program && self.is_rejected(done, tuner) {
             let written = task.location.0..task.location.0 + task.locations;
@@ -76,13 +70,7 @@ impl Flash {
     }
 
     #[cold]
-    fn failure(
-        &mut self,
-        task: &Task,
-        done: &CommandCompletion,
-        tuner: &mut dyn Tuner,
-        calendar: &mut impl Schedule<Event>,
-    ) -> Outcome {
+    fn failure(&mut self, task: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) -> Outcome {
         if task.operation != Operation::Read {
             return Outcome::Failed;
         }
@@ -92,7 +80,7 @@ impl Flash {
             return Outcome::Done;
         }
         if task.tries < self.retry.levels && !self.chips.has_failed(done.die) {
-            self.retry_read(task, unread, done, tuner, calendar);
+            self.retry_read(task, unread, done, tuner);
             return Outcome::Retried;
         }
         if let Some(levels) = &self.levels {
@@ -101,40 +89,32 @@ impl Flash {
         Outcome::Unreadable(unread)
     }
 
-    fn retry_read(
-        &mut self,
-        task: &Task,
-        unread: u32,
-        done: &CommandCompletion,
-        tuner: &dyn Tuner,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    /// Queues a retry. Reads that shared a command retry in one command again, because the caller starts the
+    /// die after all of them.
+    fn retry_read(&mut self, task: &Task, unread: u32, done: &CommandCompletion, tuner: &dyn Tuner) {
         let die = done.die;
-        self.counts.read_retries += 1;
-        self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
-        // With read levels, the die itself spends the time to set them.
-        let pause = if self.levels.is_none() { self.retry.time } else { Duration::ZERO };
-        let tried = task.tried + done.bus + done.bus_wait + done.array + pause;
-        let mut again = Task { tries: task.tries + 1, unread: unread as u16, tried, ..*task };
+        if !task.shares_page {
+            self.counts.read_retries += 1;
+            self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
+        }
+        let tried = task.tried + done.bus + done.bus_wait + done.array;
+        let mut again =
+            Task { tries: task.tries + 1, unread: unread as u16, tried, shares_page: false, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());
             again.level = levels.retry_level(page, u32::from(again.tries), done.level, &self.chips, tuner);
         }
-        let id = self.queues.keep(die, again);
-        if pause > Duration::ZERO {
-            calendar.after(pause, Event::Retry(id));
-        } else {
-            self.queues.queue_kept(die, id);
-        }
+        self.queues.queue_again(die, again);
     }
 
-    /// Queues the retry of a read after the pause, and starts its die.
+    /// Lets an idle die wait `read_retry.time` before each sense of its next command, if that retries a read. With
+    /// read levels, the time passes while the die sets them.
     #[cold]
-    pub fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
-        let pools = self.chips.pools();
-        let die = pools.die_of_block(pools.block_of_page(self.queues.get(id).page));
-        self.queues.queue_kept(die, id);
-        self.start(die, tuner, calendar);
+    pub(super) fn set_retry_time(&mut self, die: DieId) {
+        let mut is_retry = false;
+        self.queues.each_current(die, |task| is_retry |= task.tries > 0);
+        let time = if is_retry { self.retry.time } else { Duration::ZERO };
+        self.chips.set_read_level(die, 0, time);
     }
 
     /// Queues an unreadable read again, at another location. The page was relocated or written there
@@ -144,9 +124,9 @@ impl Flash {
         let die = pools.die_of(location);
         let wanted = DataTag { version: self.chips.stamp(location).version, ..task.wanted };
         let gc_before = self.queues.gc_time(die, now);
-        let again = Task { page, location, wanted, tries: 0, unread: 0, gc_before, ..*task };
-        let id = self.queues.keep(die, again);
-        self.queues.queue_kept(die, id);
+        let again =
+            Task { page, location, wanted, tries: 0, unread: 0, gc_before, shares_page: false, ..*task };
+        self.queues.queue_again(die, again);
         die
     }
 

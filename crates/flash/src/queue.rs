@@ -51,7 +51,9 @@ impl List {
                 self.first = next;
                 return;
             }
+            let shares_page = before.page == after.page;
             (last, next) = (next, after.next);
+            pool[last.index()].shares_page = shares_page;
         }
         *self = EMPTY;
     }
@@ -235,15 +237,14 @@ impl Queues {
         &mut self.pool[id.index()]
     }
 
-    /// Stores a task of a die that is queued later.
-    #[inline]
-    pub fn keep(&mut self, die: DieId, task: Task) -> TaskId {
+    /// Queues a task that was released.
+    pub fn queue_again(&mut self, die: DieId, task: Task) {
         if task.class == Class::Background {
             self.add_background(die);
         }
         let id = self.place();
-        self.pool[id.index()] = task;
-        id
+        self.pool[id.index()] = Task { next: NO_TASK, ..task };
+        self.append(die, self.rules.rank_of(task.class), id);
     }
 
     /// A free slot. It still has the values of its last task.
@@ -256,20 +257,6 @@ impl Queues {
     fn grow(&mut self) -> TaskId {
         self.pool.push(Task::NONE);
         TaskId(self.pool.len() as u32 - 1)
-    }
-
-    /// A task that waits, is stored, or is in progress.
-    pub fn get(&self, id: TaskId) -> &Task {
-        &self.pool[id.index()]
-    }
-
-    /// Queues a task stored by [`keep`](Self::keep).
-    #[inline]
-    pub fn queue_kept(&mut self, die: DieId, id: TaskId) {
-        let task = &mut self.pool[id.index()];
-        task.next = NO_TASK;
-        let rank = self.rules.rank_of(task.class);
-        self.append(die, rank, id);
     }
 
     /// Appends a task to the list of its rank.

@@ -41,18 +41,11 @@ impl Flash {
     }
 
     /// Handles an event other than the chips'. Returns the command whose data a decoder has finished, if any.
-    pub fn handle_own(
-        &mut self,
-        event: Event,
-        tuner: &dyn Tuner,
-        calendar: &mut impl Schedule<Event>,
-    ) -> Option<CommandCompletion> {
+    pub fn handle_own(&mut self, event: Event, now: Instant) -> Option<CommandCompletion> {
         match event {
-            Event::Retry(id) => self.retry(id, tuner, calendar),
-            Event::Decoded(id) => return self.decoded(id, calendar.now()),
+            Event::Decoded(id) => self.decoded(id, now),
             Event::Chips(_) => unreachable!("{event:?} is handled by the chips"),
         }
-        None
     }
 
     /// Hands the data of a finished read to a decoder, and gives the die its next command. Returns false if
@@ -100,6 +93,30 @@ impl Flash {
         }
     }
 
+    /// Starts a die at the end of the event in progress, so that all reads that the event queues for one page
+    /// share its sense.
+    #[inline]
+    pub fn start_at_end_of_event(&mut self, die: DieId) {
+        if self.to_start.last() != Some(&die) {
+            self.to_start.push(die);
+        }
+    }
+
+    /// Starts the dies that were left to the end of the event.
+    #[inline(always)]
+    pub fn start_waiting(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        if !self.to_start.is_empty() {
+            self.start_all(tuner, calendar);
+        }
+    }
+
+    #[inline(never)]
+    fn start_all(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        let mut dies = std::mem::take(&mut self.to_start);
+        dies.drain(..).for_each(|die| self.start(die, tuner, calendar));
+        self.to_start = dies;
+    }
+
     #[inline(never)]
     fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         // While the clock is stopped the chips are always idle, but the queue is busy until the command is
@@ -134,8 +151,10 @@ impl Flash {
             planes = geometry.planes_per_row;
             self.fill_registers(die);
         }
-        if let Some(levels) = &self.levels {
-            levels.choose(die, operation, &self.queues, &mut self.chips, tuner);
+        match &self.levels {
+            Some(levels) => levels.choose(die, operation, &self.queues, &mut self.chips, tuner),
+            None if self.counts.read_retries > 0 => self.set_retry_time(die),
+            None => {}
         }
         let mut command = Command::new(operation, page, planes, Bytes(bytes));
         if again > 0 {

@@ -44,6 +44,8 @@ pub struct Task {
     pub retried: bool,
     /// Number of read retries so far.
     pub tries: u8,
+    /// Whether the read shares a page, and so its sense, with the task before it in the chain.
+    pub shares_page: bool,
     /// Set of read levels of the next retry.
     pub(super) level: u8,
     /// Pages that could not be read so far: one bit for each page, the lowest for the first.
@@ -54,7 +56,7 @@ pub struct Task {
     pub(super) gc_before: u64,
     /// Time that the data of all commands of the task spent in decoders, with the waits for them.
     pub(super) decoding: Duration,
-    /// Time of earlier tries and of the waits between them.
+    /// Time of earlier tries on the bus and in the array.
     pub(super) tried: Duration,
     /// Slot with the data tags of a program.
     pub(super) payload: u32,
@@ -77,6 +79,7 @@ impl Task {
         again: 0,
         retried: true,
         tries: 0,
+        shares_page: false,
         level: 0,
         unread: 0,
         queued: Instant::ZERO,
@@ -91,6 +94,12 @@ impl Task {
     #[inline]
     pub fn next_in_chain(&self) -> Option<TaskId> {
         (self.next != NO_TASK).then_some(self.next)
+    }
+
+    /// Number of flash pages that the task reads: 0 if the task before it in the chain reads its page.
+    #[inline]
+    pub fn pages_read(&self) -> u64 {
+        if self.shares_page { 0 } else { u64::from(self.planes) }
     }
 
     /// Whether the task is a GC step.

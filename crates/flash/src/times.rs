@@ -22,7 +22,7 @@ pub enum FlashComponent {
     Array,
     /// Waiting for the ECC decoder, and using it.
     Decoding,
-    /// Earlier tries of a read retry: bus and array time, and the waits until the next try could begin.
+    /// Earlier tries of a read retry: bus and array time.
     Retries,
 }
 

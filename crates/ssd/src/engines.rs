@@ -45,6 +45,12 @@ impl Core {
         self.ftl.flash.start(die, &self.ftl.policies, &mut calendar.within(Event::Flash));
     }
 
+    /// Starts the dies that were left to the end of the event.
+    #[inline(always)]
+    pub(crate) fn start_dies(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.ftl.flash.start_waiting(&self.ftl.policies, &mut calendar.within(Event::Flash));
+    }
+
     /// Notifies designs of a completed program.
     #[inline]
     pub(crate) fn notify_programmed(&mut self, task: &Task, done: &CommandCompletion, failed: bool) {

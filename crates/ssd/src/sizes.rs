@@ -13,6 +13,8 @@ impl Config {
             capacity: self.ftl.capacity(),
             sector_size: self.file.front.sector_size,
             logical_page: self.ftl.unit,
+            discard_unit: self.ftl.unit,
+            deallocates_zeroes: true,
             block_set: Bytes(u64::from(self.ftl.locations().per_block()) * self.ftl.unit.0),
             zones: None,
         }

@@ -31,6 +31,7 @@ mod power_cut;
 mod recovery;
 mod rewrites;
 mod scheduling;
+mod senses;
 mod slc_cache;
 mod snapshot;
 mod suspended;

@@ -138,7 +138,12 @@ fn a_right_guess_costs_no_read_and_a_wrong_one_a_second_read() {
     assert_eq!(corrected, once + read, "the guess and the page");
     let (double, [guesses, right, wrong, by_oob, refused, reads, tables]) = costs(Kind::Beside(0));
     assert_eq!([guesses, right, by_oob, reads, tables], [all, 0.0, 0.0, wrong, wrong + refused]);
-    assert_eq!(double, once + read + read, "the guess, the translation page and the page");
+    // If two of them are on one die, the second command latch waits for tRHW = 100 ns in place of tCS = 20 ns.
+    let turnarounds = (once + read + read).ps().abs_diff(double.ps());
+    assert!(
+        turnarounds == 0 || turnarounds == 80_000,
+        "the guess, the translation page and the page: {double}"
+    );
 }
 
 #[test]

@@ -249,11 +249,23 @@ impl Play {
         }
     }
 
+    /// Erases of the preparation, which causes no wear.
+    fn erases_without_wear(&self) -> u64 {
+        let Rig { device, .. } = &self.rig;
+        device.totals().erases - device.chips().counts().block_sets_erased
+    }
+
     fn cut(&mut self) {
         let now = self.rig.calendar_now();
+        let without_wear = self.erases_without_wear();
         let cut = self.rig.device.power_cut(now);
         self.rig.under_way.loses_power();
         assert_eq!(cut.incomplete.len(), self.pending.len(), "what was not answered never will be");
+        assert_eq!(
+            self.erases_without_wear(),
+            without_wear,
+            "interrupted erases wear their blocks and count"
+        );
         self.torn.add(&cut.torn);
         self.rig.calendar.clear();
         self.pending.clear();

@@ -16,11 +16,6 @@ impl Queues {
         self.dies.len()
     }
 
-    /// Number of task slots so far.
-    pub fn places(&self) -> usize {
-        self.pool.len()
-    }
-
     /// Checks a state loaded at `now`. `decoded` has the chains of tasks in the decoders. Every task must
     /// wait in at most one list and name an existing location. The payload of each program must exist. A die
     /// must work if it has a task.

@@ -52,12 +52,12 @@ impl Ftl {
 
     #[inline(never)]
     fn locate_or_guess(&mut self, id: RequestId, piece: Piece, calendar: &mut impl Schedule<Event>) -> bool {
-        let Self { map, map_cache, totals, blocks, flash, policies, .. } = self;
+        let Self { map, map_cache, totals, blocks, flash, .. } = self;
         let now = calendar.now();
         let Some(table) = map_cache.table_to_read(piece.page, map, totals) else { return true };
         match map_cache.guess(id, piece, map, blocks, flash, now) {
             Some(HostGuess::Right) => return true,
-            Some(HostGuess::Wrong(die)) => flash.start(die, policies, calendar),
+            Some(HostGuess::Wrong(die)) => flash.start_at_end_of_event(die),
             None => {
                 map_cache.wait(Continuation::Read(id), piece.page, now);
                 self.read_table(table, Class::Read, calendar);
@@ -66,16 +66,17 @@ impl Ftl {
         false
     }
 
-    /// Handles the read of a flash page at a location that was guessed wrong. After the last one, returns the
+    /// Handles a read at a location that was guessed wrong, with whether it was readable and its number of flash
+    /// pages. After the last one, returns the
     /// guess if the right location is known: from the OOB area, or because the entry came into memory
     /// meanwhile. Otherwise the translation page is read.
     pub fn guess_read(
         &mut self,
         number: u32,
-        is_readable: bool,
+        read: (bool, u64),
         calendar: &mut impl Schedule<Event>,
     ) -> Option<WrongGuess> {
-        match self.map_cache.finish_guess(number, is_readable, &self.map, &self.config.pools)? {
+        match self.map_cache.finish_guess(number, read, &self.map, &self.config.pools)? {
             AfterGuess::Known(wrong) => Some(wrong),
             AfterGuess::InTable(wrong, table) => {
                 self.map_cache.wait(Continuation::Read(wrong.id), wrong.page, wrong.since);

@@ -113,7 +113,7 @@ impl Collector {
             *row = PlaneGroupState { staged, steps_left: self.steps_per_write, ..PlaneGroupState::default() };
             self.sources.forget(n);
         }
-        self.steps = 0;
+        (self.steps, self.empty_victims) = (0, 0);
         self.selected = SelectedVictims::default();
         self.departures.forget();
         self.vacating.forget();
@@ -261,7 +261,8 @@ impl Collector {
             if let Some(block) = job.victim().filter(|block| blocks.table().state(*block) != State::Victim) {
                 blocks.make_victim(block);
                 self.selected.note(block, blocks.table().valid(block));
-                self.empty_victims += u64::from(blocks.table().valid(block) == 0);
+                let is_erased = !blocks.table().is_pending_retirement(block);
+                self.empty_victims += u64::from(is_erased && blocks.table().valid(block) == 0);
             }
             if blocks.pool_of(row).is_coarsely_mapped() {
                 self.rows[row].forget_part_of_unit(row, blocks);

@@ -127,7 +127,7 @@ impl MapCache {
         };
         let (die, reads) = read.queue(blocks, flash, calendar.now());
         translation.reading(table, reads);
-        flash.start(die, policies, calendar);
+        flash.start_at_end_of_event(die);
     }
 
     /// Handles the read of a flash page of a translation page. After the last one, its entries are available.

@@ -111,6 +111,16 @@ impl Waiters {
         self.all.len() as u32 - 1
     }
 
+    /// Reverses a list, and returns its first waiter.
+    fn reversed(&mut self, mut at: u32) -> u32 {
+        let mut first = NONE;
+        while at != NONE {
+            let next = std::mem::replace(&mut self.all[at as usize].next, first);
+            (first, at) = (at, next);
+        }
+        first
+    }
+
     fn take(&mut self, at: u32) -> Waiter {
         self.free.push(at);
         self.all[at as usize]
@@ -454,10 +464,11 @@ impl Translation {
         self.states[table].waiters = self.waiters.add(waiter);
     }
 
-    /// Takes the waiters for a translation page, the latest first. [`next_waiter`](Self::next_waiter) takes
-    /// them one by one.
+    /// Takes the waiters for a translation page, in the order of their arrival. [`next_waiter`](Self::next_waiter)
+    /// takes them one by one.
     pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
-        std::mem::replace(&mut self.states[table].waiters, NONE)
+        let latest = std::mem::replace(&mut self.states[table].waiters, NONE);
+        self.waiters.reversed(latest)
     }
 
     /// Takes the next waiter.

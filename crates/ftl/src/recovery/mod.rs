@@ -170,7 +170,8 @@ impl Recovery {
 }
 
 /// Cuts the power of the flash. Programs are counted when they are queued, so programs that did not happen
-/// are subtracted. Programs on a failed die stay counted.
+/// are subtracted. Programs on a failed die stay counted. Erases are counted when they end, so those in
+/// progress are added: they wear their blocks.
 fn cut_flash(
     now: Instant,
     at_cut: InFlightFate,
@@ -178,7 +179,8 @@ fn cut_flash(
     queued: impl Fn(PlaneGroupId) -> PageCounts,
 ) -> CutLosses {
     let Ftl { flash, totals, config, block_map, gc, .. } = ftl;
-    flash.cut_power(now, at_cut, |task, chips| {
+    let erased_before = flash.chips().counts().block_sets_erased;
+    let losses = flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
         let block = locations.block_of(task.location);
         let happened = match task.again {
@@ -210,7 +212,9 @@ fn cut_flash(
             }
             _ => {}
         }
-    })
+    });
+    totals.erases += flash.chips().counts().block_sets_erased - erased_before;
+    losses
 }
 
 /// Returns erased blocks to native mode.

@@ -229,7 +229,7 @@ impl OpenChannel {
             let task = flash.release(done.die, id);
             next = task.next_in_chain();
             let tuner = &mut *policies.tuner;
-            let failed = match flash.outcome(&task, done, tuner, &mut calendar.within(Event::Flash)) {
+            let failed = match flash.outcome(&task, done, tuner) {
                 Outcome::Retried => continue,
                 Outcome::Done => false,
                 Outcome::Unreadable(_) | Outcome::Failed | Outcome::Rejected => true,

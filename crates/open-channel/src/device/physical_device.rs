@@ -85,7 +85,7 @@ impl PhysicalDevice for OpenChannel {
                 let done = flash.handle(event, tuner, of_flash);
                 done.filter(|done| !flash.decode_if_needed(done, tuner, of_flash))
             }
-            event => flash.handle_own(event, tuner, of_flash),
+            event => flash.handle_own(event, calendar.now()),
         };
         if let Some(done) = &done {
             self.command_done(done, calendar);

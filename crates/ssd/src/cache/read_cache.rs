@@ -157,6 +157,7 @@ impl ReadCache {
         }
         self.waiters.wake(&mut entry.waiters, u32::MAX, wake);
         if std::mem::take(&mut entry.stale) {
+            entry.ahead = false;
             self.free.push(id);
         } else {
             self.arrive(id);

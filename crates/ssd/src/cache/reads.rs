@@ -121,7 +121,7 @@ impl Cache {
         ftl: &mut Ftl,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        let Ftl { totals, policies, flash, blocks, map, map_cache, .. } = ftl;
+        let Ftl { totals, flash, blocks, map, map_cache, .. } = ftl;
         let sectors = self.page_size.full();
         if let Some(id) = self.read.find(logical) {
             if self.read.get(id).sectors == sectors {
@@ -144,7 +144,7 @@ impl Cache {
         let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
         let (die, reads) = read.queue(blocks, flash, calendar.now());
         self.read.set_reads(id, reads);
-        flash.start(die, policies, &mut calendar.within(Event::Flash));
+        flash.start_at_end_of_event(die);
         true
     }
 

@@ -37,7 +37,7 @@ impl BlockDevice for Device {
         }
         self.core.ftl.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
-        self.notify_designs(calendar);
+        self.end_event(calendar);
     }
 
     fn follow_contents(&mut self) {
@@ -73,7 +73,7 @@ impl BlockDevice for Device {
             self.handle_own(event, calendar);
         }
         self.writer.write_tables(&mut self.core, calendar);
-        self.notify_designs(calendar);
+        self.end_event(calendar);
     }
 
     fn explain(&mut self, tail: Tail) {
@@ -147,6 +147,7 @@ impl BlockDevice for Device {
         for die in self.core.ftl.config.pools.all_dies() {
             self.continue_scan(die, calendar);
         }
+        self.core.start_dies(calendar);
     }
 
     fn is_ready(&self) -> bool {

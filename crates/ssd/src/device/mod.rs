@@ -57,15 +57,16 @@ impl Device {
         Self { core, writer, recovery: Recovery::default(), front }
     }
 
-    /// Notifies designs of pending events at the end of an event.
+    /// Ends an event: notifies designs of what happened, and starts the dies that were left to its end.
     #[inline(always)]
-    fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
+    fn end_event(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.core.has_notifications() {
             self.core.notify_end_of_event();
             if self.core.ftl.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
                 self.front.maintain(&mut self.core, &mut self.writer, calendar);
             }
         }
+        self.core.start_dies(calendar);
     }
 
     /// Handles an event that is not an event of the chips.
@@ -73,8 +74,7 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(event) => {
-                let Ftl { flash, policies, .. } = &mut self.core.ftl;
-                let done = flash.handle_own(event, policies, &mut calendar.within(Event::Flash));
+                let done = self.core.ftl.flash.handle_own(event, calendar.now());
                 done.iter().for_each(|done| self.command_done(done, calendar));
             }
             Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),

@@ -20,13 +20,15 @@ impl Device {
             self.writer.check_failed_die(done.die, &mut self.core);
         }
         let mut next = self.core.ftl.flash.finish(done, now);
-        let mut makes_room = false;
+        // Pages of the command that were found unreadable: one bit for each.
+        let (mut makes_room, mut unreadable) = (false, 0);
         while let Some(id) = next {
             let task = self.core.ftl.flash.release(done.die, id);
             next = task.next_in_chain();
             makes_room |= unblocks_writes(&task);
-            self.finish_task(&task, done, calendar);
+            self.finish_task(&task, done, &mut unreadable, calendar);
             if let Ticket::Gc(row, _) = task.ticket {
+                self.core.ftl.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
                 self.writer.update_group(row, &self.core);
                 makes_room |= self.core.ftl.block_map.is_some();
             }
@@ -36,16 +38,23 @@ impl Device {
     }
 
     #[inline(always)]
-    fn finish_task(&mut self, task: &Task, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
+    fn finish_task(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        unreadable: &mut u32,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let Self { core, writer, front, .. } = self;
         let policies = &mut core.ftl.policies;
-        match core.ftl.flash.outcome(task, done, policies, &mut calendar.within(Event::Flash)) {
+        match core.ftl.flash.outcome(task, done, policies) {
             Outcome::Done => {
                 core.notify_programmed(task, done, false);
                 self.task_done(task, done, calendar);
             }
             Outcome::Retried => {}
-            Outcome::Unreadable(pages) if writer.read_failed(task, pages, core, calendar) => {}
+            Outcome::Unreadable(pages)
+                if writer.read_failed(task, done, (pages, unreadable), core, calendar) => {}
             Outcome::Unreadable(_) if task.is_gc() => self.task_done(task, done, calendar),
             Outcome::Unreadable(_) => front.finish_empty_read(task, done, core, writer, calendar),
             Outcome::Failed => {

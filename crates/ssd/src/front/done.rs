@@ -87,7 +87,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
-        core.ftl.totals.host_reads += 1;
+        core.ftl.totals.host_reads += task.pages_read();
         let spent = core.ftl.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
         self.note_command(id, task, done);
@@ -139,7 +139,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.ftl.totals.translation_reads += 1;
+        core.ftl.totals.translation_reads += task.pages_read();
         core.ftl.map_cache.table_read(table);
         self.resume_located(table, core, writer, calendar);
         writer.finish_read(task.page, core, calendar);
@@ -155,7 +155,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.finish_read(task.page, core, calendar);
-        core.ftl.totals.read_ahead_reads += 1;
+        core.ftl.totals.read_ahead_reads += task.pages_read();
         core.cache.finish_read_ahead(entry);
         self.wake_waiters(core, writer, calendar);
     }
@@ -173,7 +173,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         if let Some(WrongGuess { id, page, since, .. }) =
-            core.ftl.guess_read(number, is_readable, &mut calendar.within(Event::Flash))
+            core.ftl.guess_read(number, (is_readable, task.pages_read()), &mut calendar.within(Event::Flash))
         {
             self.commands.requests.resume_read(id, page, since, core, calendar);
             // The wait for the lookup counts as a part.

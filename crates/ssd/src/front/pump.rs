@@ -23,10 +23,11 @@ impl Front {
     ) {
         writer.update_all_groups(core);
         core.ftl.tables.resume(&mut core.ftl.map_cache);
+        // First, so that background GC waits for its idle time.
+        self.commands.note_idle(core, calendar);
         for row in core.ftl.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
-        self.commands.note_idle(core, calendar);
         // Pages restored to the buffer are destaged at once.
         while let Some(id) = core.cache.buffer().oldest() {
             writer.force(id, core, calendar);

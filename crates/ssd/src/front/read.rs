@@ -71,7 +71,7 @@ impl Requests {
         }
     }
 
-    /// Executes a read of several pages. All flash reads are queued before the first is started.
+    /// Executes a read of several pages.
     #[inline(never)]
     fn read_pages(
         &mut self,
@@ -247,7 +247,7 @@ impl Requests {
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;
-                core.start_die(die, calendar);
+                core.ftl.flash.start_at_end_of_event(die);
             }
             PieceSource::NoFlash | PieceSource::AwaitingLookup => {
                 core.ftl.totals.reads_without_flash += 1;

@@ -34,6 +34,7 @@ impl Ages for Device {
         if let Some(done) = &done {
             self.command_done(done, clock);
             self.writer.write_tables(&mut self.core, clock);
+            self.core.start_dies(clock);
         }
         done.is_some()
     }
@@ -69,6 +70,7 @@ impl End {
         }
         if self != Self::OpenLoop {
             device.front.flush_all(&mut device.core, &mut device.writer, clock);
+            device.core.start_dies(clock);
             while device.core.cache.buffer().in_use() > 0 && advance(device, clock) {}
         }
         if self == Self::UnderLoad {

@@ -108,7 +108,6 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let location = task.location;
-        core.ftl.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
         let Ftl { totals, policies, flash, blocks, map, map_cache, block_map, gc, .. } = &mut core.ftl;
         match (task.operation, block_map) {
             (Operation::Erase, _) => {

@@ -158,18 +158,25 @@ impl Writer {
     }
 
     /// Handles a read that failed after all retries. `unread` is a bitmap of its unreadable pages, whose data
-    /// are lost. Returns whether the data are read at another location instead.
+    /// are lost. `of_command` is one of the command's pages that its reads so far reported, which count once.
+    /// Returns whether the data are read at another location instead.
     #[cold]
     pub(crate) fn read_failed(
         &mut self,
         task: &Task,
-        unread: u32,
+        done: &CommandCompletion,
+        (unread, of_command): (u32, &mut u32),
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        losses::lose_unread(task, unread, core);
+        let place = task.page.0 - done.command.page.0;
+        let new = unread & !(*of_command >> place);
+        *of_command |= unread << place;
+        losses::lose_unread(task, [unread, new], core);
         let block = core.ftl.config.pools.block_of_page(task.page);
-        failing::block_failed(FailedOperation::Read, block, core);
+        if new != 0 {
+            failing::block_failed(FailedOperation::Read, block, core);
+        }
         let row = core.ftl.blocks.table().group_of(block);
         self.update_group(row, core);
         // A failed read of GC is a step that has not ended, so this starts no new step.
@@ -227,7 +234,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.ftl.totals.rmw_reads += 1;
+        core.ftl.totals.rmw_reads += task.pages_read();
         self.queue.finish_rmw_read(entry, core);
         self.finish_read(task.page, core, calendar);
     }
@@ -241,7 +248,8 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.queue.finish_carried_read(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
+        core.ftl.totals.rmw_reads += task.pages_read();
+        self.queue.finish_carried_read(sub, LogicalPage(task.wanted.logical), task.wanted.version);
         self.finish_read(task.page, core, calendar);
     }
 

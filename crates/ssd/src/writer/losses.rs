@@ -10,12 +10,14 @@ use wordline_nand::{DataTag, Location, PageId};
 
 use crate::engines::Core;
 
-/// Records the loss of pages of a read that no retry could read: one bit for each page in `unread`.
-pub(super) fn lose_unread(task: &Task, unread: u32, core: &mut Core) {
+/// Records the loss of pages of a read that no retry could read: one bit for each page in `unread`. Those in
+/// `new` count.
+pub(super) fn lose_unread(task: &Task, [unread, new]: [u32; 2], core: &mut Core) {
     let block = core.ftl.config.pools.block_of_page(task.page);
     for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
-        core.ftl.totals.unreadable_pages += 1;
-        core.ftl.totals.faults_at(block, &core.ftl.config.pools).unreadable_pages += 1;
+        let count = u64::from(new >> n & 1);
+        core.ftl.totals.unreadable_pages += count;
+        core.ftl.totals.faults_at(block, &core.ftl.config.pools).unreadable_pages += count;
         lose_page(PageId(task.page.0 + n), core);
     }
 }

@@ -70,13 +70,13 @@ impl MapCache {
     pub(crate) fn finish_guess(
         &mut self,
         number: u32,
-        is_readable: bool,
+        read: (bool, u64),
         map: &Map,
         pools: &Pools,
     ) -> Option<AfterGuess> {
         let MapperState { policy, guesses } = &mut self.translation.as_mut()?.mapper;
         let guesses = guesses.as_deref_mut()?;
-        let wrong = guesses.finish_read(number, is_readable)?;
+        let wrong = guesses.finish_read(number, read)?;
         if map.get(wrong.page).is_some_and(|at| wrong.shows(at, pools)) {
             guesses.counts.corrected += 1;
             return Some(AfterGuess::Known(wrong));

@@ -80,10 +80,10 @@ impl Guesses {
         self.wrong[number as usize].reads = reads;
     }
 
-    /// Records the end of a read of a flash page. Returns the wrong guess, and frees its number, after its
-    /// last one.
-    pub fn finish_read(&mut self, number: u32, is_readable: bool) -> Option<WrongGuess> {
-        self.counts.reads += 1;
+    /// Records the end of a read: whether it was readable, and its number of flash pages. Returns the wrong
+    /// guess, and frees its number, after its last one.
+    pub fn finish_read(&mut self, number: u32, (is_readable, pages): (bool, u64)) -> Option<WrongGuess> {
+        self.counts.reads += pages;
         let wrong = &mut self.wrong[number as usize];
         wrong.is_readable &= is_readable;
         wrong.reads -= 1;

@@ -197,7 +197,7 @@ impl WriteQueue {
         };
         let (die, reads) = fill.queue(&mut core.ftl.blocks, &mut core.ftl.flash, calendar.now());
         core.cache.await_reads(id, reads);
-        core.start_die(die, calendar);
+        core.ftl.flash.start_at_end_of_event(die);
     }
 
     /// Handles the end of an RMW read. The last one of a page completes the page.

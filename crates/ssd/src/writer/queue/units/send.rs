@@ -227,7 +227,7 @@ impl WriteQueue {
         let (die, reads) = read.queue(&mut core.ftl.blocks, &mut core.ftl.flash, calendar.now());
         self.filling += reads;
         self.units().get(sub).waits += reads;
-        core.start_die(die, calendar);
+        core.ftl.flash.start_at_end_of_event(die);
     }
 
     /// Continues with a carried page whose location is known now.
@@ -245,8 +245,7 @@ impl WriteQueue {
     }
 
     /// Handles the end of the read of a carried page, or its failure.
-    pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
-        core.ftl.totals.rmw_reads += 1;
+    pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32) {
         self.filling -= 1;
         let place = self.units().place(page);
         let one = self.units().get(sub);
