@@ -36,6 +36,10 @@ pub struct Shape {
     pub sector_size: Bytes,
     /// The mapping unit.
     pub logical_page: Bytes,
+    /// The unit that a discard deallocates as a whole. The rest of its range is kept.
+    pub discard_unit: Bytes,
+    /// Whether write zeroes deallocate such units. Otherwise they write data.
+    pub deallocates_zeroes: bool,
     /// Bytes of a multi-plane block; 0 on a device without flash.
     pub block_set: Bytes,
     /// Zones of the only namespace, if it is a zoned one.

@@ -189,6 +189,8 @@ impl BlockDevice for FixedLatency {
             capacity: self.capacity,
             sector_size: SECTOR,
             logical_page: SECTOR,
+            discard_unit: SECTOR,
+            deallocates_zeroes: true,
             block_set: Bytes(0),
             zones: None,
         }

@@ -1,5 +1,7 @@
 //! Latency breakdown of single requests: of the slowest, and of a sample.
 
+mod scaled;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 

@@ -65,19 +65,26 @@ impl Histogram {
         Duration::from_ns(self.buckets.value_at_quantile(fraction)).clamp(self.least, self.greatest)
     }
 
+    /// The buckets in use, ascending, with their least and greatest values and their counts.
+    pub fn buckets(&self) -> impl Iterator<Item = ([Duration; 2], u64)> {
+        self.buckets.iter_recorded().map(|step| {
+            let value = step.value_iterated_to();
+            let ends = [self.buckets.lowest_equivalent(value), value];
+            let ends = ends.map(|ns| Duration::from_ns(ns).clamp(self.least, self.greatest));
+            (ends, step.count_since_last_iteration())
+        })
+    }
+
     /// The cumulative distribution as (value, fraction at or below it), ascending, one point for each bucket
     /// in use.
     pub fn cumulative(&self) -> Vec<(Duration, f64)> {
         let all = self.count() as f64;
         let mut seen = 0;
-        self.buckets
-            .iter_recorded()
-            .map(|step| {
-                seen += step.count_since_last_iteration();
-                let value = Duration::from_ns(step.value_iterated_to());
-                (value.clamp(self.least, self.greatest), seen as f64 / all)
-            })
-            .collect()
+        let point = |([_, value], count): ([Duration; 2], u64)| {
+            seen += count;
+            (value, seen as f64 / all)
+        };
+        self.buckets().map(point).collect()
     }
 }
 

@@ -123,11 +123,14 @@ impl DieMap {
 }
 
 /// Busy time of some dies between two readings, in per cent. A window that repeats the previous reading is
-/// evaluated over the longer interval between distinct readings.
+/// evaluated over the longer interval between distinct readings that contains it.
 fn busy(readings: &[&(Instant, Gauges)], begin: usize, end: usize, dies: std::ops::Range<usize>) -> u8 {
     let end = end.min(readings.len() - 1);
-    let begins = (0..=begin).rev().find(|n| readings[*n].0 < readings[end].0).unwrap_or(0);
-    let ends = (end..readings.len()).find(|n| readings[*n].0 > readings[begins].0).unwrap_or(end);
+    let last_before = || (0..begin).rev().find(|n| readings[*n].0 < readings[begin].0).unwrap_or(0);
+    let (begins, ends) = match (end..readings.len()).find(|n| readings[*n].0 > readings[begin].0) {
+        Some(ends) => (begin, ends),
+        None => (last_before(), end),
+    };
     let ((from, before), (to, after)) = (readings[begins], readings[ends]);
     let time = to.since(*from).ps() * dies.len() as u64;
     let worked: u64 = dies.map(|die| after.arrays[die].saturating_sub(before.arrays[die]).ps()).sum();
@@ -171,6 +174,17 @@ mod tests {
         };
         let course = readings.course(at(30, [10, 20], 5, 0, 0));
         assert_eq!(course.dies.busy_percent, [vec![50, 50, 0], vec![100, 100, 0]]);
+    }
+
+    #[test]
+    fn a_gap_has_the_work_of_the_gap() {
+        let worked = at(10, [10, 5], 5, 0, 0);
+        let readings = Readings {
+            width: Duration::from_us(10),
+            taken: vec![at(0, [0, 0], 5, 0, 0), worked.clone(), worked.clone(), worked],
+        };
+        let course = readings.course(at(50, [14, 5], 5, 0, 0));
+        assert_eq!(course.dies.busy_percent, [vec![100, 10, 10, 10], vec![50, 0, 0, 0]]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Effect of discards, write zeroes and FUA: a device works in mapping units, and the rest of a range has another
+//! Effect of discards, write zeroes and FUA: a device discards in units, and the rest of a range has another
 //! effect, or none.
 
+use wordline_device::block_device::Shape;
 use wordline_device::{Command, Operation, SECTOR};
 use wordline_kernel::{Bytes, counted};
 
@@ -9,8 +10,10 @@ use crate::quantity::Quantity;
 /// Counts of completed commands whose effect the counts of the host do not show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effects {
-    /// Sectors of a mapping unit.
+    /// Sectors of a unit that the device discards as a whole.
     per_unit: u64,
+    /// Whether write zeroes discard such units.
+    deallocates_zeroes: bool,
     discards: Ranges,
     zeroes: Ranges,
     /// Writes with forced unit access.
@@ -22,10 +25,10 @@ pub(crate) struct Effects {
 #[derive(Clone, Copy, Debug, Default)]
 struct Ranges {
     commands: u64,
-    /// Commands that cover no mapping unit as a whole.
+    /// Commands that cover no unit as a whole.
     without_unit: u64,
     sectors: u64,
-    /// Sectors in mapping units that are covered as a whole.
+    /// Sectors in units that are covered as a whole.
     in_units: u64,
 }
 
@@ -41,10 +44,16 @@ impl Ranges {
 }
 
 impl Effects {
-    /// Effects on a device with mapping units of this size.
-    pub(crate) fn new(unit: Bytes) -> Self {
-        let per_unit = (unit.0 / SECTOR.0).max(1);
-        Self { per_unit, discards: Ranges::default(), zeroes: Ranges::default(), fua: 0, writes: 0 }
+    /// Effects on a device of this shape.
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Self {
+            per_unit: (shape.discard_unit.0 / SECTOR.0).max(1),
+            deallocates_zeroes: shape.deallocates_zeroes,
+            discards: Ranges::default(),
+            zeroes: Ranges::default(),
+            fua: 0,
+            writes: 0,
+        }
     }
 
     /// Counts a completed command.
@@ -67,25 +76,26 @@ impl Effects {
         let mut notes = Vec::new();
         if discards.without_unit > 0 {
             notes.push(format!(
-                "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
+                "{} of {} had no effect: they cover no whole unit of {unit}, the least that the device discards",
                 Quantity::Count(discards.without_unit),
                 counted(discards.commands, "discard"),
             ));
         }
         if discards.in_units < discards.sectors {
             notes.push(format!(
-                "discards cover {}; {} of it, the mapping units of {unit} that they cover as a whole, was discarded",
+                "discards cover {}; {} of it, in whole units of {unit}, was discarded",
                 bytes(discards.sectors),
                 bytes(discards.in_units),
             ));
         }
         if zeroes.commands > 0 {
-            notes.push(format!(
-                "{} of write zeroes: {} was discarded, the mapping units of {unit} that they cover as a whole, and {} written",
-                counted(zeroes.commands, "command"),
-                bytes(zeroes.in_units),
-                bytes(zeroes.sectors - zeroes.in_units),
-            ));
+            let discarded = if self.deallocates_zeroes { zeroes.in_units } else { 0 };
+            let (discarded, written) = (bytes(discarded), bytes(zeroes.sectors - discarded));
+            let commands = counted(zeroes.commands, "command");
+            notes.push(match self.deallocates_zeroes {
+                true => format!("{commands} of write zeroes: {discarded} was discarded, in whole units of {unit}, and {written} written"),
+                false => format!("{commands} of write zeroes: {written} was written as data"),
+            });
         }
         if fua > 0 {
             let zeroes = (zeroes.commands > 0).then(|| format!(" and {} write zeroes", zeroes.commands));
@@ -104,9 +114,34 @@ impl Effects {
 mod tests {
     use super::*;
 
+    const NONE: Effects = Effects {
+        per_unit: 1,
+        deallocates_zeroes: true,
+        discards: Ranges { commands: 0, without_unit: 0, sectors: 0, in_units: 0 },
+        zeroes: Ranges { commands: 0, without_unit: 0, sectors: 0, in_units: 0 },
+        fua: 0,
+        writes: 0,
+    };
+
+    #[test]
+    fn zeroes_of_an_array_are_data_and_its_discards_are_of_stripes() {
+        let mut effects = Effects { per_unit: 384, deallocates_zeroes: false, ..NONE };
+        for operation in [Operation::Discard, Operation::WriteZeroes] {
+            effects.add(&Command { operation, sectors: 128, ..Command::default() });
+        }
+        assert_eq!(
+            effects.notes(),
+            [
+                "1 of 1 discard had no effect: they cover no whole unit of 192KiB, the least that the device discards",
+                "discards cover 64KiB; 0B of it, in whole units of 192KiB, was discarded",
+                "1 command of write zeroes: 64KiB was written as data",
+            ]
+        );
+    }
+
     #[test]
     fn parts_of_mapping_units_and_fua_are_named() {
-        let mut effects = Effects::new(Bytes::kib(4));
+        let mut effects = Effects { per_unit: 8, ..NONE };
         assert!(effects.notes().is_empty());
         let command =
             |operation, sector, sectors| Command { operation, sector, sectors, ..Command::default() };
@@ -124,10 +159,9 @@ mod tests {
         assert_eq!(
             effects.notes(),
             [
-                "1 of 3 discards had no effect: they cover no mapping unit of 4KiB as a whole",
-                "discards cover 16KiB; 8KiB of it, the mapping units of 4KiB that they cover as a whole, was discarded",
-                "1 command of write zeroes: 8KiB was discarded, the mapping units of 4KiB that they cover as a whole, and 512B \
-                 written",
+                "1 of 3 discards had no effect: they cover no whole unit of 4KiB, the least that the device discards",
+                "discards cover 16KiB; 8KiB of it, in whole units of 4KiB, was discarded",
+                "1 command of write zeroes: 8KiB was discarded, in whole units of 4KiB, and 512B written",
                 "1 command with forced unit access (FUA), of 2 writes and 1 write zeroes: each completed when its data were non-volatile",
             ]
         );

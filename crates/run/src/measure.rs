@@ -94,15 +94,16 @@ impl Sums {
 
     /// The window in the form of a summary. `unit` is the mapping unit in bytes.
     fn window(&self, unit: u64) -> Window {
-        let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
+        let [reads, writes] = [self.counts[0], self.counts[1] + self.counts[Operation::ZoneAppend as usize]];
+        let mean = |latency_ps: u128, count: u64| latency_ps as f64 / 1e6 / count.max(1) as f64;
         Window {
             requests: self.counts.iter().sum(),
-            reads: self.counts[0],
-            writes: self.counts[1] + self.counts[Operation::ZoneAppend as usize],
+            reads,
+            writes,
             read_bytes: self.bytes[0],
             written_bytes: self.bytes[1],
-            read_latency_us: mean(0),
-            write_latency_us: mean(1),
+            read_latency_us: mean(self.latency_ps[0], reads),
+            write_latency_us: mean(self.latency_ps[1], writes),
             max_latency_us: self.longest_ps as f64 / 1e6,
             host_programs: self.host_programs,
             other_programs: self.other_programs,
@@ -119,7 +120,7 @@ impl<D: BlockDevice> Measurements<D> {
         Self {
             latency: Default::default(),
             failed: 0,
-            effects: Effects::new(device.shape().logical_page),
+            effects: Effects::new(&device.shape()),
             jobs: JobMeasurements::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),
             windows,
@@ -176,6 +177,15 @@ impl<D: BlockDevice> Measurements<D> {
         let (windows, width) = (self.windows.windows().len(), self.windows.width());
         if !self.readings.are_complete(windows, width) {
             self.readings.take(device, now, windows, width);
+        }
+    }
+
+    /// Extends the windows to the end of the run, which may come long after its last completion.
+    pub fn extend_to(&mut self, device: &D, end: Instant) {
+        if end > self.begin {
+            let last = end - self.begin - Duration::from_ps(1);
+            self.windows.window(Instant::ZERO + last, Sums::merge);
+            self.look(device, end);
         }
     }
 
@@ -259,8 +269,8 @@ impl<D: BlockDevice> Measurements<D> {
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
-            time: time(&all, detail.times.as_ref(), device.tail()),
-            tail: device.tail().map(|tail| Tail::of(tail, self.begin)),
+            time: self.time(&all, detail.times.as_ref(), device.tail()),
+            tail: device.tail().map(|tail| Tail::of(tail, self.of_data(), self.begin)),
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),
@@ -308,9 +318,13 @@ impl<D: BlockDevice> Measurements<D> {
         requests: u64,
         (written, pools): (u64, &[PoolDetail]),
     ) -> Option<String> {
+        let of_failures = (self.failed > 0).then(|| self.failure_note(requests));
         match outcome {
-            Outcome::ReadOnly => Some(self.end_of_life_note(written, pools)),
-            _ => (self.failed > 0).then(|| self.failure_note(requests)),
+            Outcome::ReadOnly => {
+                let of_life = self.end_of_life_note(written, pools);
+                Some(of_failures.map_or_else(|| of_life.clone(), |failures| format!("{of_life}; {failures}")))
+            }
+            _ => of_failures,
         }
     }
 
@@ -331,10 +345,9 @@ impl<D: BlockDevice> Measurements<D> {
     fn end_of_life_note(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
-            "the device reached the end of its life and refuses writes: the host wrote {}, {} bad, {} failed",
+            "the device reached the end of its life and refuses writes: the host wrote {}, {} bad",
             Quantity::Terabytes(written as f64 / wear::TERABYTE),
-            counted(blocks.filter(|(_, is_bad)| *is_bad).count() as u64, "block set"),
-            counted(self.failed, "request")
+            counted(blocks.filter(|(_, is_bad)| *is_bad).count() as u64, "multi-plane block"),
         )
     }
 
@@ -391,6 +404,25 @@ impl<D: BlockDevice> Measurements<D> {
         })
     }
 
+    /// Latencies of all reads and all writes.
+    fn of_data(&self) -> [&Histogram; 2] {
+        [&self.latency[0], &self.latency[1]]
+    }
+
+    /// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
+    fn time(&self, all: &Sums, times: Option<&Times>, tail: Option<&tail::Tail>) -> Vec<TimeShare> {
+        let share = |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare {
+            name: name.into(),
+            read_us,
+            write_us,
+        };
+        match (times, tail) {
+            (Some(times), _) => time_shares(all, times),
+            (None, Some(tail)) => time_of_sample(tail, self.of_data()).into_iter().map(share).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// The sum of all windows.
     fn all(&self) -> Sums {
         let mut all = Sums::default();
@@ -416,17 +448,6 @@ impl<D: BlockDevice> Measurements<D> {
 fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
     let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
     Simulator { wall_seconds, precondition_seconds, requests_per_second }
-}
-
-/// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
-fn time(all: &Sums, times: Option<&Times>, tail: Option<&tail::Tail>) -> Vec<TimeShare> {
-    let share =
-        |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
-    match (times, tail) {
-        (Some(times), _) => time_shares(all, times),
-        (None, Some(tail)) => time_of_sample(tail).into_iter().map(share).collect(),
-        (None, None) => Vec::new(),
-    }
 }
 
 fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {

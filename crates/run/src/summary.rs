@@ -400,8 +400,8 @@ pub struct Share {
 }
 
 /// A stage of the latency breakdown: mean microseconds that reads and writes spend in it. The stages add up
-/// to the mean latency. For arrays the breakdown is estimated from a sample (the first 10,000 requests, then
-/// one of 128), and needs `--slowest`. It is empty for devices that do not record it.
+/// to the mean latency. For arrays and host FTLs the breakdown is that of a sample (the first 10,000 requests,
+/// then one of 128) and of the slowest requests, scaled to the latencies of all, and needs `--slowest`. It is empty for devices that do not record it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShare {
     /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`

@@ -7,6 +7,7 @@ use wordline_device::tail::{Interval, RequestBreakdown, UpperStage};
 use wordline_device::times::Component;
 use wordline_device::{Operation, SECTOR};
 use wordline_flash::DieWork;
+use wordline_kernel::{Histogram, Instant};
 
 /// Default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
@@ -20,8 +21,8 @@ const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 /// Latency breakdowns of single requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
-    /// Reads and writes by percentile of latency, from a sample: each of the first 10,000 requests, then one
-    /// of 128.
+    /// Reads and writes by percentile of latency. The breakdown is of a sample (each of the first 10,000
+    /// requests, then one of 128) and of the slowest requests, scaled to the latencies of all.
     pub ranges: Vec<LatencyRange>,
     /// The slowest requests together; left out if none was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,11 +185,12 @@ fn name_above(part: UpperStage) -> &'static str {
     }
 }
 
-/// Mean microseconds of reads and writes in each stage, from the sample of a tail attribution.
-pub fn time_of_sample(tail: &tail::Tail) -> Vec<(&'static str, [f64; 2])> {
-    let all = tail.sample().map(|sample| {
+/// Mean microseconds of reads and writes in each stage, from the sample of a tail attribution, scaled to the
+/// latencies of all reads and all writes.
+pub fn time_of_sample(tail: &tail::Tail, latencies: [&Histogram; 2]) -> Vec<(&'static str, [f64; 2])> {
+    let all = tail.scaled_sample(latencies).map(|sample| {
         let mut sums = Sums::default();
-        sample.into_iter().for_each(|interval| sums.add(interval));
+        sample.iter().for_each(|interval| sums.add(interval));
         sums
     });
     let above = UpperStage::ALL
@@ -239,7 +241,8 @@ impl Sums {
                     PartSource::Above(part) => above[part as usize],
                     PartSource::Component(component) => parts[component as usize],
                     PartSource::Work(work) => behind[work as usize],
-                    PartSource::Other => waited - known,
+                    // Rounding of a scaled sample may exceed it.
+                    PartSource::Other => waited.saturating_sub(known),
                 },
             );
         }
@@ -253,11 +256,12 @@ impl Sums {
 }
 
 impl Tail {
-    /// The tail attribution from the records of a device, for a run that began at `begin`.
-    pub fn of(tail: &tail::Tail, begin: wordline_kernel::Instant) -> Self {
+    /// The tail attribution from the records of a device, for a run that began at `begin`. `latencies` has those
+    /// of all its reads and writes.
+    pub fn of(tail: &tail::Tail, latencies: [&Histogram; 2], begin: Instant) -> Self {
         let slowest = tail.slowest();
         let told = slowest.iter().take(LISTED).map(|slow| request(slow, begin)).collect();
-        let ranges = ["read", "write"].into_iter().zip(tail.sample());
+        let ranges = ["read", "write"].into_iter().zip(tail.scaled_sample(latencies));
         Self {
             ranges: ranges.flat_map(|(operation, sample)| ranges_of(operation, &sample)).collect(),
             slowest: summarize_slowest(&slowest),
@@ -268,7 +272,7 @@ impl Tail {
 
 /// Groups latency intervals into percentile ranges. The intervals are in ascending order. An interval belongs
 /// to the range that contains its middle.
-fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
+fn ranges_of(operation: &str, sample: &[Interval]) -> Vec<LatencyRange> {
     let all: u64 = sample.iter().map(|interval| interval.requests).sum();
     let mut ranges: [Sums; ENDS.len()] = Default::default();
     let mut before = 0;

@@ -167,7 +167,7 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
         }
         Bound::GarbageCollection => format!("garbage collection: {}", how(Bound::Arrays)),
         Bound::Arrays => format!("the arrays of the dies: {}", how(Bound::Arrays)),
-        Bound::Buses => format!("the buses of the channels: {}", how(verdict.busiest)),
+        Bound::Buses => format!("the buses of the channels: {}", how(Bound::Buses)),
         Bound::Link => format!("the link to the host: {}", how(Bound::Link)),
         Bound::Unknown => {
             format!(
@@ -192,7 +192,7 @@ fn describe_utilisation(kind: Bound, evidence: &Evidence) -> String {
             let waits = evidence.held - part.mean > VISIBLE;
             let held = if waits { format!(", {held} with waits for their buses") } else { String::new() };
             format!(
-                "the dies were busy {mean} of the run in the mean, the busiest {most}{held}, and {share} of that {work}"
+                "the dies were busy (array or bus) {mean} of the run in the mean, the busiest {most}{held}, and {share} of that {work}"
             )
         }
     }

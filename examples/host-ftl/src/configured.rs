@@ -113,6 +113,8 @@ impl DeviceType for HostFtlType {
             capacity,
             sector_size: block_size,
             logical_page: block_size,
+            discard_unit: block_size,
+            deallocates_zeroes: true,
             block_set: block_size * u64::from(blocks_per_chunk),
             zones: None,
         }

@@ -105,6 +105,8 @@ impl Geometry {
             capacity,
             sector_size: page,
             logical_page: page,
+            discard_unit: page,
+            deallocates_zeroes: false,
             block_set: page * u64::from(self.blocks_per_chunk),
             zones: None,
         }

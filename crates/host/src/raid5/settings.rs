@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
 use wordline_device::block_device::Shape;
-use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_kernel::{Bytes, Complaints, Duration, gcd};
 
 use super::durability::log::HEADER;
 use super::layout::{Layout, Striping};
@@ -224,7 +224,18 @@ impl Settings {
     pub fn shape(&self, member: Shape) -> Shape {
         let sectors = self.striping.sectors();
         let block_set = Bytes(member.block_set.0 * self.striping.members);
-        Shape { namespaces: vec![sectors], capacity: SECTOR * sectors, block_set, ..member }
+        let chunk = self.file.chunk.0;
+        Shape {
+            namespaces: vec![sectors],
+            capacity: SECTOR * sectors,
+            block_set,
+            // Each member discards its own units as a whole.
+            discard_unit: member.discard_unit
+                * (chunk / gcd(chunk, member.discard_unit.0))
+                * self.striping.data(),
+            deallocates_zeroes: false,
+            ..member
+        }
     }
 
     /// Block size.

@@ -88,6 +88,8 @@ pub(super) fn shape(zones: &ZonesConfig, block: wordline_kernel::Bytes) -> Shape
         capacity: capacity * count,
         sector_size: block,
         logical_page: block,
+        discard_unit: block,
+        deallocates_zeroes: false,
         block_set: capacity,
         zones: Some(ZoneShape { size, capacity, count: layout.zones, max_active: zones.limits.active }),
     }

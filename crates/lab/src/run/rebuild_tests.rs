@@ -1,5 +1,7 @@
 //! Tests of runs that end when an array is rebuilt.
 
+use wordline_kernel::Duration;
+
 use crate::observer::{Observer, REBUILDING};
 use crate::summary::{Summary, WarmUpEnd};
 use crate::until::Until;
@@ -79,6 +81,37 @@ fn an_idle_array_is_rebuilt_faster_and_limited_requests_end_before() {
     let busy = run_on(&failing("0s"), &Workload::named("mixed-70-30")).expect("it runs");
     assert!(seconds(&none) < seconds(&busy), "{} s, {} s busy", seconds(&none), seconds(&busy));
     assert!(seconds(&few) < seconds(&busy), "{} s, {} s busy", seconds(&few), seconds(&busy));
+}
+
+#[test]
+fn a_rebuild_that_began_in_the_warm_up_is_told_and_one_that_ended_there_is_refused() {
+    let warm = |warm_up, workload: &str| {
+        let options = RunOptions { warm_up: Some(warm_up), ..rebuilt() };
+        run(&failing("0s"), &Workload::named(workload), &options, &mut Unobserved)
+    };
+    let begun = warm(WarmUp::Time(Duration::from_ms(100)), "mixed-70-30").expect("it runs");
+    assert!(
+        begun.notes.iter().any(|note| note.contains("a member failed before measuring")),
+        "{:?}",
+        begun.notes
+    );
+    let idle = warm(WarmUp::Requests(5), "none").expect("it runs");
+    assert_eq!(idle.metrics.count("raid5.rebuilt"), ROWS, "the requests of the warm-up never come");
+    let error = warm(WarmUp::Time(Duration::from_ms(30_000)), "mixed-70-30").expect_err("it is rebuilt");
+    assert_eq!(
+        error.to_string(),
+        "--until rebuilt: found an array that was rebuilt before measuring began, wanted a failure later, by `after` of \
+         array.failures, or another --warm-up or snapshot"
+    );
+}
+
+#[test]
+fn windows_last_until_the_end_of_the_rebuild() {
+    let few = Workload { requests: Some(20), ..Workload::named("mixed-70-30") };
+    let run = run_on(&failing("0s"), &few).expect("it runs");
+    let shown = run.windows.windows.len() as f64 * run.windows.width_seconds;
+    assert!(shown >= run.simulated_seconds, "{shown} s of {} s", run.simulated_seconds);
+    assert!(shown - run.windows.width_seconds < run.simulated_seconds);
 }
 
 #[test]

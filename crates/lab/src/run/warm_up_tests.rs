@@ -226,7 +226,7 @@ fn discards_of_less_than_a_mapping_unit_and_partial_writes_are_told() {
     let load = Workload::given("small", requests.iter().copied());
     let run = run(&device, &load, &RunOptions::seed(1), &mut Unobserved).expect("it runs");
     let has = |part: &str| run.notes.iter().any(|note| note.contains(part));
-    assert!(has("50 of 50 discards had no effect: they cover no mapping unit of 16KiB"), "{:?}", run.notes);
+    assert!(has("50 of 50 discards had no effect: they cover no whole unit of 16KiB"), "{:?}", run.notes);
     let filled = run.metrics.count("flash.rmw_reads");
     assert!(filled > 0 && has(&format!("{filled} read-modify-writes (RMW)")), "{:?}", run.notes);
 }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::measured::RebuildTime;
 use crate::observer::{Observer, REBUILDING, RUNNING};
 use crate::steps::StopReason;
+use crate::transient::WarmUp;
 
 /// The step of a rebuild at which a run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,30 @@ impl<D: BlockDevice> Running<D> {
         })
     }
 
+    /// Checks that no member was rebuilt before the measurement. If a member has failed before, a note says
+    /// that the time of the rebuild begins with the measurement.
+    fn check_failed_before(&mut self) -> Result<()> {
+        match self.prepared.device.rebuild() {
+            Some(Rebuild::Done) => Err(Error::Argument {
+                what: "--until rebuilt".into(),
+                found: "an array that was rebuilt before measuring began".into(),
+                wanted: "a failure later, by `after` of array.failures, or another --warm-up or snapshot"
+                    .into(),
+            }),
+            Some(Rebuild::Running { .. }) if self.load.warm_up != WarmUp::Failure => {
+                self.load.notes.push(
+                    "a member failed before measuring began: the time of its rebuild counts from the beginning of the measurement"
+                        .into(),
+                );
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Advances until all members that failed are rebuilt. The requests may end before.
     pub(super) fn measure_until_rebuilt(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        self.check_failed_before()?;
         let reached = self.until_failure(observer)?;
         if reached != StopReason::Target {
             return Ok(reached);

@@ -18,6 +18,7 @@ use crate::record::{CompletedRequest, Record};
 use crate::steps::{Standing, StepTarget, SteppedRun, StopReason};
 use crate::summary::{Host, Outcome, Summary};
 use crate::timeline::Recorder;
+use crate::until::Until;
 use wordline_trace::Request;
 
 impl<D> SteppedRun for Running<D>
@@ -144,6 +145,10 @@ where
         Record::stop_keeping(self.measurements.record());
         let reached = match self.warm_up(observer)? {
             StopReason::Target => self.measure_to_the_end(observer)?,
+            // A rebuild continues without requests.
+            StopReason::Idle if self.load.until == Some(Until::Rebuilt) => {
+                self.measure_to_the_end(observer)?
+            }
             reached => reached,
         };
         self.conclude(reached == StopReason::Stopped, observer)
@@ -207,6 +212,7 @@ impl<D: BlockDevice> Running<D> {
             interrupted |= !saved.0;
             self.load.notes.push(saved.1);
         }
+        self.measurements.extend_to(&self.prepared.device, self.calendar.now());
         let outcome = self.outcome(interrupted);
         // An interrupted run does not wait for the digest of the trace file.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();

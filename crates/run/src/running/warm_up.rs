@@ -112,8 +112,8 @@ impl<D: BlockDevice> Running<D> {
             }
             if self.queue.total_completed() >= most {
                 self.load.notes.push(format!(
-                    "the load was not steady when measuring began: of {}, MSER-5 still cuts more than half; a longer --warm-up, or another \
-                     --precondition, may help",
+                    "the load was not steady when measuring began; these still drift (MSER-5 cuts more than half): {}; a longer --warm-up, or \
+                     another --precondition, may help",
                     unsteady.join(", ")
                 ));
                 return Ok((StopReason::Target, WarmUpEnd::Limit));

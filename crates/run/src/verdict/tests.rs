@@ -58,7 +58,7 @@ fn the_only_part_that_is_full_binds() {
     let (buses, link, dies) = (of([0.5, 0.92, 0.2]), of([0.5, 0.3, 0.92]), of([0.92, 0.3, 0.2]));
     assert_eq!((buses.bound, buses.busiest, buses.busy), (Bound::Buses, Bound::Buses, 0.92));
     assert_eq!((link.bound, dies.bound, dies.busiest), (Bound::Link, Bound::Arrays, Bound::Arrays));
-    assert!(dies.text.contains("busy 92.0 % of the run in the mean"), "{}", dies.text);
+    assert!(dies.text.contains("busy (array or bus) 92.0 % of the run in the mean"), "{}", dies.text);
     assert!(dies.text.contains("80.0 % of that programming"), "{}", dies.text);
     let two = of([0.92, 0.92, 0.2]);
     assert_eq!(two.bound, Bound::Unknown);

@@ -135,12 +135,12 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
     let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
     let busy: f64 = run.die_utilisation.iter().sum();
-    // The tolerance is half a per cent of each die's time, plus the share of windows without a completion.
-    // Such a window repeats the value of the longer interval that contains it.
+    // The tolerance is half a per cent of each die's time, and a window of it for each gap without a completion:
+    // the interval of the gap begins and ends with a completion, not with a window.
     let windows = &run.windows.windows;
-    let without =
-        windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;
-    let within = (0.01 * dies as f64 / busy.max(1e-9)).max(DIGITS) + without;
+    let gaps = windows.windows(2).filter(|pair| pair[0].requests > 0 && pair[1].requests == 0).count();
+    let of_gaps = gaps as f64 / windows.len().max(1) as f64;
+    let within = ((0.01 + of_gaps) * dies as f64 / busy.max(1e-9)).max(DIGITS);
     let counted = Counter::Product(vec!["/die_utilisation".into(), "/simulated_seconds".into()]);
     Sum { run: index, rows: Vec::new(), field: None, weights: Weights::Rows(weights), counted, within }
 }

@@ -37,9 +37,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
             }
             let mean = format!("/host/{}_latency_us/mean", kind.trim_end_matches('s'));
             if !run.time.is_empty() {
-                let is_sampled = !run.members.is_empty() || run.metrics.get("vector.reads").is_some();
-                let within = if is_sampled { SAMPLED } else { DIGITS };
-                sums.push(Sum { within, ..Sum::of(n, "us", &[("bar", &bar)]).equal_to([mean]) });
+                sums.push(Sum { within: DIGITS, ..Sum::of(n, "us", &[("bar", &bar)]).equal_to([mean]) });
             }
             bars.push(bar);
         }
@@ -70,10 +68,6 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     )
     .map(|chart| chart.with_sums(sums))
 }
-
-/// Sampling error of an array, which samples one of 128 requests after the first 10,000. Chosen: three
-/// standard errors, if the spread of latencies equals their mean.
-const SAMPLED: f64 = 0.03;
 
 /// The utilisation of all parts of a run adds up to the sum in its result.
 fn busy_sums(runs: &Runs<'_>, counter: &str) -> Vec<Sum> {
