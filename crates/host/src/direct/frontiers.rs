@@ -152,6 +152,13 @@ impl UnitFrontier {
         }
     }
 
+    /// Returns the open chunk, which was not written, to the others, as the next one to open.
+    pub(super) fn put_back(&mut self) {
+        if let Some((chunk, _)) = self.open.take() {
+            self.others.push_front(chunk);
+        }
+    }
+
     /// Closes the open chunk: it takes no more writes.
     pub(super) fn close_chunk(&mut self) {
         self.others.extend(self.open.take().map(|(chunk, _)| chunk));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
 use wordline_device::content::FoundBlock;
-use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS};
+use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, Descriptor, MOST_BLOCKS};
 use wordline_device::{Command, Completion, Operation, PhysicalDevice};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DataTag;
@@ -93,11 +93,11 @@ impl<D: PhysicalDevice> Direct<D> {
         unit: u32,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
-        let mut any = false;
+        let (mut any, mut wrote) = (false, false);
         while !self.heads.get_mut(unit).pieces.is_empty() {
             let Some((chunk, next)) = self.heads.get_mut(unit).open else {
                 if !self.open(unit, calendar) {
-                    return self.move_pieces(unit) || any;
+                    return self.move_pieces(unit, Self::has_room) || any;
                 }
                 any = true;
                 continue;
@@ -118,15 +118,23 @@ impl<D: PhysicalDevice> Direct<D> {
             self.counts.pages_written += count as u64;
             let sent = InFlightCommand { work: Purpose::Write(number), places, stamps, flush: 0 };
             let stamps = Stamps::from_slice(&sent.stamps[..count]);
-            // The device may have closed the chunk in the meantime.
             if !self.send(sent, calendar) {
                 self.counts.padding -= u64::from(wanted) - count as u64;
                 self.counts.pages_written -= count as u64;
                 let head = self.heads.get_mut(unit);
-                head.close_chunk();
                 stamps.into_iter().rev().for_each(|stamp| head.pieces[0].stamps.push_front(stamp));
+                if self.state_of(chunk) == ChunkState::Free {
+                    // The device has as many open chunks as it may have.
+                    self.heads.get_mut(unit).put_back();
+                    return self.move_pieces(unit, Self::has_open_chunk)
+                        || self.sent.count() == 0 && self.flush_for_chunks(calendar)
+                        || wrote;
+                }
+                // The device has closed the chunk in the meantime.
+                self.heads.get_mut(unit).close_chunk();
                 continue;
             }
+            wrote = true;
             self.requests.all.get_mut(number).parts += 1;
             let written = (first..first + count as u32).map(Ppa);
             written.for_each(|place| self.places.pin(place));
@@ -144,17 +152,22 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// Moves the waiting pieces of a parallel unit without a writable chunk to the next parallel unit that
-    /// has one. Returns whether it moved them.
-    fn move_pieces(&mut self, unit: u32) -> bool {
+    /// can `take` them. Returns whether it moved them.
+    fn move_pieces(&mut self, unit: u32, take: impl Fn(&Self, u32) -> bool) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
             return false;
         }
         let units = self.layout.units;
         let others = (1..units).map(|n| (unit + n) % units);
-        let Some(other) = others.into_iter().find(|other| self.has_room(*other)) else { return false };
+        let Some(other) = others.into_iter().find(|other| take(self, *other)) else { return false };
         let pieces = std::mem::take(&mut self.heads.get_mut(unit).pieces);
         self.heads.pieces_to_extend(other).extend(pieces);
         true
+    }
+
+    fn has_open_chunk(&self, unit: u32) -> bool {
+        let open = self.heads.get(unit).open;
+        open.is_some_and(|(chunk, _)| self.state_of(chunk) == ChunkState::Open)
     }
 
     fn has_room(&self, unit: u32) -> bool {
@@ -162,32 +175,42 @@ impl<D: PhysicalDevice> Direct<D> {
         head.open.is_some() || head.resetting.is_some() || head.others().any(|chunk| self.is_writable(chunk))
     }
 
+    fn state_of(&self, chunk: u32) -> ChunkState {
+        self.device.report(self.layout.chunk(chunk)).state
+    }
+
     /// Whether a chunk is free or can be reset.
     fn is_writable(&self, chunk: u32) -> bool {
-        match self.device.report(self.layout.chunk(chunk)).state {
+        match self.state_of(chunk) {
             ChunkState::Free => true,
             ChunkState::Open | ChunkState::Closed => self.places.is_free(chunk),
             ChunkState::Offline => false,
         }
     }
 
-    /// Opens another chunk of a parallel unit: a free chunk, or one without needed data. Returns whether it
-    /// opened a chunk or started an action.
+    /// Opens another chunk of a parallel unit: one that a power cut left partly written, a free chunk, or one
+    /// without needed data. Returns whether it opened a chunk or started an action.
     fn open(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
         }
+        let is_unfinished = |chunk: &u32| {
+            let Descriptor { state, write_pointer, .. } = self.device.report(self.layout.chunk(*chunk));
+            state == ChunkState::Open && write_pointer < self.layout.blocks_per_chunk
+        };
+        let begun = self.heads.get(unit).others().find(is_unfinished);
+        if let Some(chunk) = begun {
+            let next = self.device.report(self.layout.chunk(chunk)).write_pointer;
+            let head = self.heads.get_mut(unit);
+            head.take(chunk);
+            head.open = Some((chunk, next));
+            return true;
+        }
         let next = self.heads.get(unit).others().find(|chunk| self.is_writable(*chunk));
         let Some(chunk) = next else {
-            let (is_flushing, cannot_flush) = (self.heads.is_flushing, self.heads.cannot_flush);
-            let waits_for_flush = self.places.has_unflushed() && !is_flushing && !cannot_flush;
-            if waits_for_flush {
-                self.heads.is_flushing = true;
-                self.flush(None, calendar);
-            }
-            return waits_for_flush;
+            return self.flush_for_chunks(calendar);
         };
-        let state = self.device.report(self.layout.chunk(chunk)).state;
+        let state = self.state_of(chunk);
         let head = self.heads.get_mut(unit);
         head.take(chunk);
         if state == ChunkState::Free {
@@ -210,6 +233,18 @@ impl<D: PhysicalDevice> Direct<D> {
         }
         self.reset(unit, first, calendar);
         true
+    }
+
+    /// Flushes, so that chunks close whose last writes the device holds in its cache, and chunks with older data
+    /// can be reset. Returns whether it sent the flush.
+    fn flush_for_chunks(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let (is_flushing, cannot_flush) = (self.heads.is_flushing, self.heads.cannot_flush);
+        let may_help = self.places.has_unflushed() && !is_flushing && !cannot_flush;
+        if may_help {
+            self.heads.is_flushing = true;
+            self.flush(None, calendar);
+        }
+        may_help
     }
 
     /// Resets the next chunk of a parallel unit.

@@ -78,7 +78,7 @@ pub(super) struct Collector {
     victim_pages: u64,
 }
 
-state!(Collector { values { victims, readers, moved } fixed { file, victim_pages } });
+state!(Collector { values { victims, readers, moved, victim_pages } fixed { file } });
 
 impl Collector {
     pub(super) fn new(file: CollectorFile) -> Self {

@@ -4,7 +4,7 @@ mod random;
 
 use wordline_host::pblk::Pblk;
 use wordline_host::zones::ZonedFile;
-use wordline_kernel::Seed;
+use wordline_kernel::{Duration, Seed};
 use wordline_open_channel::zoned::ZonesFile;
 use wordline_open_channel::{OpenChannel, Zoned};
 
@@ -20,7 +20,7 @@ pub fn file(chips: Chips, kind: Kind, programs: u64, width: u32, spare: u32) -> 
     ZonedFile {
         over_provisioning: None,
         write_buffer: None,
-        command_time: wordline_kernel::Duration::from_us(1),
+        command_time: Duration::from_us(1),
         gc: wordline_host::pblk::CollectorFile::default(),
         zones: ZonesFile { width: Some(width), capacity: Some(capacity), ..ZonesFile::default() },
         open_channel: below,
@@ -50,6 +50,21 @@ fn lines_are_zones_and_what_is_overwritten_is_reset() {
     assert!(counts.resets > 60 && counts.appends > 1_000 && counts.writes_failed == 0, "{counts:?}");
     assert_eq!((counts.zones_filled_by_device, counts.padding), (0, 0), "the host writes whole programs");
     assert!(host.device.counts().moved_pages > 0);
+}
+
+#[test]
+fn resets_of_the_preparation_take_no_time_whatever_the_firmware_takes() {
+    let mut file = file([40, 16, 1, 2, 2], Kind::Shift, 4, 4, 3);
+    file.zones.reset_time = Some(Duration::from_ms(1));
+    let mut host = host(file);
+    host.fill_steady(1.0);
+    let before = host.device.device().counts().resets;
+    for n in 0..2 * host.pages() {
+        host.write(n * 7_919 % host.pages());
+        host.run_down_to(8);
+    }
+    host.read_all();
+    assert!(before > 0 && host.device.device().counts().resets > before);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::DataTag;
 
+use super::config::ResetTimes;
 use super::metrics::Mark;
 use super::rules::{ChunkRules, state_of};
 use super::{Event, Zoned};
@@ -109,14 +110,19 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn stop_clock(&mut self) {
+        self.zones.is_untimed = true;
         self.below.device.stop_clock();
     }
 
     fn start_clock(&mut self) {
+        self.zones.is_untimed = false;
         self.below.device.start_clock();
     }
 
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
+        if let Some(ResetTimes { empty, full }) = &mut self.zones.config.resets {
+            (*empty, *full) = (factors.controller.of(*empty), factors.controller.of(*full));
+        }
         self.below.device.change_times(factors)
     }
 

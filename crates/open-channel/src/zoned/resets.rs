@@ -102,6 +102,7 @@ impl Zones {
             return false;
         }
         if let Some(times) = self.config.resets
+            && !self.is_untimed
             && let Some(Job::Reset(asked)) = body.jobs.front_mut()
             && let Some((number, _)) = asked.take()
         {

@@ -40,6 +40,8 @@ pub(super) struct Zones {
     pub(super) pieces: InFlightTable<Piece>,
     pub(super) counts: Counts,
     pub(super) losses: Losses,
+    /// Whether commands take no time, as in preconditioning.
+    pub(super) is_untimed: bool,
 }
 
 impl Zones {
@@ -59,6 +61,7 @@ impl Zones {
             pieces: InFlightTable::default(),
             counts: Counts::default(),
             losses: Losses::default(),
+            is_untimed: false,
         }
     }
 
