@@ -7,13 +7,15 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use wordline_kernel::{Seed, counted};
+use wordline_lab::arrivals::RequestSource;
 use wordline_lab::observer::{Observer, READING, Unobserved};
 use wordline_lab::output::{TraceFile, is_standard};
 use wordline_lab::report;
 use wordline_lab::trace::workload::Profile;
 use wordline_lab::trace::workload::profile::Claim;
 use wordline_lab::trace::{
-    self, Generated, Options, Progress, Requests, Statistics, Stream, TargetFormat, WriteReport,
+    self, Devices, Generated, Op, Options, Progress, Request, Requests, Statistics, Stream, TargetFormat,
+    WriteReport,
 };
 use wordline_lab::{DEFAULT_PRESET, Origin, Registry, RunOptions, Workload};
 
@@ -160,6 +162,13 @@ fn info(arguments: &Info) -> Result<(), Failure> {
             "footprints and updates are of one in {one_in} stretches of 2 MiB, off by about 1%"
         ));
     }
+    if statistics.zone_appends > 0 {
+        let appends = counted(statistics.zone_appends, "zone append");
+        notes.push(format!(
+            "footprints, updates and sequential requests are without {appends}, whose recorded address is the start of \
+             a zone"
+        ));
+    }
     print_notes(&stream.name(), &notes);
     let published = profile.map(|profile| published(&profile, &statistics));
     let value = json!({
@@ -198,11 +207,22 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
     profile.claims().iter().map(row).collect()
 }
 
+/// Options for reading a trace that is converted. Its devices are kept unless the user asks otherwise: the new trace has
+/// their numbers, so a reader of it would stack them once more.
+fn convert_options(format: &FormatArguments) -> Result<Options, Failure> {
+    let mut options = format.options()?;
+    let is_devices = |pair: &String| pair.split('=').next().is_some_and(|key| key.trim() == "devices");
+    if !format.options.iter().any(is_devices) {
+        options.devices = Devices::Keep;
+    }
+    Ok(options)
+}
+
 fn convert(arguments: &Convert) -> Result<(), Failure> {
     let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json, &[&arguments.from])?;
     let name = arguments.from.display().to_string();
     let mut watch = RunProgress::new(&name, target.is_quiet());
-    let options = arguments.format.options()?;
+    let options = convert_options(&arguments.format)?;
     let trace = trace::prepare(&arguments.from, &options, None, &mut read_progress(&mut watch))?;
     drop(watch);
     print_notes(&trace.name, &trace.notes);
@@ -210,7 +230,11 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     // If a trace was not surveyed to its end, later requests may have fields that the first ones lack.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
     let total = survey.is_whole.then_some(survey.requests);
-    target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
+    // Stacked devices are one.
+    let is_stacked = options.devices == Devices::Stack;
+    let one_device = move |request| if is_stacked { Request { device: 0, ..request } } else { request };
+    let requests = Box::new(trace.requests.map(move |request| request.map(one_device)));
+    target.write((requests, total), trace.generated.as_ref(), has_more)?;
     print_notes(&trace.name, &trace.late_notes.take());
     Ok(())
 }
@@ -221,25 +245,34 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
     let profile = Profile::named(&arguments.name);
     let generated =
         Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
-    let requests: (Requests, Option<u64>) = match profile {
+    let (requests, has_more): ((Requests, _), _) = match profile {
         // A profile has its own addresses. It is fitted to a device only if the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
             let requests = profile.generator(Seed(arguments.seed.seed), 1.0).take(limit);
             let total = requests.size_hint().0 as u64;
-            (Box::new(requests.map(Ok)), Some(total))
+            ((Box::new(requests.map(Ok)), Some(total)), false)
         }
         _ => {
             let device = arguments.device.device(registry, DEFAULT_PRESET)?;
             let workload = Workload { requests: arguments.requests, ..origin.into() };
             let options = RunOptions::seed(arguments.seed.seed);
             let load = workload.job(&device, &options, &mut Unobserved)?.load;
-            let total = load.total;
-            (load.in_order(), total)
+            let (total, stream) = (load.total, load.stream);
+            // Requests of jobs of fio have the queues of their jobs, and streams of their own.
+            let has_more = stream > 0 || matches!(load.requests, RequestSource::Jobs(_));
+            let requests = load.in_order().map(move |request| request.map(|it| with_stream(it, stream)));
+            ((Box::new(requests), total), has_more)
         }
     };
-    target.write(requests, Some(&generated), false)
+    target.write(requests, Some(&generated), has_more)
+}
+
+/// A request of a load with this default stream of writes; 0 for none.
+fn with_stream(request: Request, stream: u8) -> Request {
+    let writes = matches!(request.op, Op::Write | Op::WriteZeroes | Op::ZoneAppend);
+    if writes && request.stream == 0 { Request { stream, ..request } } else { request }
 }
 
 /// Requests between two updates of the bar. Chosen: a few milliseconds of work.

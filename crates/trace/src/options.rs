@@ -6,6 +6,7 @@ use wordline_kernel::{Bytes, Duration, one_of};
 
 use super::columns::Columns;
 use super::formats::{Format, TimeUnit, Units};
+use super::order::CLOSED_GAP_PS;
 use crate::{Error, error::Result};
 
 /// Event that gives the time of a request, in formats that record several events.
@@ -132,7 +133,8 @@ pub struct Options {
     /// Event that gives the time of a request. Default: `queue` if the trace has it, else `issue`, else
     /// `complete`.
     pub action: Option<Action>,
-    /// Gap between two requests from which on it counts as a jump of the clock.
+    /// Longest gap between two requests that is no jump of the clock, from 1ms to 106d; 10d by default. A longer gap is
+    /// closed to 1ms.
     pub jump: Duration,
     /// Map of the columns of a Parquet file, or of a text file that is in no other format: the fields in their order,
     /// each with its unit, such as `ts:s,off:512,len:512,op:0=R|1=W`.
@@ -248,7 +250,7 @@ impl Options {
             "zones" => one_of(value, &Zones::ALL.map(Zones::name)),
             "discards" | "write_zeroes" => one_of(value, &Filter::ALL.map(Filter::name)),
             "block_tokens" => format!("a whole number from 1 to {MAX_BLOCK_TOKENS}"),
-            "jump" => "a time such as \"10d\"".into(),
+            "jump" => "a time such as \"10d\", from 1ms to 106d".into(),
             "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),
             _ => one_of(key, &Self::KEYS),
         }
@@ -264,6 +266,18 @@ impl Options {
             what: "trace option window".into(),
             found: window.to_string(),
             wanted: Self::wanted("window", &window.to_string()),
+        })
+    }
+
+    /// Longest gap that is no jump of the clock.
+    pub(super) fn jump(&self) -> Result<Duration> {
+        if i128::from(self.jump.ps()) >= CLOSED_GAP_PS && self.jump <= Duration::LIMIT {
+            return Ok(self.jump);
+        }
+        Err(Error::Argument {
+            what: "trace option jump".into(),
+            found: self.jump.to_string(),
+            wanted: Self::wanted("jump", ""),
         })
     }
 
@@ -385,6 +399,57 @@ mod tests {
             let error = Options::from_pairs([pair]).expect_err(pair).to_string();
             assert!(error.contains(wanted), "{error}");
         }
+    }
+
+    /// The error for two requests of device 0 at 0 and 5 ms, read with an option.
+    fn refusal(pair: &str) -> String {
+        let options = match Options::from_pairs([pair]) {
+            Ok(options) => options,
+            Err(error) => return error.to_string(),
+        };
+        let text = b"t_ms,op,offset,size\n0,R,0,512\n5,R,512,512\n";
+        crate::read_bytes("t", text, &options).expect_err(pair).to_string()
+    }
+
+    #[test]
+    fn a_jump_shorter_than_its_closed_gap_or_longer_than_a_trace_is_refused() {
+        for jump in ["0s", "1ns", "999us"] {
+            let wanted = "wanted a time such as \"10d\", from 1ms to 106d";
+            assert_eq!(
+                refusal(&format!("jump={jump}")),
+                format!("trace option jump: found {jump}, {wanted}")
+            );
+        }
+        assert!(refusal("jump=107d").ends_with("from 1ms to 106d"), "{}", refusal("jump=107d"));
+        let beyond = Options { jump: Duration::LIMIT + Duration::from_ps(1), ..Options::default() };
+        assert!(beyond.jump().is_err());
+        for jump in ["1ms", "106d"] {
+            let options = Options::from_pairs([format!("jump={jump}").as_str()]).expect(jump);
+            assert_eq!(options.jump().expect(jump), options.jump);
+        }
+    }
+
+    #[test]
+    fn a_device_that_a_trace_does_not_have_is_named() {
+        assert_eq!(
+            refusal("device=4"),
+            "t: found no requests of device 4 but 2 of others (option device), wanted the number of a device of the trace"
+        );
+    }
+
+    #[test]
+    fn a_trace_that_falls_apart_into_single_requests_names_the_option() {
+        let rows: String = (0..1_000).map(|n| format!("{n},R,0,512\n")).collect();
+        let options = Options::from_pairs(["jump=1ms"]).expect("valid");
+        let text = format!("t_s,op,offset,size\n{rows}");
+        let error =
+            crate::read_bytes("t", text.as_bytes(), &options).expect_err("all are strays").to_string();
+        assert!(
+            error.contains(
+                "found no requests but 1,000 single requests across jumps of the clock (option jump)"
+            ),
+            "{error}"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::row::Row;
 
 /// Length to which the gap of a clock jump is closed. Chosen: 1 ms keeps the order of the requests around it
 /// and changes no statistic of a trace that lasts minutes.
-const CLOSED_GAP_PS: i128 = 1_000_000_000;
+pub(super) const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// Least number of requests in a trace for strays to be dropped. A stray is the only request of its era.
 /// Chosen: in a shorter trace every request counts.
@@ -375,6 +375,11 @@ impl Sorter {
     /// Number of requests that arrived after a later one, and the greatest delay in picoseconds.
     pub(super) const fn disorder(&self) -> (u64, i128) {
         self.disorder
+    }
+
+    /// Number of single requests across a jump of the clock, which were dropped.
+    pub(super) const fn strays(&self) -> u64 {
+        self.strays
     }
 
     /// Notes for the user about clock jumps.

@@ -55,7 +55,8 @@ pub struct Statistics {
     pub mean_write_size: f64,
     /// Unit of footprints and updates, in bytes: a request touches every granule in which it has a byte.
     pub granule: u64,
-    /// Bytes of the granules read or written at least once.
+    /// Bytes of the granules read or written at least once. Zone appends are left out of all footprints, of updates
+    /// and of sequential requests: the recorded address of an append is the start of its zone.
     pub footprint: u64,
     /// Bytes of the granules read at least once.
     pub footprint_read: u64,
@@ -69,7 +70,7 @@ pub struct Statistics {
     pub highest_byte: u64,
     /// Writes that touch at least one granule that an earlier write of the trace touched.
     pub update_requests: u64,
-    /// Update requests as a share of all writes: the interpretation of "U Pct" in ReSSD table 5.
+    /// Update requests as a share of all writes without zone appends: the interpretation of "U Pct" in ReSSD table 5.
     pub update_share: f64,
     /// Granules rewritten as a share of granules written. A granule counts as often as it is written.
     pub update_volume_share: f64,
@@ -87,8 +88,8 @@ pub struct Statistics {
     pub read_sizes: Sizes,
     /// Sizes of writes.
     pub write_sizes: Sizes,
-    /// Share of reads and writes that start at the byte where the previous read or write on the same device
-    /// ended.
+    /// Share of reads and writes, without zone appends, that start at the byte where the previous one on the same
+    /// device ended.
     pub sequential_share: f64,
     /// Seconds from the first arrival to the last.
     pub duration_seconds: f64,
@@ -191,7 +192,7 @@ impl Collector {
                 self.footprint.read(request.device, offset, size);
                 self.read_sizes.add(size);
             }
-            Op::Write | Op::ZoneAppend => {
+            Op::Write => {
                 let (device, intervals) = (request.device, &mut self.intervals);
                 let outcome =
                     self.footprint.write(device, offset, size, request.arrival, |i| intervals.record(i));
@@ -199,6 +200,11 @@ impl Collector {
                 self.rewritten_granules += outcome.rewritten;
                 self.update_requests += outcome.updates;
                 self.write_sizes.add(size);
+            }
+            Op::ZoneAppend => {
+                // Its recorded address is the start of its zone, not where its data are.
+                self.write_sizes.add(size);
+                return;
             }
             _ => return,
         }
@@ -213,7 +219,7 @@ impl Collector {
     pub fn finish(self) -> Statistics {
         let [reads, writes, discards, flushes, write_zeroes, compares, zone_appends, ref managed @ ..] =
             self.counts;
-        let writes = writes + zone_appends;
+        let (placed, writes) = (writes, writes + zone_appends);
         let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
         let written_bytes = written_bytes + self.bytes[Op::ZoneAppend as usize];
         let requests = self.counts.iter().sum();
@@ -249,7 +255,7 @@ impl Collector {
             sampled_one_in,
             highest_byte: self.highest,
             update_requests: self.update_requests,
-            update_share: ratio(self.update_requests, writes),
+            update_share: ratio(self.update_requests, placed),
             update_volume_share: ratio(self.rewritten_granules, self.written_granules),
             hottest_fifth: hottest(&updates, written as f64 / 5.0),
             hottest_fifth_of_updated: hottest(&updates, updated as f64 / 5.0),
@@ -257,7 +263,7 @@ impl Collector {
             sizes: SizeCounts::sum(&self.read_sizes, &self.write_sizes).finish(),
             read_sizes: self.read_sizes.finish(),
             write_sizes: self.write_sizes.finish(),
-            sequential_share: ratio(self.sequential, reads + writes),
+            sequential_share: ratio(self.sequential, reads + placed),
             duration_seconds: duration,
             requests_per_second: (duration > 0.0).then(|| requests as f64 / duration),
         }
@@ -380,5 +386,31 @@ impl fmt::Display for Statistics {
         line("duration", format!("{:.3} s", self.duration_seconds))?;
         let rate = self.requests_per_second.map_or("no time stamps".into(), |r| format!("{r:.1} requests/s"));
         line("rate", rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn appends_are_counted_without_the_figures_that_need_their_address() {
+        let request = |op, offset| Request::new(op, Bytes(offset), Bytes(8192));
+        let appends = [request(Op::ZoneAppend, 0); 4];
+        let of_appends = Statistics::of(appends);
+        assert_eq!((of_appends.writes, of_appends.zone_appends, of_appends.written_bytes), (4, 4, 4 * 8192));
+        assert_eq!(
+            (of_appends.footprint, of_appends.footprint_written, of_appends.update_requests),
+            (0, 0, 0)
+        );
+        assert_eq!((of_appends.update_share, of_appends.update_volume_share), (0.0, 0.0));
+        assert_eq!(of_appends.write_sizes.powers, BTreeMap::from([(8192, 4)]));
+        // One of two writes is an update, and one of three reads and writes begins where the one before it ended.
+        let others = [request(Op::Write, 0), request(Op::Write, 0), request(Op::Read, 8192)];
+        let mixed = Statistics::of(others[..2].iter().chain(&appends).chain(&others[2..]));
+        assert_eq!((mixed.writes, mixed.update_requests, mixed.update_share), (6, 1, 0.5));
+        assert_eq!((mixed.footprint_written, mixed.sequential_share), (8192, 1.0 / 3.0));
     }
 }

@@ -62,20 +62,20 @@ impl<'a> Stream<'a> {
         assumed: AssumedUnits,
         options: &Options,
     ) -> Result<Self> {
-        let window = options.window()?;
+        let (window, jump) = (options.window()?, options.jump()?);
         Ok(Self {
             path: path.into(),
             files: Vec::new(),
             format,
             reader,
             window,
-            sorter: Sorter::new(window, options.jump),
+            sorter: Sorter::new(window, jump),
             events: format.has_events().then(|| EventMatcher::new(options.action, window)),
             recorded: RecordedCounts::default(),
             check: UnitCheck::new(assumed),
             device: options.device,
             zones: options.zones,
-            jump: i128::from(options.jump.ps()),
+            jump: i128::from(jump.ps()),
             origin: None,
             of_any_device: 0,
             of_device: 0,
@@ -323,14 +323,27 @@ impl<'a> Stream<'a> {
         let left_out = self.recorded.left_out(self.event_kind());
         let has_requests =
             self.events.as_ref().map_or(Ok(()), |events| events.check_has_requests(&self.path));
-        match (left_out, has_requests) {
-            (None, Err(error)) => error,
-            (left_out, _) => Error::Content {
-                path: self.path.clone(),
-                found: left_out.map_or("no requests".into(), |counts| format!("no requests but {counts}")),
-                wanted: "at least one request of more than 0 bytes".into(),
-            },
-        }
+        let strays = self.sorter.strays();
+        let (found, wanted) = match (left_out, self.device, has_requests) {
+            (Some(counts), ..) => (format!("no requests but {counts}"), SOME_REQUEST),
+            (None, Some(device), _) if self.of_device == 0 && self.of_any_device > 0 => (
+                format!(
+                    "no requests of device {device} but {} of others (option device)",
+                    self.of_any_device
+                ),
+                "the number of a device of the trace",
+            ),
+            (None, _, Err(error)) => return error,
+            (None, ..) if strays > 0 => (
+                format!(
+                    "no requests but {} across jumps of the clock (option jump)",
+                    counted(strays, "single request")
+                ),
+                "requests with shorter gaps, or a longer jump",
+            ),
+            (None, ..) => ("no requests".into(), SOME_REQUEST),
+        };
+        Error::Content { path: self.path.clone(), found, wanted: wanted.into() }
     }
 
     #[inline]
@@ -401,6 +414,9 @@ impl Iterator for Stream<'_> {
         next
     }
 }
+
+/// Least content of a trace.
+const SOME_REQUEST: &str = "at least one request of more than 0 bytes";
 
 /// Adds a request to the requests in memory.
 pub(super) fn keep(requests: &mut Vec<Request>, request: Request) -> Result<()> {

@@ -22,7 +22,16 @@ const MALFORMED: &[Malformed] = &[
     ("", &[], "t: found an empty file, wanted a trace"),
     ("t_ns,op,offset,size\n", &[], "t: found no requests, wanted at least one request of more than 0 bytes"),
     ("1 0 8 0 1\n", &[], "t: found no requests, wanted at least one request of more than 0 bytes"),
-    ("0 0 8 8 0\n", &["device=7"], "t: found no requests, wanted at least one request of more than 0 bytes"),
+    (
+        "0 0 8 8 0\n",
+        &["device=7"],
+        "t: found no requests of device 7 but 1 of others (option device), wanted the number of a device of the trace",
+    ),
+    (
+        "0 0 8 8 0\n",
+        &["jump=1us"],
+        "trace option jump: found 1us, wanted a time such as \"10d\", from 1ms to 106d",
+    ),
     // SPC.
     (
         "0,8,4096,r,0.5\n0,16,4096,w,-1.0\n",

@@ -40,6 +40,65 @@ fn a_converted_trace_has_the_same_statistics() {
     }
 }
 
+/// The addresses and devices of a CSV that was written.
+fn places(path: &str) -> Vec<[String; 2]> {
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    rows.map(|row| [row[2].into(), row[4].into()]).collect()
+}
+
+#[test]
+fn a_trace_that_is_converted_again_keeps_its_devices_and_addresses() {
+    let folder = Folder::new();
+    let rows = "t_us,op,offset,size,dev\n0,W,0,4096,0\n1,W,0,4096,1\n2,W,0,4096,2\n";
+    let from = folder.with("d.csv", rows);
+    let kept = [["0", "0"], ["0", "1"], ["0", "2"]];
+    for format in ["csv", "msr", "spc", "disksim", "mqsim", "fio-iolog"] {
+        let (one, two) = (folder.path(&format!("{format}.1")), folder.path(&format!("{format}.2")));
+        wordline(&["trace", "convert", &from, &one, "--to-format", format]).success();
+        wordline(&["trace", "convert", &one, &two, "--format", format]).success();
+        assert_eq!(places(&two), kept, "{format}");
+        let info = wordline(&["trace", "info", &one, "--format", format, "--json"]).json();
+        assert_eq!(info["statistics"]["highest_byte"], Value::from((2 << 20) + 4096), "{format}");
+    }
+    let (stacked, again) = (folder.path("s.csv"), folder.path("s2.csv"));
+    wordline(&["trace", "convert", &from, &stacked, "--trace-option", "devices=stack"]).success();
+    wordline(&["trace", "convert", &stacked, &again, "--trace-option", "devices=stack"]).success();
+    for path in [&stacked, &again] {
+        assert_eq!(places(path), [["0", "0"], ["1048576", "0"], ["2097152", "0"]], "{path}");
+    }
+}
+
+#[test]
+fn figures_that_need_the_address_of_an_append_are_without_it() {
+    let folder = Folder::new();
+    let appends: String = (0..4).map(|n| format!("{n},ZA,0,8192\n")).collect();
+    let path = folder.with("za.csv", &format!("t_us,op,offset,size\n{appends}"));
+    let info = wordline(&["trace", "info", &path, "--json"]).json();
+    let statistics = &info["statistics"];
+    assert_eq!((&statistics["writes"], &statistics["written_bytes"]), (&4.into(), &32_768.into()));
+    assert_eq!((&statistics["footprint_written"], &statistics["update_requests"]), (&0.into(), &0.into()));
+    assert!(info["notes"].to_string().contains("without 4 zone appends"), "{}", info["notes"]);
+}
+
+#[test]
+fn a_generated_trace_has_the_streams_of_its_workload() {
+    let folder = Folder::new();
+    let workload = "requests = 40\nread_share = 0.5\nstream = 3\nprecondition = \"empty\"\n\
+                    arrival = { kind = \"closed\", queue_depth = 1 }\npattern = { kind = \"uniform\" }\n\
+                    sizes = [{ size = \"4KiB\", weight = 1 }]\n";
+    let job = "[a]\nfilename=x\nrw=randrw\nbs=4k\nnumber_ios=40\nfdp=1\nplids=2\n";
+    for (name, text) in [("st.toml", workload), ("st.fio", job)] {
+        let (from, to) = (folder.with(name, text), folder.path(&format!("{name}.csv")));
+        wordline(&["trace", "gen", &from, &to, "--preset", "tiny"]).success();
+        let csv = std::fs::read_to_string(&to).expect("it was written");
+        let mut lines = csv.lines().skip(1);
+        assert!(lines.next().is_some_and(|header| header.ends_with(",cpu,stream")), "{csv}");
+        assert!(csv.contains(",W,"), "{csv}");
+        assert!(lines.all(|line| line.ends_with(",3") == line.contains(",W,")), "{csv}");
+    }
+}
+
 #[test]
 fn a_generated_trace_depends_on_its_seed_alone() {
     let folder = Folder::new();

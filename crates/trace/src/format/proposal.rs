@@ -51,15 +51,24 @@ fn propose<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
         None => vec![None; width],
     };
     complete(&mut fields, &columns);
-    let has = |name: &str| fields.iter().flatten().any(|field| field.split(':').next() == Some(name));
-    let is_whole = has("ts") && has("off") && has("len");
+    let is_whole = ["ts", "off", "len"].iter().all(|name| has(&fields, name));
     let last = fields.iter().rposition(Option::is_some)?;
     let mut items: Vec<String> =
         fields[..=last].iter().map(|field| field.clone().unwrap_or("_".into())).collect();
-    if !has("op") {
+    if !has(&fields, "op") {
         items.push("op=R".into());
     }
     is_whole.then(|| items.join(","))
+}
+
+/// Column of a field.
+fn place(fields: &[Option<String>], name: &str) -> Option<usize> {
+    let is_it = |field: &String| field.split(':').next() == Some(name);
+    fields.iter().position(|field| field.as_ref().is_some_and(is_it))
+}
+
+fn has(fields: &[Option<String>], name: &str) -> bool {
+    place(fields, name).is_some()
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -90,9 +99,6 @@ fn by_name(name: &str, column: &[&str]) -> Option<String> {
 
 /// Adds the fields that are missing, by the content of columns without a field.
 fn complete(fields: &mut [Option<String>], columns: &[Vec<&str>]) {
-    let has = |fields: &[Option<String>], name: &str| {
-        fields.iter().flatten().any(|field| field.split(':').next() == Some(name))
-    };
     let free = |fields: &[Option<String>], fits: &dyn Fn(&[&str]) -> bool| {
         (0..fields.len()).find(|at| fields[*at].is_none() && fits(&columns[*at]))
     };
@@ -111,22 +117,43 @@ fn complete(fields: &mut [Option<String>], columns: &[Vec<&str>]) {
             fields[at] = Some(format!("ts:{}", time_unit(&columns[at])));
         }
     }
-    let largest = |at: usize| columns[at].iter().filter_map(|text| number(text)).fold(0.0, f64::max);
-    for name in ["off", "len"] {
-        let is_missing = !has(fields, name);
-        let candidates = (0..fields.len())
-            .filter(|at| fields[*at].is_none() && are_numbers(&columns[*at]) && largest(*at) > 0.0);
-        // Addresses are larger than sizes, and both than numbers of devices.
-        if let Some(at) = candidates
-            .reduce(|one, other| if largest(other) > largest(one) { other } else { one })
-            .filter(|_| is_missing)
-        {
+    let [address, size] = range(fields, columns);
+    for (name, at) in [("off", address), ("len", size)] {
+        if let Some(at) = at {
             fields[at] = Some(with_unit(name, &columns[at]));
         }
     }
     if let Some(at) = free(fields, &|column| listed(column).is_some()).filter(|_| !has(fields, "op")) {
         fields[at] = listed(&columns[at]);
     }
+}
+
+/// Returns the columns of address and size, if they are missing. Addresses are larger than sizes, and both than numbers
+/// of devices. Of two columns with equal maxima, the first is the address.
+fn range(fields: &[Option<String>], columns: &[Vec<&str>]) -> [Option<usize>; 2] {
+    let largest = |at: usize| columns[at].iter().filter_map(|text| number(text)).fold(0.0, f64::max);
+    let first_largest = |of: &[usize], except: Option<usize>| {
+        let candidates = of.iter().copied().filter(|at| Some(*at) != except);
+        candidates.reduce(|one, other| if largest(other) > largest(one) { other } else { one })
+    };
+    let is_free = |at: &usize| fields[*at].is_none() && are_numbers(&columns[*at]) && largest(*at) > 0.0;
+    let free: Vec<usize> = (0..fields.len()).filter(is_free).collect();
+    let mut sizes = free.clone();
+    sizes.retain(|at| may_be_sizes(&columns[*at], place(fields, "op").map(|at| &*columns[at])));
+    let (needs_address, needs_size) = (!has(fields, "off"), !has(fields, "len"));
+    // The only column that may be the size is not the address.
+    let reserved = sizes.first().copied().filter(|_| needs_size && sizes.len() == 1);
+    let address = first_largest(&free, reserved).filter(|_| needs_address);
+    [address, first_largest(&sizes, address).filter(|_| needs_size)]
+}
+
+/// Whether no number of a column is 0, except of operations without a size.
+fn may_be_sizes(column: &[&str], operations: Option<&[&str]>) -> bool {
+    let has_no_size = |row: usize| {
+        let op = operations.and_then(|texts| op(texts[row]).ok());
+        op.is_some_and(|op| op == Op::Flush || op.is_zone_management())
+    };
+    column.iter().enumerate().all(|(row, text)| number(text) != Some(0.0) || has_no_size(row))
 }
 
 /// Whether a column has numbers with as many digits as dates have.
@@ -201,5 +228,23 @@ mod tests {
         for text in ["once upon a time\n", "a,b\n", "1,2\n"] {
             assert_eq!(propose(text.lines()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_size_is_never_zero_and_follows_an_address_that_is_as_large() {
+        for (text, map) in [
+            // The file of docs/how-to/own-trace.md.
+            (
+                "0,vm7,1,0,32\n150,vm7,0,8,8\n151,vm7,0,0,16\n900,vm7,2,0,32\n",
+                "ts:us,_,op:0=?|1=?|2=?,off:512,len:512",
+            ),
+            ("5,R,32,0\n6,W,8,16\n9,R,16,32\n", "ts:us,op,len:512,off:512"),
+            ("5,R,8,32\n6,W,16,8\n9,R,32,16\n", "ts:us,op,off:512,len:512"),
+            // A flush has no size.
+            ("5,R,64,32\n6,F,0,0\n9,W,96,16\n", "ts:us,op,off:512,len:512"),
+        ] {
+            assert_eq!(propose(text.lines()).as_deref(), Some(map), "{text}");
+        }
+        assert_eq!(propose("5,R,8,0\n6,W,16,0\n9,R,0,8\n".lines()), None);
     }
 }
