@@ -19,21 +19,21 @@ struct Part {
     id: &'static str,
     title: &'static str,
     heads: &'static [&'static str],
-    rows: Vec<Vec<String>>,
-    /// Columns of numbers.
+    rows: Vec<Vec<SheetCell>>,
+    /// Columns that are aligned to the right: numbers with their units and intervals.
     numbers: Range<usize>,
 }
 
 /// The tables of the outcome.
 fn parts(fit: &Fit) -> [Part; 3] {
-    let missing = |one: &NotIdentified| vec![one.parameter.clone(), one.wanted.to_owned()];
+    let missing = |one: &NotIdentified| vec![words(&one.parameter), words(one.wanted)];
     [
         Part {
             id: "identified",
             title: "Identified",
-            heads: &["identified", "value", "95 % interval", "from"],
+            heads: &["identified", "value", "unit", "95 % interval", "from"],
             rows: fit.identified.iter().map(cells_of).collect(),
-            numbers: 1..3,
+            numbers: 1..4,
         },
         Part {
             id: "rows",
@@ -54,7 +54,8 @@ fn parts(fit: &Fit) -> [Part; 3] {
 
 /// The outcome for a terminal.
 pub fn table(fit: &Fit) -> String {
-    let tables = parts(fit).map(|part| aligned(part.heads, part.rows, part.numbers));
+    let texts = |row: Vec<SheetCell>| row.into_iter().map(|cell| cell.text).collect();
+    let tables = parts(fit).map(|part| aligned(part.heads, part.rows.into_iter().map(texts), part.numbers));
     let mut head = format!("{}: twin of {}, {} simulated loads", fit.name, fit.model, fit.runs);
     if let Some(searches) = fit.fastest_page {
         head += &format!("\n{}", searches.sentence());
@@ -62,21 +63,29 @@ pub fn table(fit: &Fit) -> String {
     format!("{head}\n\n{}\n", tables.join("\n\n"))
 }
 
-fn cells_of(one: &Identified) -> Vec<String> {
-    let unit = if one.unit.is_empty() { String::new() } else { format!(" {}", one.unit) };
+fn words(text: &str) -> SheetCell {
+    SheetCell { text: text.to_owned(), ..SheetCell::default() }
+}
+
+fn number(text: String, value: f64) -> SheetCell {
+    SheetCell { text, value: Some(value), half: None }
+}
+
+fn cells_of(one: &Identified) -> Vec<SheetCell> {
     let interval = one
         .interval
         .map_or_else(String::new, |[low, high]| format!("{} to {}", three_digits(low), three_digits(high)));
-    vec![one.parameter.clone(), three_digits(one.value) + &unit, interval, one.from.clone()]
+    let value = number(three_digits(one.value), one.value);
+    vec![words(&one.parameter), value, words(one.unit), words(&interval), words(&one.from)]
 }
 
-fn cells_of_row(row: &Row) -> Vec<String> {
+fn cells_of_row(row: &Row) -> Vec<SheetCell> {
     vec![
-        row.load.clone(),
-        row.quantity.clone(),
-        three_digits(row.measured),
-        three_digits(row.twin),
-        format!("{:+.1} %", row.difference),
+        words(&row.load),
+        words(&row.quantity),
+        number(three_digits(row.measured), row.measured),
+        number(three_digits(row.twin), row.twin),
+        number(format!("{:+.1} %", row.difference), row.difference),
     ]
 }
 
@@ -144,29 +153,16 @@ pub fn write(
 
 fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> String {
     let section = |part: Part| {
-        let cells = |row: Vec<String>| row.into_iter().map(SheetCell::of_text).collect();
         let sheet = Sheet {
             name: part.title.into(),
             heads: part.heads.iter().map(ToString::to_string).collect(),
-            rows: part.rows.into_iter().map(cells).collect(),
+            rows: part.rows,
         };
         Section::new(part.id, part.title, sheet.html())
     };
-    let far = |row: &Row| row.deviations.unwrap_or(0.0).abs();
-    let worst = fit.rows.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
-    let verdict = worst.map(|row| {
-        format!(
-            "The twin is farthest from the drive in {} under {}: {} for {} ({:+.1} %).",
-            row.quantity,
-            row.load,
-            three_digits(row.twin),
-            three_digits(row.measured),
-            row.difference
-        )
-    });
     Report {
         title: &format!("Twin of {}", fit.model),
-        verdict: verdict.into_iter().chain(fit.fastest_page.map(FastestPage::sentence)).collect(),
+        verdict: farthest(&fit.rows).into_iter().chain(fit.fastest_page.map(FastestPage::sentence)).collect(),
         charts,
         tables: parts(fit).map(section).into(),
         again: Reproduction {
@@ -177,4 +173,57 @@ fn page(fit: &Fit, charts: &[Chart], command: &str, provenance: &Provenance) -> 
         ..Report::default()
     }
     .html()
+}
+
+/// Sentences on the measurement that counts and is farthest from the drive, and on the greatest difference of all, if
+/// that is another one.
+fn farthest(rows: &[Row]) -> Vec<String> {
+    let place = |row: &Row| {
+        let (twin, measured) = (three_digits(row.twin), three_digits(row.measured));
+        format!("{} under {}: {twin} for {measured} ({:+.1} %)", row.quantity, row.load, row.difference)
+    };
+    let counted = rows.iter().filter_map(|row| Some((row, row.deviations?.abs())));
+    let worst = counted.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, _)| row);
+    let greatest = rows.iter().max_by(|a, b| a.difference.abs().total_cmp(&b.difference.abs()));
+    let of_counted = worst.map(|row| {
+        format!("Of the measurements that count, the twin is farthest from the drive in {}.", place(row))
+    });
+    let of_all = greatest.filter(|row| Some(*row) != worst).map(|row| {
+        let counts = if row.deviations.is_none() { ", which does not count" } else { "" };
+        format!("The greatest difference of all is in {}{counts}.", place(row))
+    });
+    of_counted.into_iter().chain(of_all).collect()
+}
+
+#[test]
+fn the_farthest_measurement_is_one_that_counts_and_the_greatest_difference_is_named_too() {
+    let row = |quantity: &str, twin: f64, deviations: Option<f64>| Row {
+        load: "randread".into(),
+        quantity: quantity.into(),
+        measured: 100.0,
+        twin,
+        difference: twin - 100.0,
+        deviations,
+        source: String::new(),
+    };
+    let (near, far) = (row("iops", 95.0, Some(-2.5)), row("read_p99_us", 110.0, Some(1.0)));
+    let counted = "Of the measurements that count, the twin is farthest from the drive in iops under randread: 95.0 for 100 (-5.0 %).";
+    let told = farthest(&[near.clone(), far, row("write_p99_us", 350.0, None)]);
+    let of_all = "The greatest difference of all is in write_p99_us under randread: 350 for 100 (+250.0 %), which does not count.";
+    assert_eq!(told, [counted, of_all]);
+    assert_eq!(farthest(&[near]), [counted]);
+    assert!(farthest(&[]).is_empty());
+}
+
+#[test]
+fn numbers_of_the_tables_have_their_values() {
+    let one = Identified {
+        parameter: "tPROG".into(),
+        value: 612.0,
+        unit: "us",
+        interval: Some([600.0, 625.0]),
+        from: "writes".into(),
+    };
+    let values: Vec<Option<f64>> = cells_of(&one).into_iter().map(|cell| cell.value).collect();
+    assert_eq!(values, [None, Some(612.0), None, None, None]);
 }

@@ -6,6 +6,9 @@
   const colour = (name) => style.getPropertyValue("--" + name).trim();
   const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
+  // Greatest width of the labels of rows.
+  const rowLabels = (width) => Math.min(280, Math.round(width * 0.45));
+
   // The colours of the page, light or dark, and the layout for a width in pixels.
   const theme = (width) => {
     const [ink, soft, line] = ["ink", "soft", "line"].map(colour);
@@ -19,13 +22,12 @@
         labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500,
         labelFontSize: 11, titleFontSize: 12, titlePadding: 8, titleLimit: Math.max(width - 40, 160),
       },
-      axisY: { labelLimit: Math.min(280, Math.round(width * 0.45)), titleLimit: 300 },
+      axisY: { labelLimit: rowLabels(width), titleLimit: 300 },
       header: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: width - 40 },
       legend: {
         labelColor: ink, titleColor: ink, orient: "top", labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
-        labelLimit: Math.max(Math.min(300, width - 60), 80), gradientLength: Math.min(160, width / 2), gradientThickness: 10,
+        gradientThickness: 10,
         titleOrient: "left", titleLimit: width / 2, symbolStrokeWidth: 2.5,
-        layout: { direction: width < 560 ? "vertical" : "horizontal", margin: 4 },
       },
       view: { stroke: line },
       style: { "cell-high": { color: colour("paper") } },
@@ -48,17 +50,46 @@
 
   const labels = (spec, field) => [...new Set(spec.data.values.map((row) => String(row[field])))];
 
-  // Legends have as many columns as fit side by side.
+  // Width of a text of this many characters.
+  const textWidth = (characters) => 7 * characters;
+
+  const longest = (texts) => Math.max(0, ...texts.map((text) => String(text).length));
+
+  // The axis beside the plot takes the width of its labels. Their lines are separated by a line break or a dot.
+  const axisWidth = (spec, encoding, width) => {
+    const rows = encoding?.y;
+    if (spec.spec || !rows?.field || rows.type === "quantitative") return 60;
+    const lines = labels(spec, rows.field).flatMap((label) => label.split(/\n| · /));
+    return Math.min(textWidth(longest(lines)), rowLabels(width)) + 20;
+  };
+
+  // Legends have as many columns as fit over the plot. They share its width, or are below each other if they do not fit
+  // side by side.
   const legends = (spec, encoding, width) => {
-    for (const channel of ["color", "strokeDash", "shape"]) {
-      const own = encoding?.[channel];
-      if (!own?.field || own.type === "quantitative" || own.legend === null) continue;
-      const longest = Math.max(...(own.scale?.domain ?? labels(spec, own.field)).map((label) => label.length));
-      const title = (own.title === undefined ? own.field : own.title ?? "").length;
-      const fit = Math.floor((width - 7 * title - 60) / (7 * Math.min(longest, 42) + 30)); // it stands over the plot alone
-      own.legend = { ...own.legend, columns: Math.max(1, Math.min(own.legend?.columns ?? 6, fit)) };
-      if (title * 7 > width / 3) own.legend.titleOrient = "top";
+    const room = width - axisWidth(spec, encoding, width);
+    const layers = ((spec.spec ?? spec).layer ?? []).map((layer) => layer.encoding);
+    const channels = [encoding, ...layers].flatMap((own) => [own?.color, own?.strokeDash, own?.shape]);
+    const shown = channels.filter((own) => own?.field && own.legend !== null);
+    const titleWidth = (own) => textWidth((own.title === undefined ? own.field : own.title ?? "").length);
+    for (const own of shown.filter(({ type }) => type === "quantitative")) {
+      own.legend = { gradientLength: Math.max(60, Math.min(160, room - titleWidth(own) - 40)), ...own.legend };
     }
+    const all = shown.filter(({ type }) => type !== "quantitative").map((own) => {
+      const isAbove = titleWidth(own) > width / 3;
+      const column = Math.min(textWidth(longest(own.scale?.domain ?? labels(spec, own.field))), 300) + 30;
+      return { own, isAbove, column, beside: isAbove ? 0 : titleWidth(own) };
+    });
+    // Channels of one field have one legend.
+    const needs = new Map(all.map(({ own, column, beside }) => [own.field, column + beside]));
+    const need = [...needs.values()].reduce((sum, one) => sum + one, 0);
+    const isStacked = width < 560 || need > room;
+    for (const { own, isAbove, column, beside } of all) {
+      const fit = (isStacked ? room : (room * needs.get(own.field)) / need) - beside;
+      const columns = Math.max(1, Math.min(own.legend?.columns ?? 6, Math.floor(fit / column)));
+      own.legend = { ...own.legend, columns, labelLimit: Math.max(80, Math.min(300, fit - 30)) };
+      if (isAbove) own.legend.titleOrient = "top";
+    }
+    spec.config = { ...spec.config, legend: { layout: { direction: isStacked ? "vertical" : "horizontal", margin: 4 } } };
   };
 
   const embed = (place, spec, name, width) => {

@@ -160,6 +160,21 @@ impl Study {
         self.own.0.as_ref()?.source(at)
     }
 
+    /// Name of the device of a combination: its preset, or the file name of its configuration; `None` if it has
+    /// neither.
+    pub(crate) fn device_name(&self, at: &toml::Table) -> Option<String> {
+        let mut keys = toml::Table::new();
+        let varied = self.sweep.vary.iter().filter_map(|axis| Some((axis, at.get(&axis.key)?)));
+        varied.for_each(|(axis, value)| axis.apply(&mut keys, value));
+        let varied = keys.get("preset").and_then(toml::Value::as_str);
+        let file = self.config.as_ref().map(|(path, _)| path.as_path());
+        let preset = self.sweep.preset.as_deref().map(Path::new);
+        let name = varied.map(Path::new).or(file).or(preset)?;
+        let is_file = name.extension().is_some_and(|end| end == "toml");
+        let name = if is_file { name.file_stem()? } else { name.as_os_str() };
+        Some(name.to_string_lossy().into_owned())
+    }
+
     /// Reads a study from a file.
     ///
     /// # Errors

@@ -419,12 +419,18 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Makes the table of the finished runs.
+/// Makes the table of the finished runs. Runs of equal devices are stored once, so the table gives each device its
+/// name.
 fn build_table(study: &Study, (points, all): (&[Point], &[NamedRun]), store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {
-        let Some(record) = store.get(&run.name)? else { continue };
-        table.add(&run.name, &points[run.place].settings, record);
+        let Some(mut record) = store.get(&run.name)? else { continue };
+        let at = &points[run.place].settings;
+        let device = record.summary.as_mut().and_then(|summary| summary.get_mut("device"));
+        if let Some((device, name)) = device.zip(study.device_name(at)) {
+            *device = name.into();
+        }
+        table.add(&run.name, at, record);
     }
     table.missing = all.len() - table.runs();
     Ok(table)

@@ -1,6 +1,7 @@
 //! The table of a study, for a terminal and as a page with charts.
 
 use wordline_experiments::{grid, label};
+use wordline_kernel::grouped;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
@@ -51,8 +52,8 @@ pub fn text(table: &Table, width: u16) -> String {
     if seeds > 1 {
         text += &format!("up to {seeds} seeds: ± is half of the 95 % interval of the mean\n");
     }
-    if let Some(less) = table.difference_heading() {
-        text += &format!("{less}: the difference to that row, seed by seed\n");
+    if let Some(difference) = table.difference_heading() {
+        text += &format!("{difference}: the value minus the value of that row, seed by seed\n");
     }
     for row in &table.rows {
         for error in row.errors() {
@@ -151,7 +152,7 @@ fn extremes(table: &Table, column: &str) -> String {
     let (Some(least), Some(most)) = (least, most) else {
         return format!("{column}: no combination has a value{unknown}.");
     };
-    let shown = |row: &Row| row.cell(column).text();
+    let shown = |row: &Row| row.cell(column).text().split(' ').map(grouped).collect::<Vec<_>>().join(" ");
     if least.1 == most.1 {
         return match unknown.is_empty() {
             true => format!("{column}: {} everywhere.", shown(least.0)),
@@ -164,11 +165,11 @@ fn extremes(table: &Table, column: &str) -> String {
         keys.collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{column}: least with {}, {}; greatest with {}, {}{unknown}.",
-        at(least.0),
+        "{column}: least {}, with {}; greatest {}, with {}{unknown}.",
         shown(least.0),
+        at(least.0),
+        shown(most.0),
         at(most.0),
-        shown(most.0)
     )
 }
 

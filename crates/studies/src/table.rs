@@ -66,10 +66,14 @@ impl Cell {
     }
 }
 
-/// Formats a number with as many digits as its interval justifies, or with four digits without an interval.
+/// Formats a number with as many digits as its interval justifies, or with four digits without an interval. Whole
+/// numbers without an interval are mostly counts, and have no decimals.
 fn digits(value: f64, half: Option<f64>) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
+    }
+    if half.is_none() && value.fract() == 0.0 {
+        return format!("{value:.0}");
     }
     let size = |value: f64| libm::log10(value.abs()).floor() as i32;
     let last = match half.filter(|half| *half > 0.0) {
@@ -237,7 +241,7 @@ impl Table {
     /// Title of a column of differences; `None` without comparison.
     pub(crate) fn difference_heading(&self) -> Option<String> {
         let values: Vec<String> = self.against.values().map(plain).collect();
-        (!values.is_empty()).then(|| format!("less {}", values.join(", ")))
+        (!values.is_empty()).then(|| format!("difference to {}", values.join(", ")))
     }
 
     /// Adds a finished run with these values of the varied keys.
@@ -387,5 +391,6 @@ mod tests {
         assert_eq!(digits(0.0123456, None), "0.01235");
         assert_eq!(digits(2.34567, Some(0.012)), "2.346");
         assert_eq!(digits(0.0, None), "0");
+        assert_eq!((digits(88.0, None), digits(88.5, None)), ("88".into(), "88.50".into()));
     }
 }

@@ -385,7 +385,7 @@ fn rows_are_compared_seed_by_seed() {
         assert_eq!(found.values, [own[0] - other[0], own[1] - other[1]]);
     }
     let shown = crate::text(&table, 160);
-    assert!(shown.contains("less greedy") && shown.contains("seed by seed"), "{shown}");
+    assert!(shown.contains("difference to greedy: ") && shown.contains("seed by seed"), "{shown}");
     assert!(table.json()["rows"][1]["differences"]["write_amplification"]["mean"].is_number());
     assert!(table.json()["rows"][0].get("differences").is_none());
 }
@@ -515,12 +515,28 @@ fn a_report_says_what_was_found_and_how_to_repeat_it() {
     let provenance = Provenance::of(None, ["wordline", "sweep", "study.toml"].map(String::from).to_vec());
     let page = crate::show::page(&study, &table, &provenance, &charts(&study, &table));
     assert!(page.contains("12 runs of 6 combinations of ftl.over_provisioning, ftl.gc.victim.policy."));
-    let told = "write_amplification: least with ftl.over_provisioning = 0.4, ftl.gc.victim.policy = greedy, ";
-    assert!(page.contains(told), "{}", page.split("id=\"verdict\"").nth(1).map_or("", |rest| &rest[..900]));
+    let least = table.rows[4].cell("write_amplification").text();
+    let told = format!(
+        "write_amplification: least {least}, with ftl.over_provisioning = 0.4, ftl.gc.victim.policy = greedy; "
+    );
+    assert!(page.contains(&told), "{}", page.split("id=\"verdict\"").nth(1).map_or("", |rest| &rest[..900]));
     let again = page.split("id=\"again\"").nth(1).expect("it is there");
     for part in ["Seeds 0 to 1.", "wordline sweep study.toml", "randwrite-4k", "Made by wordline"] {
         assert!(again.contains(part), "{part}");
     }
     assert!(page.contains("data-half=\""), "intervals are copied too");
     assert_sound(&page);
+}
+
+#[test]
+fn a_device_is_named_by_its_preset_or_file() {
+    let load = "workload = { name = \"randread-4k\", requests = 20 }\ncolumns = [\"host.iops\"]\n";
+    let presets = "[[vary]]\nkey = \"preset\"\nvalues = [\"tiny\", \"raid5-tiny\"]\n";
+    let table = done(&study(&format!("{load}{presets}")), &Store::in_memory());
+    assert_eq!(table.devices().map(|(name, _)| name).collect::<Vec<_>>(), ["tiny", "raid5-tiny"]);
+    let depths = "[[vary]]\nkey = \"workload.named.queue_depth\"\nvalues = [1]\n";
+    let of_file = study(&format!("preset = \"tiny\"\n{load}{depths}"));
+    let of_file = Study { config: Some(("folder/mine.toml".into(), String::new())), ..of_file };
+    let table = done(&of_file, &Store::in_memory());
+    assert_eq!(table.devices().map(|(name, _)| name).collect::<Vec<_>>(), ["mine"]);
 }

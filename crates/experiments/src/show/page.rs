@@ -6,6 +6,7 @@ use crate::judge::counts::{VerdictCounts, list_counts};
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
 use crate::show::record::FOLDED;
+use crate::show::table::shown;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::{
@@ -60,12 +61,15 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
 /// Maximum number of rows that the verdict names. Chosen: the verdict is a sentence, not the table.
 const MAX_NAMED_ROWS: usize = 4;
 
-/// For each class, the number of rows that agree with the paper, and the rows outside.
+/// For each class that tests the model, the number of rows that agree with the paper, and the rows outside. Without
+/// such a class, those of the others.
 fn verdict(outcome: &Outcome) -> Vec<String> {
-    if !outcome.counts.has_judged() {
+    let is_tested = outcome.counts.has_judged();
+    if !is_tested && outcome.counts.by_class().next().is_none() {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
     }
-    let judged = outcome.counts.by_class().filter(|(class, _)| class.is_judged());
+    let is_told = |class: Class| class.is_judged() || !is_tested;
+    let judged = outcome.counts.by_class().filter(|(class, _)| is_told(*class));
     let sentence = |(class, stand): (Class, VerdictCounts)| {
         let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
         let how = list_counts(&[
@@ -76,11 +80,13 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
             (contradicted, "of these contradicted by other numbers of the paper"),
             (unsure, "with seeds that do not agree on it"),
         ]);
+        let class = if class == Class::Fitted { "fitted values".to_owned() } else { class.to_string() };
         format!("Of {judged} {class}: {how}.")
     };
-    let mut all: Vec<String> = judged.map(sentence).collect();
-    let is_missed =
-        |row: &&Row| row.verdict == Verdict::Outside && row.under.is_none() && row.class.is_judged();
+    let untested = (!is_tested)
+        .then(|| "No row tests the model: the values are fitted, or hold by construction.".to_owned());
+    let mut all: Vec<String> = untested.into_iter().chain(judged.map(sentence)).collect();
+    let is_missed = |row: &&Row| row.verdict == Verdict::Outside && row.under.is_none() && is_told(row.class);
     let names: Vec<String> = outcome.rows.iter().filter(is_missed).map(Row::shown_what).collect();
     if !names.is_empty() {
         let more = names.len().saturating_sub(MAX_NAMED_ROWS);
@@ -181,7 +187,7 @@ fn line(row: &Row) -> String {
     let class = class(row);
     let of_paper = if row.own_expectation { "expected here" } else { "paper" };
     let sign = CLASSES.iter().find(|(name, ..)| *name == class).map_or("○", |(_, sign, _)| sign);
-    let [paper, ours] = row.shown();
+    let [paper, ours] = shown(row);
     let half = row.interval.map(|[least, greatest]| format!(" data-half=\"{}\"", (greatest - least) / 2.0));
     let unit = format!(" data-unit=\"{}\"", escaped(&row.unit));
     let of_ours = half.unwrap_or_default();
@@ -249,7 +255,7 @@ fn drawing(row: &Row) -> String {
         let (from, to) = (place(from), place(to));
         format!("<path class=\"interval\" d=\"M{from:.1} 10H{to:.1}M{from:.1} 7v6M{to:.1} 7v6\"/>")
     });
-    let [shown_paper, shown_ours] = row.shown();
+    let [shown_paper, shown_ours] = shown(row);
     let said_band = if row.band.is_empty() { String::new() } else { format!(", band {}", row.band) };
     let whose = if row.own_expectation { "expected here" } else { "paper" };
     let name = format!("{whose} {shown_paper}, ours {shown_ours}{said_band}");
@@ -353,6 +359,28 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_do_not_test_the_model_are_counted_where_there_are_no_others() {
+        let fitted =
+            |verdict| Row { class: Class::Fitted, ..row(verdict, Value::Number(2.0), Value::Number(9.0)) };
+        let of = |rows: Vec<Row>| {
+            let mut outcome = Outcome::new("paper/name");
+            outcome.set_rows(rows);
+            verdict(&outcome)
+        };
+        let told = of(vec![fitted(Verdict::Within), fitted(Verdict::Outside)]);
+        assert_eq!(told[1], "Of 2 fitted values: 1 within the band, 1 outside.");
+        assert!(
+            told[0].starts_with("No row tests the model") && told[2].starts_with("Outside: "),
+            "{told:?}"
+        );
+        let shown = of(vec![row(Verdict::Shown, Value::Number(2.0), Value::Number(9.0))]);
+        assert_eq!(shown, ["Nothing is compared here: the values are only shown."]);
+        let printed =
+            of(vec![row(Verdict::Within, Value::Number(2.0), Value::Number(2.0)), fitted(Verdict::Outside)]);
+        assert_eq!(printed, ["Of 1 printed numbers: 1 within the band."]);
+    }
+
+    #[test]
     fn rows_that_are_only_shown_are_folded() {
         let page = page();
         let folded = page.split("Only shown, for nothing is compared: 2").nth(1).expect("they are there");
@@ -375,7 +403,7 @@ mod tests {
             ..row(Verdict::Within, Value::Number(2.0), Value::Number(3.0))
         };
         let drawn = drawing(&over_seeds);
-        let name = "aria-label=\"expected here 2.00, ours 3.00 ± 0.500, band from 1 to 4\"";
+        let name = "aria-label=\"expected here 2.00, ours 3.00 ± 0.50, band from 1 to 4\"";
         assert!(drawn.contains(name) && drawn.contains("class=\"interval\""), "{drawn}");
         assert_eq!(
             drawing(&row(Verdict::Direction, Value::Text("rises".into()), Value::Text("1, 2".into()))),

@@ -1,6 +1,7 @@
 //! Outcomes as text: a table for a terminal, a summary of several outcomes by paper, and Markdown.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use wordline_kernel::grouped;
 
 use crate::judge::class::Class;
 use crate::judge::counts::{Counts, VerdictCounts};
@@ -65,7 +66,7 @@ fn break_heading(head: &str, columns: usize) -> String {
 pub fn table(outcome: &Outcome, width: u16) -> String {
     let derived = has_derived(&outcome.rows);
     let cells = |row: &Row| {
-        let [paper, ours] = row.shown();
+        let [paper, ours] = shown(row);
         let mut cells = vec![row.claim.clone().unwrap_or_default(), row.shown_what()];
         cells.extend(expected(row, paper, derived));
         cells.extend([ours, row.unit.clone(), row.band.clone(), row.shown_verdict()]);
@@ -95,6 +96,19 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     }
     text += &format!("{}\n", outcome.counts);
     text
+}
+
+/// Both values as text, on a terminal and on pages. The half-width of ours has the decimals of the value. One that
+/// rounds to zero is left out.
+pub(crate) fn shown(row: &Row) -> [String; 2] {
+    let [paper, ours] = row.shown();
+    let Some(([least, greatest], (value, _))) = row.interval.zip(ours.split_once(" ± ")) else {
+        return [paper, ours];
+    };
+    let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = grouped(&format!("{:.decimals$}", (greatest - least) / 2.0));
+    let is_zero = half.bytes().all(|digit| matches!(digit, b'0' | b'.'));
+    [paper, if is_zero { value.to_owned() } else { format!("{value} ± {half}") }]
 }
 
 /// Title of the column for values that were derived here, beside the paper's column.
@@ -252,4 +266,14 @@ fn heads_that_do_not_fit_are_broken_between_their_words() {
         "{narrow}"
     );
     assert_eq!(grid(100, &heads, rows(), 2..4).lines().count(), 2);
+}
+
+#[test]
+fn a_half_width_has_the_decimals_of_its_value() {
+    let of = |ours: f64, half: f64| {
+        let interval = Some([ours - half, ours + half]);
+        shown(&Row { ours: Value::Number(ours), interval, ..Row::named("a".into()) })[1].clone()
+    };
+    assert_eq!(of(49.23, 0.000_034_8), "49.2");
+    assert_eq!((of(1_071.4, 13.1), of(0.136, 0.0216)), ("1,071 ± 13".into(), "0.136 ± 0.022".into()));
 }

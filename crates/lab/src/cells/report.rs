@@ -120,10 +120,12 @@ fn states(key: &str, answers: &[(String, Evaluation)]) -> Chart {
             "color": { "field": "state", "type": "nominal", "title": null, "sort": null },
         }
     });
+    // Without an order, rows of panels are sorted as texts.
+    let order: Vec<&str> = answers.iter().map(|(value, _)| value.as_str()).collect();
     let spec = json!({
         "$schema": SCHEMA,
         "data": { "values": data },
-        "facet": { "row": { "field": "value", "type": "nominal", "title": key, "sort": null } },
+        "facet": { "row": { "field": "value", "type": "nominal", "title": key, "sort": order } },
         "spec": spec,
     });
     chart("states", "Threshold voltages", caption, spec)

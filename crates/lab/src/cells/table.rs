@@ -90,7 +90,7 @@ fn facts(answer: &Evaluation) -> Vec<Vec<String>> {
 
 /// Column titles of a curve, after the column of the key.
 pub(super) const CURVE: [&str; 6] =
-    ["bit errors", "at best references", "ER to P1", "retried", "retries", "program"];
+    ["bit errors", "at best references", "ER to P1", "retried", "retries per read", "program"];
 
 /// The text of each column, and its number.
 pub(super) fn curve_numbers(answer: &Evaluation) -> [(String, f64); 6] {
@@ -98,8 +98,9 @@ pub(super) fn curve_numbers(answer: &Evaluation) -> [(String, f64); 6] {
     let rates = [answer.error_rate, answer.best_error_rate, answer.erased_to_p1.mean];
     let [errors, at_best, erased] = rates.map(|value| (rate(value), value));
     let again = (percent(retries.share), retries.share);
+    let per_read = (format!("{:.2}", retries.mean_of_all), retries.mean_of_all);
     let program = (format!("{:.1} us", program.time_us), program.time_us);
-    [errors, at_best, erased, again, (format!("{:.1}", retries.mean), retries.mean), program]
+    [errors, at_best, erased, again, per_read, program]
 }
 
 /// A table with one line for each value of the key.

@@ -136,3 +136,16 @@ fn each_retry_is_decoded_and_a_page_that_nothing_corrects_softly_as_well() {
     assert!(old.mean_of_all > 10.0 && old.uncorrectable > 0.01, "{old:?}");
     assert!((old.decoding_us - wanted).abs() < 1e-9, "{old:?}");
 }
+
+#[test]
+fn a_curve_is_in_the_order_of_its_values_and_counts_retries_over_all_reads() {
+    let of = |hours: &str| {
+        (hours.to_owned(), ask(&format!("cycles = 2000.0\nhours = {hours}.0")).expect("answered"))
+    };
+    let answers = [of("24"), of("168"), of("2190")];
+    let charts = super::report::charts("hours", &answers);
+    assert_eq!(charts[0].spec["facet"]["row"]["sort"], serde_json::json!(["24", "168", "2190"]));
+    let retries = &answers[1].1.retries;
+    let (text, number) = &super::table::curve_numbers(&answers[1].1)[4];
+    assert_eq!((text.clone(), *number), (format!("{:.2}", retries.mean_of_all), retries.mean_of_all));
+}

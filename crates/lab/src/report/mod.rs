@@ -10,6 +10,7 @@ pub(crate) mod drawn;
 mod drawn_tests;
 mod figures;
 mod frame;
+mod group;
 mod hardware;
 mod markup;
 mod numbers;

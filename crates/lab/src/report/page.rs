@@ -7,12 +7,16 @@ use wordline_run::quantity::Quantity;
 
 use super::charts::charts;
 use super::frame::{Report, Reproduction, made_by};
+use super::group::Group;
 use super::hardware::hardware;
 use super::markup::{Section, add, breakable, escaped, scrolled};
-use super::results::{self, Group, results};
+use super::results::{self, results};
 use super::{sheet, told, words};
 use crate::provenance::TraceFile;
 use crate::summary::{Bound, Outcome, Summary};
+
+/// Style sheet of the results: the row of a part of the result above it is indented.
+const STYLE: &str = "th.part { padding-left: 1.4rem; }\n";
 
 /// The data needed to reproduce the runs of a report.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +38,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
         [run] => (Section::new("key", "Key results", key_results(run)), tables(run)),
         runs => {
             let key = side_by_side("Key results", runs, true);
-            let key = Section::new("key", "Key results, and how many times the first run's", key);
-            (key, side_by_side("All results", runs, false))
+            (Section::new("key", key_title(runs), key), side_by_side("All results", runs, false))
         }
     };
     let report = Report {
@@ -47,6 +50,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
         charts: &charts,
         tables: vec![Section::new("all", "All results", all)],
         again: again(runs, origin),
+        style: STYLE,
         ..Report::default()
     };
     report.html()
@@ -54,16 +58,19 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
 
 /// The key results of one run, or of several runs side by side, as HTML without style, for another page.
 pub fn embedded(runs: &[Summary]) -> String {
-    let several = runs.len() > 1;
     let mut out: String = runs.iter().map(|run| about(run, true)).collect();
     for sentence in verdict(runs) {
         add(&mut out, format_args!("<p>{}</p>\n", escaped(&sentence)));
     }
-    out + &side_by_side(
-        if several { "Key results, and how many times the first run's" } else { "Key results" },
-        runs,
-        true,
-    )
+    out + &side_by_side(&key_title(runs), runs, true)
+}
+
+/// Title of the key results. It names the run to which the others have ratios.
+fn key_title(runs: &[Summary]) -> String {
+    match &results::labels(runs)[..] {
+        [first, _, ..] => format!("Key results, with ratios to {first}"),
+        _ => "Key results".to_owned(),
+    }
 }
 
 /// The sentences that compare the runs, and the bottleneck of each run.
@@ -88,16 +95,16 @@ fn about(run: &Summary, named: bool) -> String {
     let hardware = hardware(run).map_or_else(String::new, |text| {
         format!(" <span class=\"soft hardware\">{}: {}.</span>", escaped(&run.device), escaped(&text))
     });
+    let warm_up = run.warm_up.as_ref().map_or_else(String::new, |left_out| {
+        format!(" <span class=\"soft\">Warm-up: {}.</span>", told::left_out(left_out))
+    });
     format!(
         "<p>{}<span class=\"tag\">{}</span> <span class=\"tag{warn}\">{}</span> \
-         <span class=\"soft\">{} simulated{}, seed {}, digest <code>{}</code>.</span>{hardware}</p>\n",
+         <span class=\"soft\">{} simulated, seed {}, digest <code>{}</code>.</span>{warm_up}{hardware}</p>\n",
         escaped(&name),
         results::kind(run),
         results::outcome(run),
         Quantity::Seconds(run.simulated_seconds),
-        run.warm_up
-            .as_ref()
-            .map_or_else(String::new, |left_out| format!(" after a warm-up of {}", told::left_out(left_out))),
         run.seed,
         escaped(&run.digest),
     )
@@ -154,18 +161,18 @@ fn tables(run: &Summary) -> String {
             ),
         );
         for (name, result) in &group.rows {
-            add(&mut out, format_args!("<tr>{}{}</tr>", named(name, result), shown(result, "")));
+            add(&mut out, format_args!("<tr>{}{}</tr>", named(name, result.unit()), shown(result, "")));
         }
         out += "</tbody></table>\n";
     }
     sheet::of_tables("All results", &(out + "</div>\n"))
 }
 
-/// The head of a result's row.
-fn named(name: &str, result: &Quantity) -> String {
-    let unit = result.unit();
+/// The head of a result's row. A name that begins with two spaces is a part of the result above it.
+fn named(name: &str, unit: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(" data-unit=\"{unit}\"") };
-    format!("<th scope=\"row\"{unit}>{}</th>", breakable(name))
+    let class = if name.starts_with("  ") { " class=\"part\"" } else { "" };
+    format!("<th scope=\"row\"{class}{unit}>{}</th>", breakable(name))
 }
 
 /// The cell of a result; `behind` is further text after it.
@@ -200,7 +207,7 @@ fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
         );
         for (name, base) in rows {
             let of_each = all.iter().map(|groups| groups[position].get(name).unwrap_or(&Quantity::Absent));
-            out += &compared(name, base, of_each);
+            out += &compared(name, base, &of_each.collect::<Vec<_>>());
         }
         out += "</tbody>\n";
     }
@@ -208,9 +215,10 @@ fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
 }
 
 /// A row of the comparison.
-fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a Quantity>) -> String {
-    let mut out = format!("<tr>{}", named(name, first));
-    for (index, result) in of_each.enumerate() {
+fn compared(name: &str, first: &Quantity, of_each: &[&Quantity]) -> String {
+    let unit = of_each.iter().map(|result| result.unit()).find(|unit| !unit.is_empty());
+    let mut out = format!("<tr>{}", named(name, unit.unwrap_or_default()));
+    for (index, result) in of_each.iter().enumerate() {
         let has_ratio = index > 0 && first.number().is_some();
         let ratio = has_ratio
             .then(|| format!(" <span class=\"ratio\">{}</span>", escaped(&result.ratio_text(first))));

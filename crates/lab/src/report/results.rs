@@ -4,32 +4,12 @@ use wordline_kernel::{Metric, Metrics, counted};
 use wordline_run::quantity::Quantity;
 use wordline_run::stage::stage;
 
+use super::group::{Group, unite};
 use super::told;
 use crate::percentiles::{PERCENTILES, Percentile};
 use crate::summary::{CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
-/// A group of results under a heading.
-pub struct Group {
-    /// The heading.
-    pub title: String,
-    /// Names and values of the results.
-    pub rows: Vec<(String, Quantity)>,
-}
-
-impl Group {
-    fn new(title: impl Into<String>, rows: Vec<(&str, Quantity)>) -> Self {
-        let rows = rows.into_iter().map(|(name, result)| (name.to_owned(), result)).collect();
-        Self { title: title.into(), rows }
-    }
-
-    /// The result with this name.
-    pub fn get(&self, name: &str) -> Option<&Quantity> {
-        self.rows.iter().find(|(candidate, _)| candidate == name).map(|(_, result)| result)
-    }
-}
-
-/// All results of each run. Every run has the same groups. The results of a pool that a run does not have are
-/// absent.
+/// All results of each run. Every run has the same groups and rows. Results that a run does not have are absent.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
     let members = runs.iter().map(|run| run.members.len()).max().unwrap_or_default();
@@ -64,7 +44,9 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             .chain([Group::new(OTHER, list(&others))])
             .collect()
     };
-    runs.iter().map(of_run).collect()
+    let mut all: Vec<Vec<Group>> = runs.iter().map(of_run).collect();
+    unite(&mut all);
+    all
 }
 
 /// The groups that every run has.
@@ -83,7 +65,7 @@ fn common(run: &Summary, runs: &[Summary]) -> [Group; 15] {
         Group { title: "Mean time of a read".into(), rows: time(run, host.reads, |share| share.read_us) },
         Group { title: "Mean time of a write".into(), rows: time(run, host.writes, |share| share.write_us) },
         Group::new("Channels busy", spread(&run.channel_utilisation)),
-        Group::new("Dies busy", spread(&run.die_utilisation)),
+        Group::new("Die arrays busy", spread(&run.die_utilisation)),
         Group::new("Wear", wear(run)),
         Group::new("Faults", metrics(run, FAULTS)),
     ]
@@ -250,12 +232,10 @@ const FLASH: &[Row] = &[
     ("effective over-provisioning", "flash.effective_spare"),
 ];
 
-/// Costs of flash operations.
-const COSTS: &[Row] = &[(FROM_GC, "programs_per_host_program"), ("energy", "energy_joules")];
-
-/// Label of the write amplification from GC only: pages programmed for the host and for relocation, per page
-/// programmed for the host. Read-modify-writes, padding and the map do not count.
-const FROM_GC: &str = "  from GC only";
+/// Costs of flash operations. The programs are those for the host and for relocation. They are no part of the write
+/// amplification, whose denominator is what the host wrote: the buffer coalesces some of it.
+const COSTS: &[Row] =
+    &[("programs per host program", "programs_per_host_program"), ("energy", "energy_joules")];
 
 /// Counts of failures.
 const FAULTS: &[Row] = &[
@@ -460,7 +440,7 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
         ("endurance used", of(|pool| Quantity::Fraction(pool.endurance_used))),
         ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
-        ("dies busy", of(|pool| Quantity::Fraction(pool.dies_busy))),
+        ("die arrays busy", of(|pool| Quantity::Fraction(pool.dies_busy))),
         ("least worn block", of(|pool| Quantity::Count(pool.least_worn.into()))),
         ("most worn block", of(|pool| Quantity::Count(pool.most_worn.into()))),
         ("bad blocks", of(|pool| Quantity::Count(pool.bad_blocks))),
@@ -543,7 +523,7 @@ fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
         ("least worn block", of(|member| Quantity::Count(member.least_worn.into()))),
         ("most worn block", of(|member| Quantity::Count(member.most_worn.into()))),
         ("bad blocks", of(|member| Quantity::Count(member.bad_blocks))),
-        ("dies busy", of(|member| Quantity::Fraction(member.dies_busy))),
+        ("die arrays busy", of(|member| Quantity::Fraction(member.dies_busy))),
     ]
 }
 

@@ -6,7 +6,8 @@ use std::slice::from_ref;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 use wordline_run::quantity::Quantity;
 
-use super::results::{self, Group, results};
+use super::group::Group;
+use super::results::{self, results};
 use super::{tail, told};
 use crate::summary::{JobUse, MemberUse, Summary};
 
@@ -80,7 +81,7 @@ pub fn table(run: &Summary, columns: u16) -> String {
         let columns: Vec<_> = kept.iter().zip(columns).map(|(group, (_, name))| (group, name)).collect();
         matrix(title, &columns)
     };
-    let busy = side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]);
+    let busy = side_by_side("Busy", &[("Channels busy", "channels"), ("Die arrays busy", "die arrays")]);
     let rare = [
         ("Flush latency", "flushes"),
         ("Discard latency", "discards"),
@@ -254,9 +255,11 @@ fn is_idle((name, result): &(String, Quantity)) -> bool {
     optional && matches!(result, Quantity::Absent | Quantity::Count(0))
 }
 
-/// An empty line and the failures; nothing if there were no failures.
+/// An empty line and the failures; nothing if there were no failures. Counts that the device does not have are left
+/// out.
 fn faults(group: &Group) -> Vec<String> {
-    let some: Vec<_> = group.rows.iter().filter(|(_, count)| *count != Quantity::Count(0)).collect();
+    let is_none = |count: &Quantity| matches!(count, Quantity::Absent | Quantity::Count(0));
+    let some: Vec<_> = group.rows.iter().filter(|(_, count)| !is_none(count)).collect();
     if some.is_empty() {
         return Vec::new();
     }
@@ -326,7 +329,8 @@ fn compared_table(all: &[Vec<Group>], labels: &[String], shown: std::ops::Range<
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.style_mut().row_separator = presets::NOTHING.row_separator;
     table.set_header([String::new()].into_iter().chain(labels[shown.clone()].iter().cloned()));
-    let groups = all[0].iter().enumerate().filter(|(_, group)| group.title != results::OTHER);
+    let is_shown = |group: &Group| group.title != results::OTHER && !group.rows.is_empty();
+    let groups = all[0].iter().enumerate().filter(|(_, group)| is_shown(group));
     for (position, group) in groups {
         table.add_row([group.title.to_uppercase()]);
         for (name, base) in &group.rows {

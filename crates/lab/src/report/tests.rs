@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Chart, Origin, charts, comparison, html, json, json_list, sample, schema, table};
 use crate::error::Result;
 use crate::output::ReportFolder;
-use crate::summary::{DesignChart, PoolUse, Summary};
+use crate::summary::{DesignChart, LeftOut, PoolUse, Summary, TimeShare, WarmUpEnd};
 
 const ORIGIN: Origin<'_> = Origin {
     config: "[device]\nname = \"</code></script><b>\"\n",
@@ -53,6 +53,75 @@ fn an_empty_run_has_a_table_without_numbers_that_do_not_exist() {
 #[test]
 fn a_comparison_has_a_column_for_each_run_and_ratios_to_the_first() {
     insta::assert_snapshot!(comparison(&[sample::mixed(), sample::faster()], 100));
+}
+
+/// The rows of a page: the name of each, and its cells.
+fn cells_of<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
+    let row = page.split("<tr>").find(|row| row.contains(&format!(">{name}</th>"))).unwrap_or_default();
+    row.split("<td").skip(1).filter_map(|cell| cell.split_once('>')?.1.split('<').next()).collect()
+}
+
+#[test]
+fn a_comparison_has_the_rows_that_only_a_later_run_has() {
+    let mut array = sample::faster();
+    let wait = TimeShare { name: "raid_wait".into(), read_us: 5.0, write_us: 7.0 };
+    array.time.insert(1, wait);
+    let runs = [sample::mixed(), array];
+    let text = comparison(&runs, 100);
+    let row = |name: &str| text.lines().position(|line| line.trim_start().starts_with(name)).expect(name);
+    assert!(
+        row("queue") < row("wait in the array") && row("wait in the array") < row("write buffer"),
+        "{text}"
+    );
+    let wait = text.lines().nth(row("wait in the array")).expect("it was found");
+    assert!(wait.contains("– ") && wait.trim_end().ends_with("5.00 µs"), "{wait}");
+    let page = html(&runs, ORIGIN);
+    assert_eq!(cells_of(&page, "wait in the array"), ["–", "5.00 µs"]);
+    assert!(
+        page.contains("data-unit=\"µs\">wait in the array</th>"),
+        "the unit is that of the run that has it"
+    );
+}
+
+#[test]
+fn neither_a_comparison_nor_a_table_has_headings_without_results() {
+    let (mut reads, mut host) = (sample::only_reads(), sample::mixed());
+    (reads.host.flushes, reads.host.discards) = (0, 0);
+    let text = comparison(&[reads.clone(), reads], 100);
+    for heading in ["FLUSH LATENCY", "DISCARD LATENCY", "COMPARE LATENCY"] {
+        assert!(!text.contains(heading), "{heading}: {text}");
+    }
+    for (metric, _) in host.metrics.clone().iter().filter(|(metric, _)| metric.section() == Some("faults")) {
+        host.metrics.set(metric.name, wordline_kernel::metrics::Value::Absent);
+    }
+    assert!(!table(&host, 100).contains("Faults"), "no count of failures");
+}
+
+#[test]
+fn a_page_indents_parts_and_tells_the_warm_up_in_a_sentence_of_its_own() {
+    let left_out = LeftOut { requests: 1_000, seconds: 0.003, end: WarmUpEnd::Rule };
+    let run = Summary { warm_up: Some(left_out), ..sample::mixed() };
+    let page = html(std::slice::from_ref(&run), ORIGIN);
+    assert!(page.contains("<th scope=\"row\" class=\"part\">  of it recovering</th>"));
+    let told = "</code>.</span> <span class=\"soft\">Warm-up: 1,000 requests in 3.00 ms left out, until the load was steady \
+                by MSER-5.</span>";
+    assert!(page.contains(told), "{}", &page[page.find("Warm-up").unwrap_or(0)..][..200]);
+    let compared = html(&[run, sample::faster()], ORIGIN);
+    assert!(compared.contains(">Key results, with ratios to nvme-tlc-512g</h2>"));
+}
+
+#[test]
+fn the_wear_of_a_run_whose_blocks_are_equal_is_a_step_with_a_width() {
+    let mut even = sample::mixed();
+    even.wear.erases.fill(16.0);
+    let all = charts(&[even, sample::faster()]);
+    let (_, rows) = rows_of(&all, "wear-distribution");
+    let first: Vec<(f64, f64)> = rows
+        .iter()
+        .filter(|row| row["run"] == rows[0]["run"])
+        .filter_map(|row| row["from"].as_f64().zip(row["share"].as_f64()))
+        .collect();
+    assert_eq!(first[first.len() - 2..], [(16.0, 1.0), (17.0, 0.0)]);
 }
 
 #[test]

@@ -16,9 +16,9 @@ pub(crate) fn left_out(left_out: &LeftOut) -> String {
         WarmUpEnd::Rule => "until the load was steady by MSER-5",
         WarmUpEnd::Asked => "as requested",
         WarmUpEnd::Failure => "until a member failed",
-        WarmUpEnd::Limit => "the limit, and the load was not steady by MSER-5",
+        WarmUpEnd::Limit => "up to the limit: the load was not steady by MSER-5",
     };
-    format!("{requests} in {time} left out: {end}")
+    format!("{requests} in {time} left out, {end}")
 }
 
 /// The rebuild of an array as a sentence.
@@ -48,10 +48,10 @@ pub(crate) fn attained(attained: &Attained) -> String {
     let (Some(mean), Some(share)) = (attained.mean, share_of(attained)) else {
         return format!("{column}: too few requests for two batches with a value; wanted within {wanted}");
     };
-    let end = if attained.is_reached { "as was wanted" } else { "not reached when the requests ended" };
+    let end = if attained.is_reached { "reached" } else { "not reached when the requests ended" };
     let of_each = counted(*requests_a_batch, "request");
     format!(
-        "{column} of {batches} batches of {of_each}: {} ± {share} % in the mean (95 %); wanted {wanted}: {end}",
+        "{column} of {batches} batches of {of_each}: {} ± {share} % in the mean (95 %); wanted {wanted}, {end}",
         three_digits(mean)
     )
 }
@@ -91,4 +91,22 @@ fn metrics_of_one_reason_stand_in_one_sentence() {
     assert_eq!(unknown(&all), ["b: few", "a, c: no victim"]);
     let tail = ["p999", "p9999", "p99999"].map(|key| of(&format!("host.read_latency_us.{key}"), "few"));
     assert_eq!(unknown(&tail), ["host.read_latency_us.p999 and beyond: few"]);
+}
+
+#[test]
+fn a_precision_is_reached_or_not() {
+    let attained = Attained {
+        column: "host.iops".into(),
+        mean: Some(1_000.0),
+        half_width: Some(15.0),
+        wanted: 0.02,
+        batches: 20,
+        requests_a_batch: 1_000,
+        is_reached: true,
+    };
+    let told =
+        "host.iops of 20 batches of 1,000 requests: 1,000 ± 1.50 % in the mean (95 %); wanted 2.00 %, ";
+    assert_eq!(self::attained(&attained), format!("{told}reached"));
+    let missed = Attained { is_reached: false, ..attained };
+    assert_eq!(self::attained(&missed), format!("{told}not reached when the requests ended"));
 }

@@ -2,6 +2,7 @@
 
 use wordline_run::quantity::Quantity;
 
+use super::group::Group;
 use super::results::{self, results};
 use crate::summary::Summary;
 
@@ -27,7 +28,7 @@ const EQUAL: f64 = 0.01;
 pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
     let (all, labels) = (results(runs), results::labels(runs));
     let sentence = |(group, name, title, more_is_better): (&str, &str, &str, bool)| {
-        let of_run = |groups: &Vec<results::Group>| {
+        let of_run = |groups: &Vec<Group>| {
             groups.iter().find(|one| one.title == group).and_then(|one| one.get(name)).cloned()
         };
         let found: Vec<(Quantity, f64, &String)> = all

@@ -121,9 +121,42 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
     })
 }
 
-/// A label whose part in parentheses, such as "(second reading)", is on a line of its own: both do not fit side by
-/// side on a narrow screen.
-const FOLDED_LABEL: &str = "split(replace(datum.label, ' (', '\\n('), '\\n')";
+/// Greatest number of characters in a line of a label. Chosen: longer lines are cut off on a narrow screen and in a
+/// column of a paper.
+const LINE: usize = 24;
+
+/// A label as it is drawn, in its lines.
+const LINES_OF_LABEL: &str = "split(datum.label, '\\n')";
+
+/// Height of a line of a label in pixels. Chosen: the size of the text, so that rows need little height.
+const LINE_HEIGHT: f64 = 11.0;
+
+/// The axis of labels of up to this many lines. The middle of the lines is beside the row.
+fn axis_of_lines(lines: usize) -> Json {
+    let of = |count: usize| {
+        let test = format!("length({LINES_OF_LABEL}) == {count}");
+        json!({ "test": test, "value": (count - 1) as f64 * LINE_HEIGHT / -2.0 })
+    };
+    let offset = json!({ "condition": (2..=lines).map(of).collect::<Vec<_>>(), "value": 0 });
+    json!({ "title": null, "labelExpr": LINES_OF_LABEL, "labelLineHeight": LINE_HEIGHT, "labelOffset": offset })
+}
+
+/// A label in lines that are not cut off. A part in parentheses, such as "(second reading)", begins a line.
+fn folded(label: &str) -> String {
+    let mut out = String::new();
+    let mut length = 0;
+    for word in label.split(' ') {
+        let with_word = length + 1 + word.chars().count();
+        let is_begun = !out.is_empty();
+        let fits = is_begun && with_word <= LINE && !word.starts_with('(');
+        if is_begun {
+            out.push(if fits { ' ' } else { '\n' });
+        }
+        out += word;
+        length = if fits { with_word } else { word.chars().count() };
+    }
+    out
+}
 
 /// Minimum and maximum number of rows of one unit for a chart. Chosen: the table compares a single row, and
 /// more rows do not fit on a screen.
@@ -149,7 +182,8 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
     let unit = rows[0].unit.as_str();
     let names: Vec<String> = rows.iter().map(|row| row.shown_what()).collect();
     let kept = beginning(&names);
-    let names: Vec<String> = names.iter().map(|name| name[kept.len()..].to_owned()).collect();
+    let names: Vec<String> = names.iter().map(|name| folded(&name[kept.len()..])).collect();
+    let lines = names.iter().map(|name| name.lines().count()).max().unwrap_or(1);
     let data: Vec<Json> =
         rows.iter().zip(&names).flat_map(|(row, name)| data(row, &name.as_str().into(), "")).collect();
     let of = kept.trim_end_matches([',', ' ']);
@@ -160,9 +194,10 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
         "$schema": SCHEMA,
         "data": { "values": data },
         "width": "container",
-        "height": { "step": 12 },
+        // A row has two bars, which together are as high as the lines of its label.
+        "height": { "step": 12.max(5 * lines) },
         "encoding": {
-            "y": { "field": "x", "type": "nominal", "title": "row", "axis": { "title": null, "labelExpr": FOLDED_LABEL }, "sort": names },
+            "y": { "field": "x", "type": "nominal", "title": "row", "axis": axis_of_lines(lines), "sort": names },
             "x": { "field": "value", "type": "quantitative", "title": unit },
             "color": source_encoding(None),
         },
@@ -229,5 +264,17 @@ mod tests {
         let [chart] = &charts[..] else { panic!("one unit has two rows: {}", charts.len()) };
         assert_eq!(chart.title, "The paper's values and ours: gain, tiny");
         assert_eq!(chart.spec["encoding"]["y"]["sort"], json!(["4KiB", "8KiB"]));
+    }
+
+    #[test]
+    fn long_labels_stand_in_lines_that_differ() {
+        let long = "throughput of sequential reads with eight dies (second reading)";
+        assert_eq!(folded(long), "throughput of sequential\nreads with eight dies\n(second reading)");
+        let rows = [row(long, Value::Number(1.0), None), row("short", Value::Number(1.0), None)];
+        let spec = &beside(&rows)[0].spec;
+        assert_eq!(
+            (&spec["height"]["step"], &spec["encoding"]["y"]["sort"][0]),
+            (&json!(15), &json!(folded(long)))
+        );
     }
 }

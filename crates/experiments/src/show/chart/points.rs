@@ -31,13 +31,26 @@ fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     all
 }
 
-/// An axis with the values of a varied key side by side, in the order of the experiment.
+/// Greatest number of characters of names side by side on a narrow screen. Chosen: 300 pixels have room for them.
+const SIDE_BY_SIDE: usize = 42;
+
+/// Greatest number of slanted names. Chosen: more names overlap on a narrow screen unless they are upright.
+const SLANTED: usize = 8;
+
+/// An axis with the values of a varied key side by side, in the order of the experiment. All names are shown, but
+/// only as many numbers as fit.
 fn axis(field: &str, title: &str, values: &[Value]) -> Json {
-    let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
-    let angle = if long { -30 } else { 0 };
+    let longest = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default();
+    let are_names = values.iter().any(|value| matches!(value, Value::Text(_)));
+    let angle = match are_names {
+        true if longest * values.len() > SIDE_BY_SIDE && values.len() > SLANTED => -90,
+        true if longest * values.len() > SIDE_BY_SIDE => -30,
+        false if longest > 6 => -30,
+        _ => 0,
+    };
     json!({
         "field": field, "type": "ordinal", "title": title, "sort": values,
-        "axis": { "labelAngle": angle, "labelLimit": 200, "labelOverlap": true, "labelSeparation": 4,
+        "axis": { "labelAngle": angle, "labelLimit": 200, "labelOverlap": !are_names, "labelSeparation": 4,
             "labelExpr": "isNumber(datum.value) ? format(datum.value, ',.4~r') : datum.value" },
     })
 }
@@ -258,6 +271,19 @@ mod tests {
             "what is not there is not drawn"
         );
         assert_eq!(spec["encoding"]["x"]["sort"], json!(["v", "w", "x"]));
+    }
+
+    #[test]
+    fn every_name_has_its_label_and_numbers_only_as_far_as_they_fit() {
+        let text = |text: String| Value::Text(text);
+        let of = |values: &[Value]| {
+            let axis = &axis("x", "x", values)["axis"];
+            (axis["labelAngle"].as_i64().unwrap_or(1), axis["labelOverlap"].as_bool().unwrap_or(true))
+        };
+        let names = |count: usize| (0..count).map(|n| text(format!("workload {n}"))).collect::<Vec<_>>();
+        assert_eq!([of(&names(10)), of(&names(5)), of(&names(2))], [(-90, false), (-30, false), (0, false)]);
+        let numbers: Vec<Value> = (0..100).map(|n| Value::Number(f64::from(n))).collect();
+        assert_eq!(of(&numbers), (0, true));
     }
 
     #[test]

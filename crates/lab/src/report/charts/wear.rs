@@ -21,10 +21,15 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
             let start = bar as f64 * width;
             json!({ "run": label, "from": start, "to": start + width, "share": shown(*count as f64 / blocks) })
         }));
+        if runs.are_several() {
+            // A step has a width only if another follows.
+            let end = counts.len() as f64 * width;
+            rows.push(json!({ "run": label, "from": end, "to": end, "share": 0.0 }));
+        }
     }
     let mut encoding = json!({
         "x": { "field": "from", "type": "quantitative", "bin": { "binned": true, "step": width },
-            "title": "Erases of a block", "axis": { "tickMinStep": 1 } },
+            "title": "Erases of a block", "axis": { "tickMinStep": 1, "format": ",d" } },
         "y": { "field": "share", "type": "quantitative", "title": "Blocks", "axis": { "format": ".3~p" },
             "stack": null },
         "tooltip": [{ "field": "run" }, { "field": "from", "title": "erases, from" },
