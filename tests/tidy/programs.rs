@@ -47,6 +47,58 @@ fn module(line: &str) -> Option<&str> {
     line.trim().strip_prefix("mod ")?.strip_suffix(';')
 }
 
+/// Files of a library with unit tests or examples, though its manifest says that it has none, so that nobody
+/// compiles it for them.
+fn left_out(manifest: &File, files: &[File]) -> Vec<Offence> {
+    let table: toml::Table = manifest.text.parse().unwrap_or_default();
+    let is_off = |kind: &str| table.get("lib").and_then(|lib| lib.get(kind)?.as_bool()) == Some(false);
+    let root = manifest.path.strip_suffix("Cargo.toml").unwrap_or_default();
+    let sources = format!("{root}src/");
+    let mut offences = Vec::new();
+    for file in files.iter().filter(|file| file.path.starts_with(&sources) && file.path.ends_with(".rs")) {
+        if is_off("test") && file.text.contains("#[cfg(test)]") {
+            offences.push(Offence::new(
+                &file.path,
+                "has tests, and `test = false` in Cargo.toml leaves them out",
+            ));
+        }
+        if is_off("doctest") && has_example(&file.text) {
+            offences.push(Offence::new(
+                &file.path,
+                "has an example in its documentation, and `doctest = false` in Cargo.toml leaves it out",
+            ));
+        }
+    }
+    offences
+}
+
+/// Whether the documentation has a block of Rust. Opening and closing fences alternate.
+fn has_example(text: &str) -> bool {
+    let fences = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("/// ```").or_else(|| line.strip_prefix("//! ```"))
+    });
+    fences.step_by(2).any(|info| info.is_empty() || info.starts_with("rust") || info.contains("no_run"))
+}
+
+#[test]
+fn no_test_or_example_is_left_out_by_a_manifest() {
+    let files = files();
+    let manifests = subjects(&files, 15, |file| file.path.ends_with("/Cargo.toml"));
+    assert_none(&manifests.into_iter().flat_map(|manifest| left_out(manifest, &files)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_test_that_a_manifest_leaves_out_is_caught() {
+    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
+    let files = [
+        file("crates/a/src/lib.rs", "/// ```text\n/// a\n/// ```\n#[cfg(test)]\nmod tests;\n"),
+        file("crates/a/src/b.rs", "/// ```\n/// assert!(true);\n/// ```\n"),
+    ];
+    let of = |lib: &str| left_out(&file("crates/a/Cargo.toml", lib), &files).len();
+    assert_eq!([of("[lib]\ntest = false\n"), of("[lib]\ndoctest = false\n"), of("")], [1, 1, 0]);
+}
+
 #[test]
 fn every_test_is_part_of_a_program() {
     let files = files();
