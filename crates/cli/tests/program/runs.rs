@@ -221,7 +221,7 @@ fn a_run_says_what_was_left_out_and_how_well_a_column_is_known() {
     assert_eq!(left_out("none"), Value::Null);
     let table = wordline(&small(&["--until", "iops:0.001%"])).success();
     let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(table.contains("left out: until the load was steady by MSER-5"), "{table}");
+    assert!(table.contains("left out, until the load was steady by MSER-5"), "{table}");
     assert!(table.contains("Precision") && table.contains("not reached when the requests ended"), "{table}");
     let refused = wordline(&small(&["--warm-up", "twice"])).refusal();
     assert!(
