@@ -672,7 +672,9 @@ class Tail:
     """Latency breakdowns of single requests."""
 
     ranges: tuple[LatencyRange, ...]
-    """Reads and writes by percentile of latency, from a sample: each of the first 10,000 requests, then one of 128."""
+    """Reads and writes by percentile of latency. The breakdown is of a sample (each of the first 10,000 requests, then one of 128)
+    and of the slowest requests, scaled to the latencies of all.
+    """
     requests: tuple[SlowRequest, ...]
     """The slowest requests one by one, at most 20, the slowest first."""
     slowest: Slowest | None = None
@@ -682,8 +684,9 @@ class Tail:
 @dataclass(frozen=True)
 class TimeShare:
     """A stage of the latency breakdown: mean microseconds that reads and writes spend in it. The stages add up
-    to the mean latency. For arrays the breakdown is estimated from a sample (the first 10,000 requests, then
-    one of 128), and needs `--slowest`. It is empty for devices that do not record it.
+    to the mean latency. For arrays and host FTLs the breakdown is that of a sample (the first 10,000 requests,
+    then one of 128) and of the slowest requests, scaled to the latencies of all, and needs `--slowest`. It is empty for devices
+    that do not record it.
     """
 
     name: str

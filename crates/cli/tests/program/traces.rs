@@ -73,7 +73,7 @@ fn a_trace_that_is_converted_again_keeps_its_devices_and_addresses() {
 fn figures_that_need_the_address_of_an_append_are_without_it() {
     let folder = Folder::new();
     let appends: String = (0..4).map(|n| format!("{n},ZA,0,8192\n")).collect();
-    let path = folder.with("za.csv", &format!("t_us,op,offset,size\n{appends}"));
+    let path = folder.with("za.csv", format!("t_us,op,offset,size\n{appends}"));
     let info = wordline(&["trace", "info", &path, "--json"]).json();
     let statistics = &info["statistics"];
     assert_eq!((&statistics["writes"], &statistics["written_bytes"]), (&4.into(), &32_768.into()));
