@@ -97,9 +97,7 @@ impl Flash {
     /// share its sense.
     #[inline]
     pub fn start_at_end_of_event(&mut self, die: DieId) {
-        if self.to_start.last() != Some(&die) {
-            self.to_start.push(die);
-        }
+        self.to_start.push(die);
     }
 
     /// Starts the dies that were left to the end of the event.
@@ -112,9 +110,10 @@ impl Flash {
 
     #[inline(never)]
     fn start_all(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
-        let mut dies = std::mem::take(&mut self.to_start);
-        dies.drain(..).for_each(|die| self.start(die, tuner, calendar));
-        self.to_start = dies;
+        for n in 0..self.to_start.len() {
+            self.start(self.to_start[n], tuner, calendar);
+        }
+        self.to_start.clear();
     }
 
     #[inline(never)]

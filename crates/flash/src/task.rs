@@ -96,10 +96,10 @@ impl Task {
         (self.next != NO_TASK).then_some(self.next)
     }
 
-    /// Number of flash pages that the task reads: 0 if the task before it in the chain reads its page.
+    /// Number of flash pages that a read of one page adds: 0 if the task before it in the chain reads its page.
     #[inline]
     pub fn pages_read(&self) -> u64 {
-        if self.shares_page { 0 } else { u64::from(self.planes) }
+        u64::from(!self.shares_page)
     }
 
     /// Whether the task is a GC step.

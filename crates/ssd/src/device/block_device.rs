@@ -37,7 +37,8 @@ impl BlockDevice for Device {
         }
         self.core.ftl.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
-        self.end_event(calendar);
+        self.core.start_dies(calendar);
+        self.notify_designs(calendar);
     }
 
     fn follow_contents(&mut self) {
@@ -72,8 +73,8 @@ impl BlockDevice for Device {
         } else {
             self.handle_own(event, calendar);
         }
-        self.writer.write_tables(&mut self.core, calendar);
-        self.end_event(calendar);
+        self.writer.write_tables(true, &mut self.core, calendar);
+        self.notify_designs(calendar);
     }
 
     fn explain(&mut self, tail: Tail) {
@@ -147,7 +148,6 @@ impl BlockDevice for Device {
         for die in self.core.ftl.config.pools.all_dies() {
             self.continue_scan(die, calendar);
         }
-        self.core.start_dies(calendar);
     }
 
     fn is_ready(&self) -> bool {

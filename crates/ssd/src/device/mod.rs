@@ -57,16 +57,16 @@ impl Device {
         Self { core, writer, recovery: Recovery::default(), front }
     }
 
-    /// Ends an event: notifies designs of what happened, and starts the dies that were left to its end.
+    /// Notifies designs of pending events at the end of an event.
     #[inline(always)]
-    fn end_event(&mut self, calendar: &mut impl Schedule<Event>) {
+    fn notify_designs(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.core.has_notifications() {
             self.core.notify_end_of_event();
             if self.core.ftl.policies.designs.is_maintenance_due() && self.recovery.is_ready() {
                 self.front.maintain(&mut self.core, &mut self.writer, calendar);
+                self.core.start_dies(calendar);
             }
         }
-        self.core.start_dies(calendar);
     }
 
     /// Handles an event that is not an event of the chips.
@@ -83,6 +83,7 @@ impl Device {
             Event::FlushTimer => self.front.flush_on_timer(&mut self.core, &mut self.writer, calendar),
             Event::Idle => self.front.on_host_idle(&mut self.core, &mut self.writer, calendar),
         }
+        self.core.start_dies(calendar);
     }
 
     /// Continues the recovery scan of a die. After the last die the device accepts commands.

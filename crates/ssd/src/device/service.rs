@@ -35,6 +35,7 @@ impl Device {
         }
         self.core.start_die(done.die, calendar);
         self.front.proceed(done.die, makes_room, &mut self.core, &mut self.writer, calendar);
+        self.core.start_dies(calendar);
     }
 
     #[inline(always)]

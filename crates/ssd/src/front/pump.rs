@@ -34,6 +34,7 @@ impl Front {
         }
         self.timer.set(core, calendar);
         self.pump(core, writer, calendar);
+        core.start_dies(calendar);
     }
 
     /// Continues after a command of a die: destages pages if the command freed space, resumes plane groups

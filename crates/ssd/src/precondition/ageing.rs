@@ -33,8 +33,7 @@ impl Ages for Device {
         let done = self.core.ftl.flash.next_untimed_completion();
         if let Some(done) = &done {
             self.command_done(done, clock);
-            self.writer.write_tables(&mut self.core, clock);
-            self.core.start_dies(clock);
+            self.writer.write_tables(true, &mut self.core, clock);
         }
         done.is_some()
     }

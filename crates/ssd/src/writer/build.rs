@@ -26,7 +26,7 @@ impl Writer {
             self.select_reprogram(core);
         }
         self.queue.destage_excess(self.rows.programming(), core, calendar);
-        self.write_tables(core, calendar);
+        self.write_tables(false, core, calendar);
         let formed = self.build_page_units(core, calendar);
         let formed_whole = self.has_units() && self.build_whole_units(core, calendar);
         formed | formed_whole
@@ -311,11 +311,20 @@ impl Writer {
         self.send(row, id, core, calendar);
     }
 
-    /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them.
+    /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them. If
+    /// this ends an event, starts the dies of the reads that table pages need.
     #[inline]
-    pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn write_tables(
+        &mut self,
+        ends_event: bool,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         if core.ftl.map_cache.translation().is_some() {
             self.write_translation(core, calendar);
+            if ends_event {
+                core.start_dies(calendar);
+            }
         }
         while core.ftl.tables.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
         if core.ftl.gc.departures().has_waiting() {
