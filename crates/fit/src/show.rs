@@ -26,7 +26,8 @@ struct Part {
 
 /// The tables of the outcome.
 fn parts(fit: &Fit) -> [Part; 3] {
-    let missing = |one: &NotIdentified| vec![words(&one.parameter), words(one.wanted)];
+    let text = |text: &str| SheetCell::of_text(text.to_owned());
+    let missing = |one: &NotIdentified| vec![text(&one.parameter), text(one.wanted)];
     [
         Part {
             id: "identified",
@@ -63,29 +64,22 @@ pub fn table(fit: &Fit) -> String {
     format!("{head}\n\n{}\n", tables.join("\n\n"))
 }
 
-fn words(text: &str) -> SheetCell {
-    SheetCell { text: text.to_owned(), ..SheetCell::default() }
-}
-
-fn number(text: String, value: f64) -> SheetCell {
-    SheetCell { text, value: Some(value), half: None }
-}
-
 fn cells_of(one: &Identified) -> Vec<SheetCell> {
     let interval = one
         .interval
         .map_or_else(String::new, |[low, high]| format!("{} to {}", three_digits(low), three_digits(high)));
-    let value = number(three_digits(one.value), one.value);
-    vec![words(&one.parameter), value, words(one.unit), words(&interval), words(&one.from)]
+    let texts = [one.unit.to_owned(), interval, one.from.clone()].map(SheetCell::of_text);
+    let value = SheetCell::of_number(three_digits(one.value), one.value);
+    [SheetCell::of_text(one.parameter.clone()), value].into_iter().chain(texts).collect()
 }
 
 fn cells_of_row(row: &Row) -> Vec<SheetCell> {
     vec![
-        words(&row.load),
-        words(&row.quantity),
-        number(three_digits(row.measured), row.measured),
-        number(three_digits(row.twin), row.twin),
-        number(format!("{:+.1} %", row.difference), row.difference),
+        SheetCell::of_text(row.load.clone()),
+        SheetCell::of_text(row.quantity.clone()),
+        SheetCell::of_number(three_digits(row.measured), row.measured),
+        SheetCell::of_number(three_digits(row.twin), row.twin),
+        SheetCell::of_number(format!("{:+.1} %", row.difference), row.difference),
     ]
 }
 

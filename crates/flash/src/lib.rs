@@ -1,8 +1,8 @@
 //! Flash: the chips, the queues of their dies, scheduling, decoders, read retries, and injected failures.
 //!
 //! An engine that needs a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start)
-//! the die, or leaves that to the [end of the event](Flash::start_at_end_of_event). When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
-//! knows only locations. It has no L2P map, no buffer and no garbage collection; the kinds of tickets and of die
+//! the die, or leaves that to the [end of the event](Flash::start_at_end_of_event). When a command has ended, its
+//! tasks are returned one by one, each with its [`Outcome`]. `Flash` knows only locations. It has no L2P map, no buffer and no garbage collection; the kinds of tickets and of die
 //! work are names for what its users do.
 //!
 //! A value that a comment marks as *chosen* has no published source. The comment gives the reason for it.

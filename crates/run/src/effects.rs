@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, counted};
 use crate::quantity::Quantity;
 
 /// Counts of completed commands whose effect the counts of the host do not show.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Effects {
     /// Sectors of a unit that the device discards as a whole.
     per_unit: u64,
@@ -49,10 +49,7 @@ impl Effects {
         Self {
             per_unit: (shape.discard_unit.0 / SECTOR.0).max(1),
             deallocates_zeroes: shape.deallocates_zeroes,
-            discards: Ranges::default(),
-            zeroes: Ranges::default(),
-            fua: 0,
-            writes: 0,
+            ..Self::default()
         }
     }
 
@@ -114,18 +111,9 @@ impl Effects {
 mod tests {
     use super::*;
 
-    const NONE: Effects = Effects {
-        per_unit: 1,
-        deallocates_zeroes: true,
-        discards: Ranges { commands: 0, without_unit: 0, sectors: 0, in_units: 0 },
-        zeroes: Ranges { commands: 0, without_unit: 0, sectors: 0, in_units: 0 },
-        fua: 0,
-        writes: 0,
-    };
-
     #[test]
     fn zeroes_of_an_array_are_data_and_its_discards_are_of_stripes() {
-        let mut effects = Effects { per_unit: 384, deallocates_zeroes: false, ..NONE };
+        let mut effects = Effects { per_unit: 384, ..Effects::default() };
         for operation in [Operation::Discard, Operation::WriteZeroes] {
             effects.add(&Command { operation, sectors: 128, ..Command::default() });
         }
@@ -141,7 +129,7 @@ mod tests {
 
     #[test]
     fn parts_of_mapping_units_and_fua_are_named() {
-        let mut effects = Effects { per_unit: 8, ..NONE };
+        let mut effects = Effects { per_unit: 8, deallocates_zeroes: true, ..Effects::default() };
         assert!(effects.notes().is_empty());
         let command =
             |operation, sector, sectors| Command { operation, sector, sectors, ..Command::default() };

@@ -3,7 +3,7 @@
 use wordline_device::block_device::Programmed;
 use wordline_device::detail::PoolDetail;
 use wordline_device::lifetime::write_amplification;
-use wordline_device::tail;
+use wordline_device::tail::Interval;
 use wordline_device::times::{Component, Times};
 use wordline_device::{BlockDevice, Completion, Gauges, Operation, SECTOR};
 use wordline_kernel::{Bytes, Duration, Histogram, Instant, Metrics, Series, counted};
@@ -180,6 +180,11 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
+    /// The tail attribution's samples of reads and writes, scaled to the latencies of all.
+    fn sample(&self, device: &D) -> Option<[Vec<Interval>; 2]> {
+        device.tail().map(|tail| tail.scaled_sample([&self.latency[0], &self.latency[1]]))
+    }
+
     /// Extends the windows to the end of the run, which may come long after its last completion.
     pub fn extend_to(&mut self, device: &D, end: Instant) {
         if end > self.begin {
@@ -247,7 +252,7 @@ impl<D: BlockDevice> Measurements<D> {
             [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
         let of_units = self.unit_notes(&metrics, shape.logical_page).into_iter().chain(self.jobs.idle_note());
         let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, device));
-        let (jobs, fairness) = self.jobs.usage();
+        let ((jobs, fairness), sample) = (self.jobs.usage(), self.sample(device));
         let summary = Summary {
             device: load.device_name.clone(),
             workload: load.source.clone(),
@@ -269,8 +274,8 @@ impl<D: BlockDevice> Measurements<D> {
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
-            time: self.time(&all, detail.times.as_ref(), device.tail()),
-            tail: device.tail().map(|tail| Tail::of(tail, self.of_data(), self.begin)),
+            time: time(&all, detail.times.as_ref(), sample.as_ref()),
+            tail: device.tail().zip(sample.as_ref()).map(|(tail, sample)| Tail::of(tail, sample, self.begin)),
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),
@@ -322,7 +327,10 @@ impl<D: BlockDevice> Measurements<D> {
         match outcome {
             Outcome::ReadOnly => {
                 let of_life = self.end_of_life_note(written, pools);
-                Some(of_failures.map_or_else(|| of_life.clone(), |failures| format!("{of_life}; {failures}")))
+                Some(match of_failures {
+                    Some(failures) => format!("{of_life}; {failures}"),
+                    None => of_life,
+                })
             }
             _ => of_failures,
         }
@@ -404,25 +412,6 @@ impl<D: BlockDevice> Measurements<D> {
         })
     }
 
-    /// Latencies of all reads and all writes.
-    fn of_data(&self) -> [&Histogram; 2] {
-        [&self.latency[0], &self.latency[1]]
-    }
-
-    /// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
-    fn time(&self, all: &Sums, times: Option<&Times>, tail: Option<&tail::Tail>) -> Vec<TimeShare> {
-        let share = |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare {
-            name: name.into(),
-            read_us,
-            write_us,
-        };
-        match (times, tail) {
-            (Some(times), _) => time_shares(all, times),
-            (None, Some(tail)) => time_of_sample(tail, self.of_data()).into_iter().map(share).collect(),
-            (None, None) => Vec::new(),
-        }
-    }
-
     /// The sum of all windows.
     fn all(&self) -> Sums {
         let mut all = Sums::default();
@@ -448,6 +437,17 @@ impl<D: BlockDevice> Measurements<D> {
 fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
     let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
     Simulator { wall_seconds, precondition_seconds, requests_per_second }
+}
+
+/// The latency breakdown of all requests, or of a sample; empty if neither was recorded.
+fn time(all: &Sums, times: Option<&Times>, sample: Option<&[Vec<Interval>; 2]>) -> Vec<TimeShare> {
+    let share =
+        |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
+    match (times, sample) {
+        (Some(times), _) => time_shares(all, times),
+        (None, Some(sample)) => time_of_sample(sample).into_iter().map(share).collect(),
+        (None, None) => Vec::new(),
+    }
 }
 
 fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {

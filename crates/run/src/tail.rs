@@ -7,7 +7,7 @@ use wordline_device::tail::{Interval, RequestBreakdown, UpperStage};
 use wordline_device::times::Component;
 use wordline_device::{Operation, SECTOR};
 use wordline_flash::DieWork;
-use wordline_kernel::{Histogram, Instant};
+use wordline_kernel::Instant;
 
 /// Default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
@@ -185,10 +185,9 @@ fn name_above(part: UpperStage) -> &'static str {
     }
 }
 
-/// Mean microseconds of reads and writes in each stage, from the sample of a tail attribution, scaled to the
-/// latencies of all reads and all writes.
-pub fn time_of_sample(tail: &tail::Tail, latencies: [&Histogram; 2]) -> Vec<(&'static str, [f64; 2])> {
-    let all = tail.scaled_sample(latencies).map(|sample| {
+/// Mean microseconds of reads and writes in each stage, from the scaled samples of a tail attribution.
+pub fn time_of_sample(sample: &[Vec<Interval>; 2]) -> Vec<(&'static str, [f64; 2])> {
+    let all = sample.each_ref().map(|sample| {
         let mut sums = Sums::default();
         sample.iter().for_each(|interval| sums.add(interval));
         sums
@@ -256,14 +255,14 @@ impl Sums {
 }
 
 impl Tail {
-    /// The tail attribution from the records of a device, for a run that began at `begin`. `latencies` has those
-    /// of all its reads and writes.
-    pub fn of(tail: &tail::Tail, latencies: [&Histogram; 2], begin: Instant) -> Self {
+    /// The tail attribution from the records of a device and their scaled samples, for a run that began at
+    /// `begin`.
+    pub fn of(tail: &tail::Tail, sample: &[Vec<Interval>; 2], begin: Instant) -> Self {
         let slowest = tail.slowest();
         let told = slowest.iter().take(LISTED).map(|slow| request(slow, begin)).collect();
-        let ranges = ["read", "write"].into_iter().zip(tail.scaled_sample(latencies));
+        let ranges = ["read", "write"].into_iter().zip(sample);
         Self {
-            ranges: ranges.flat_map(|(operation, sample)| ranges_of(operation, &sample)).collect(),
+            ranges: ranges.flat_map(|(operation, sample)| ranges_of(operation, sample)).collect(),
             slowest: summarize_slowest(&slowest),
             requests: told,
         }

@@ -29,10 +29,11 @@ fn fine(rules: &[FaultFile]) -> DeviceFile {
     file
 }
 
-fn filled(file: DeviceFile) -> Rig {
-    let mut rig = Rig::new(file, 1);
-    rig.device.fill(1.0);
-    rig
+/// A filled device that reads a multi-plane page ahead.
+fn reading_ahead(read_cache: Bytes) -> Rig {
+    let mut file = fine(&[]);
+    (file.buffer.read_cache, file.buffer.read_ahead) = (read_cache, OF_ROW as u32);
+    Rig::filled(file)
 }
 
 fn senses(rig: &Rig) -> u64 {
@@ -48,7 +49,7 @@ fn first_read_fails(retries: Option<u32>) -> FaultFile {
 fn units_of_a_page_that_waited_for_the_map_share_a_sense() {
     let mut file = fine(&[]);
     file.ftl.mapping.cache = Some(Bytes(8 * 16));
-    let mut rig = filled(file);
+    let mut rig = Rig::filled(file);
     rig.alone(Operation::Read, false, 200 * UNIT, UNIT);
     let before = (senses(&rig), rig.device.totals().host_reads);
     rig.alone(Operation::Read, false, 0, OF_ROW * UNIT);
@@ -60,7 +61,7 @@ fn units_of_a_page_that_waited_for_the_map_share_a_sense() {
 fn pages_that_waited_for_the_map_are_written_in_their_order() {
     let mut file = fine(&[]);
     file.ftl.mapping.cache = Some(Bytes(8 * 64));
-    let mut rig = filled(file);
+    let mut rig = Rig::filled(file);
     rig.submit(Operation::Write, false, 0, OF_ROW * UNIT);
     rig.alone(Operation::Flush, false, 0, 0);
     let at: Vec<u32> = (0..OF_ROW as u32)
@@ -71,10 +72,7 @@ fn pages_that_waited_for_the_map_are_written_in_their_order() {
 
 #[test]
 fn units_of_a_page_that_are_read_ahead_share_a_sense() {
-    let mut file = fine(&[]);
-    file.buffer.read_cache = Bytes::kib(32);
-    file.buffer.read_ahead = OF_ROW as u32;
-    let mut rig = filled(file);
+    let mut rig = reading_ahead(Bytes::kib(32));
     for unit in 0..2 {
         rig.alone(Operation::Read, false, unit * OF_PAGE * UNIT, OF_PAGE * UNIT);
     }
@@ -86,10 +84,7 @@ fn units_of_a_page_that_are_read_ahead_share_a_sense() {
 
 #[test]
 fn a_page_that_was_overwritten_while_it_was_read_ahead_is_not_counted_as_used() {
-    let mut file = fine(&[]);
-    file.buffer.read_cache = Bytes::kib(16);
-    file.buffer.read_ahead = OF_ROW as u32;
-    let mut rig = filled(file);
+    let mut rig = reading_ahead(Bytes::kib(16));
     rig.submit(Operation::Read, false, 0, UNIT);
     rig.submit(Operation::Read, false, UNIT, UNIT);
     rig.run_down_to(0);
@@ -107,7 +102,7 @@ fn a_page_that_was_overwritten_while_it_was_read_ahead_is_not_counted_as_used() 
 
 #[test]
 fn units_of_a_page_are_retried_together() {
-    let mut rig = filled(fine(&[first_read_fails(Some(1))]));
+    let mut rig = Rig::filled(fine(&[first_read_fails(Some(1))]));
     rig.alone(Operation::Read, false, 0, 2 * UNIT);
     assert_eq!((senses(&rig), rig.device.ftl().flash.counts().read_retries), (2, 1));
     assert_eq!(rig.device.totals().host_reads, 1);
@@ -117,7 +112,7 @@ fn units_of_a_page_are_retried_together() {
 fn an_unreadable_page_counts_once_whatever_was_read_of_it() {
     let mut file = fine(&[first_read_fails(None)]);
     file.ftl.failure = FailureKind::Tolerate { programs: 1, reads: 2 };
-    let mut rig = filled(file);
+    let mut rig = Rig::filled(file);
     rig.alone(Operation::Read, false, 0, 2 * UNIT);
     let totals = rig.device.totals();
     assert_eq!((totals.unreadable_pages, totals.lost_pages, totals.grown_bad_blocks), (1, OF_PAGE, 0));
@@ -131,7 +126,7 @@ fn the_die_does_nothing_else_between_the_senses_of_a_retry() {
         let mut file = fine(&[first_read_fails(Some(3))]);
         file.ftl.read_retry.time = time;
         file.buffer.mode = BufferMode::WriteThrough;
-        let mut rig = filled(file);
+        let mut rig = Rig::filled(file);
         rig.submit(Operation::Read, false, 0, UNIT);
         (1..9).for_each(|row| rig.submit(Operation::Write, false, row * OF_ROW * UNIT, OF_ROW * UNIT));
         rig.run_down_to(0);

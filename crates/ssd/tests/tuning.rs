@@ -39,12 +39,6 @@ fn device(tuner: &TunerKind, rules: &[FaultFile]) -> DeviceFile {
     file
 }
 
-fn filled(file: DeviceFile) -> Rig {
-    let mut rig = Rig::new(file, 1);
-    rig.device.fill(1.0);
-    rig
-}
-
 fn read(rig: &mut Rig, page: u32) -> Duration {
     let time = rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE);
     assert!(!rig.completions.last().expect("it was answered").1.failed, "page {page}");
@@ -64,7 +58,7 @@ fn retries(rig: &Rig) -> u64 {
 
 /// Latency of the first and of the next read without retries. The next read includes a turnaround of the bus.
 fn usual() -> (Duration, Duration) {
-    let mut rig = filled(device(&TunerKind::Nominal {}, &[]));
+    let mut rig = Rig::filled(device(&TunerKind::Nominal {}, &[]));
     (read(&mut rig, 0), read(&mut rig, 0))
 }
 
@@ -77,7 +71,7 @@ fn nominal_goes_up_to_the_level_at_every_read_and_last_good_at_the_first_one_of_
         let up = (next + SETTING) * u64::from(level);
         let again = if level == 0 { next } else { next + SETTING };
         for (tuner, second) in [(TunerKind::Nominal {}, next + up), (TunerKind::LastGood {}, again)] {
-            let mut rig = filled(device(&tuner, &rules));
+            let mut rig = Rig::filled(device(&tuner, &rules));
             let times = (read(&mut rig, 0), read(&mut rig, 0));
             assert_eq!(times, (first + up, second), "{tuner:?}, level {level}");
             let per_read = u64::from(level);
@@ -90,7 +84,7 @@ fn nominal_goes_up_to_the_level_at_every_read_and_last_good_at_the_first_one_of_
 #[test]
 fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
     let all = |tuner: TunerKind| {
-        let mut rig = filled(device(&tuner, &[needs("3")]));
+        let mut rig = Rig::filled(device(&tuner, &[needs("3")]));
         let pages = read_all(&mut rig);
         let config = rig.device.config();
         let layers = Layers::of(&config.ftl.pools);
@@ -112,7 +106,7 @@ fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
 fn the_mean_latency_of_reads_is_that_of_their_senses() {
     for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
         let ((first, next), mut all, mut set) = (usual(), Duration::ZERO, 0);
-        let mut rig = filled(device(&tuner, &[FaultFile { probability: Some(0.6), ..needs("1..5") }]));
+        let mut rig = Rig::filled(device(&tuner, &[FaultFile { probability: Some(0.6), ..needs("1..5") }]));
         let pages = rig.device.config().ftl.logical_pages;
         let mut turn = next - first;
         for page in (0..pages).chain(0..pages) {
@@ -144,7 +138,7 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
 #[test]
 fn a_page_that_no_set_reads_is_lost_after_all_of_them() {
     for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
-        let mut rig = filled(device(&tuner, &[needs("8")]));
+        let mut rig = Rig::filled(device(&tuner, &[needs("8")]));
         let time = rig.alone(Operation::Read, false, 0, PAGE);
         let (first, next) = usual();
         assert_eq!(time, first + (next + SETTING) * 7);
@@ -156,7 +150,7 @@ fn a_page_that_no_set_reads_is_lost_after_all_of_them() {
 #[test]
 fn pages_that_need_other_levels_are_sensed_by_commands_of_their_own() {
     let commands = |rules: &[FaultFile]| {
-        let mut rig = filled(device(&TunerKind::LastGood {}, rules));
+        let mut rig = Rig::filled(device(&TunerKind::LastGood {}, rules));
         (0..2).for_each(|page| _ = read(&mut rig, page));
         let (before, retried) = (rig.device.chips().counts().read_commands, retries(&rig));
         rig.alone(Operation::Read, false, 0, 2 * PAGE);
@@ -170,7 +164,7 @@ fn pages_that_need_other_levels_are_sensed_by_commands_of_their_own() {
 #[test]
 fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() {
     for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
-        let mut rig = filled(device(&tuner, &[FaultFile { probability: Some(0.8), ..needs("1..7") }]));
+        let mut rig = Rig::filled(device(&tuner, &[FaultFile { probability: Some(0.8), ..needs("1..7") }]));
         rig.overwrite(6_000);
         read_all(&mut rig);
         let totals = rig.device.totals();
@@ -326,7 +320,7 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
 fn decoded(decoder: Decoder) -> Rig {
     let mut file = common::with_cells(0.0);
     file.ftl.read_retry.decoder = decoder;
-    filled(file)
+    Rig::filled(file)
 }
 
 /// Time in decoders, including waits for them.

@@ -4,6 +4,7 @@
 //! histograms of latencies count every request, so each interval of the sample gets the requests and the sum of
 //! latencies that they have in it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use wordline_kernel::Histogram;
@@ -25,8 +26,7 @@ impl Tail {
         let is_kept = |step: u64| are_all_kept || step > step_of(self.threshold);
         let mut known = self.sample[kind].clone();
         known.retain(|step, _| !is_kept(*step));
-        for slow in self.slowest.iter().map(|slow| &slow.0) {
-            let SlowRequest(request) = slow;
+        for Reverse(SlowRequest(request)) in &self.slowest {
             let (step, of) = (step_of(request.completion.latency), request.completion.command.operation);
             if of as usize == kind && is_kept(step) {
                 known.entry(step).or_default().add(request, 1);

@@ -66,10 +66,9 @@ impl Ftl {
         false
     }
 
-    /// Handles a read at a location that was guessed wrong, with whether it was readable and its number of flash
-    /// pages. After the last one, returns the
-    /// guess if the right location is known: from the OOB area, or because the entry came into memory
-    /// meanwhile. Otherwise the translation page is read.
+    /// Handles a read at a location that was guessed wrong: whether it was readable, and its number of flash
+    /// pages. After the last one, returns the guess if the right location is known: from the OOB area, or because
+    /// the entry came into memory meanwhile. Otherwise the translation page is read.
     pub fn guess_read(
         &mut self,
         number: u32,

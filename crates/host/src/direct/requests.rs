@@ -194,16 +194,16 @@ impl<D: PhysicalDevice> Direct<D> {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
         }
-        let is_unfinished = |chunk: &u32| {
-            let Descriptor { state, write_pointer, .. } = self.device.report(self.layout.chunk(*chunk));
-            state == ChunkState::Open && write_pointer < self.layout.blocks_per_chunk
+        let unfinished = |chunk: u32| {
+            let Descriptor { state, write_pointer, .. } = self.device.report(self.layout.chunk(chunk));
+            let is_begun = state == ChunkState::Open && write_pointer < self.layout.blocks_per_chunk;
+            is_begun.then_some((chunk, write_pointer))
         };
-        let begun = self.heads.get(unit).others().find(is_unfinished);
-        if let Some(chunk) = begun {
-            let next = self.device.report(self.layout.chunk(chunk)).write_pointer;
+        let begun = self.heads.get(unit).others().find_map(unfinished);
+        if let Some((chunk, _)) = begun {
             let head = self.heads.get_mut(unit);
             head.take(chunk);
-            head.open = Some((chunk, next));
+            head.open = begun;
             return true;
         }
         let next = self.heads.get(unit).others().find(|chunk| self.is_writable(*chunk));

@@ -78,8 +78,7 @@ fn sheet(key: &str, answers: &[(String, Evaluation)]) -> Sheet {
     let text = |value: &String| SheetCell::of_text(value.clone());
     let cells = |(value, answer): &(String, Evaluation)| {
         let numbers = curve_numbers(answer);
-        let numbers =
-            numbers.into_iter().map(|(text, value)| SheetCell { text, value: Some(value), half: None });
+        let numbers = numbers.into_iter().map(|(text, value)| SheetCell::of_number(text, value));
         std::iter::once(text(value)).chain(numbers).collect()
     };
     let heads = std::iter::once(key).chain(CURVE).map(str::to_owned).collect();

@@ -23,6 +23,11 @@ impl SheetCell {
         let value = text.parse().ok().filter(|value: &f64| value.is_finite());
         Self { text, value, half: None }
     }
+
+    /// A cell from a number and its text.
+    pub fn of_number(text: String, value: f64) -> Self {
+        Self { text, value: Some(value), half: None }
+    }
 }
 
 /// A table with column titles.

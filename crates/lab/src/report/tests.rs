@@ -79,7 +79,7 @@ fn a_comparison_has_the_rows_that_only_a_later_run_has() {
     assert_eq!(cells_of(&page, "wait in the array"), ["–", "5.00 µs"]);
     assert!(
         page.contains("data-unit=\"µs\">wait in the array</th>"),
-        "the unit is that of the run that has it"
+        "the row has the unit of the later run"
     );
 }
 

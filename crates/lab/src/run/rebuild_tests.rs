@@ -84,7 +84,7 @@ fn an_idle_array_is_rebuilt_faster_and_limited_requests_end_before() {
 }
 
 #[test]
-fn a_rebuild_that_began_in_the_warm_up_is_told_and_one_that_ended_there_is_refused() {
+fn a_rebuild_that_began_in_the_warm_up_has_a_note_and_one_that_ended_there_is_an_error() {
     let warm = |warm_up, workload: &str| {
         let options = RunOptions { warm_up: Some(warm_up), ..rebuilt() };
         run(&failing("0s"), &Workload::named(workload), &options, &mut Unobserved)

@@ -83,6 +83,13 @@ impl Rig {
         Self::of(Device::new(config, Seed(seed)), Calendar::new())
     }
 
+    /// Rig whose pages are all written.
+    pub fn filled(file: DeviceFile) -> Self {
+        let mut rig = Self::new(file, 1);
+        rig.device.fill(1.0);
+        rig
+    }
+
     /// Rig with a design, or the reason why the device rejects it.
     pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
         let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
