@@ -1,12 +1,13 @@
 //! The length of a measurement that ends when a metric has the wanted precision, by the method of batch
 //! means.
 //!
-//! The measured requests are divided into batches of equal size. A metric has one value for each batch. The
-//! mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
-//! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent. When there are
-//! twice the least number of batches, pairs are merged, so batches grow with the run. A percentile of a merged
-//! batch is computed from its distribution, because percentiles of short batches are biased, and their mean
-//! keeps the bias.
+//! The measured requests are divided into batches of equal size. A metric has one value for each batch, and
+//! a weight: a rate counts by the time of its batch, a mean latency by its requests. The weighted mean of
+//! these values, which is the value of all batches together, has a confidence interval by Student's
+//! distribution (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3). Batches must be long
+//! enough to be independent. When there are twice the least number of batches, pairs are merged, so batches
+//! grow with the run. A percentile of a merged batch is computed from its distribution, because percentiles of
+//! short batches are biased, and their mean keeps the bias.
 
 use std::str::FromStr;
 
@@ -56,7 +57,7 @@ pub(crate) struct Batches {
     wanted: Precision,
     /// The full name of the metric, once it is known.
     column: Option<String>,
-    values: Vec<f64>,
+    batches: Vec<Batch>,
     /// The latency distribution of each batch; empty unless the metric is a percentile.
     distributions: Vec<Distribution>,
     /// Completions of a full batch, and of the current batch.
@@ -67,8 +68,8 @@ pub(crate) struct Batches {
 impl Batches {
     /// The state before the first batch.
     pub fn new(wanted: Precision) -> Self {
-        let (values, distributions) = (Vec::new(), Vec::new());
-        Self { wanted, column: None, values, distributions, length: FIRST, present: 0 }
+        let (batches, distributions) = (Vec::new(), Vec::new());
+        Self { wanted, column: None, batches, distributions, length: FIRST, present: 0 }
     }
 
     /// Name of the metric, as it was given.
@@ -88,7 +89,7 @@ impl Batches {
     pub fn check(&self, batch: &Summary) -> Result<(), String> {
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
         let column = self.column.clone().unwrap_or_else(|| full_name(&self.wanted.column, batch));
-        follow(&values, &column).map(|_| ()).ok_or_else(metrics)
+        value_of(&values, &column).map(|_| ())
     }
 
     /// Ends a batch whose results are `batch`. Returns whether the batch is complete; if the metric has no
@@ -100,48 +101,52 @@ impl Batches {
         self.present = self.length;
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
         let column = self.column.get_or_insert_with(|| full_name(&self.wanted.column, batch));
-        match follow(&values, column).ok_or_else(metrics)? {
-            Json::Number(number) => {
-                self.values.push(number.as_f64().unwrap_or(f64::NAN));
+        match value_of(&values, column)? {
+            Some(value) => {
+                self.batches.push(Batch::of(column, value, batch));
                 self.distributions.extend(distribution(&values, column));
                 self.present = 0;
                 self.merge_pairs();
                 Ok(true)
             }
-            Json::Null if self.values.is_empty() => {
+            None if self.batches.is_empty() => {
                 self.length *= 2;
                 Ok(false)
             }
             // A later batch without a value becomes part of the next one.
-            Json::Null => {
+            None => {
                 self.present = 0;
                 Ok(false)
             }
-            _ => Err("a number, which that is not".into()),
         }
     }
 
     /// Merges pairs of batches once there are twice the least number.
     fn merge_pairs(&mut self) {
-        if self.values.len() < 2 * LEAST {
+        if self.batches.len() < 2 * LEAST {
             return;
         }
-        let fraction = self.column.as_deref().and_then(fraction_of);
-        self.values = match fraction {
-            Some(fraction) if self.distributions.len() == self.values.len() => {
+        let column = self.column.as_deref().unwrap_or_default();
+        self.batches = match fraction_of(column) {
+            Some(fraction) if self.distributions.len() == self.batches.len() => {
                 self.distributions = self.distributions.chunks(2).map(merged).collect();
-                self.distributions.iter().map(|of| quantile(of, fraction)).collect()
+                self.distributions
+                    .iter()
+                    .map(|of| Batch { sum: quantile(of, fraction), weight: 1.0 })
+                    .collect()
             }
-            _ => self.values.chunks(2).map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect(),
+            _ if column.ends_with(".max") => self.batches.chunks(2).map(Batch::greatest).collect(),
+            _ => self.batches.chunks(2).map(Batch::together).collect(),
         };
         self.length *= 2;
     }
 
     /// The precision reached so far.
     pub fn attained(&self) -> Attained {
-        let Mean { mean, half } = match self.values[..] {
+        let pairs: Vec<(f64, f64)> = self.batches.iter().map(|batch| (batch.sum, batch.weight)).collect();
+        let Mean { mean, half } = match pairs[..] {
             [] => Mean { mean: f64::NAN, half: None },
-            _ => Mean::of(&self.values),
+            _ => Mean::of_ratio(&pairs),
         };
         let is_narrow = half.is_some_and(|half| half <= self.wanted.fraction * mean.abs());
         Attained {
@@ -149,16 +154,71 @@ impl Batches {
             mean: mean.is_finite().then_some(mean),
             half_width: half,
             wanted: self.wanted.fraction,
-            batches: self.values.len() as u64,
+            batches: self.batches.len() as u64,
             requests_a_batch: self.length,
-            is_reached: is_narrow && self.values.len() >= LEAST,
+            is_reached: is_narrow && self.batches.len() >= LEAST,
         }
+    }
+}
+
+/// The value of a metric in a batch: a sum and what it is divided by.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    sum: f64,
+    weight: f64,
+}
+
+impl Batch {
+    /// The value of a metric in the results of a batch.
+    fn of(column: &str, value: f64, run: &Summary) -> Self {
+        let (host, seconds) = (&run.host, run.simulated_seconds);
+        // A batch may take no time.
+        if column == "host.iops" {
+            return Self { sum: host.requests as f64, weight: seconds };
+        }
+        let is_of_time = ["utilisation", "verdict.", "wear.drive_writes_per_day"];
+        let weight = match column.rsplit_once('.') {
+            Some(("host.read_latency_us", _)) => host.reads as f64,
+            Some(("host.write_latency_us", _)) => host.writes as f64,
+            // The reciprocal of a rate.
+            Some(("wear", "years_expected")) => seconds / value,
+            _ if column == "write_amplification" => host.written_bytes as f64,
+            _ if is_of_time.iter().any(|part| column.contains(part)) => seconds,
+            _ => 1.0,
+        };
+        Self { sum: value * weight, weight }
+    }
+
+    /// Batches as one.
+    fn together(all: &[Self]) -> Self {
+        let add = |one: Self, next: &Self| Self { sum: one.sum + next.sum, weight: one.weight + next.weight };
+        all.iter().fold(Self { sum: 0.0, weight: 0.0 }, add)
+    }
+
+    /// The batch with the greatest value.
+    fn greatest(all: &[Self]) -> Self {
+        *all.iter().max_by(|a, b| (a.sum / a.weight).total_cmp(&(b.sum / b.weight))).expect("a batch")
+    }
+}
+
+/// The value of a metric in the results of a batch; `None` if the batch does not tell it.
+///
+/// # Errors
+/// The metrics that can have a precision, if this one cannot.
+fn value_of(values: &Json, column: &str) -> Result<Option<f64>, String> {
+    let grows = ["amount", "joules", "seconds", "drive_writes", "terabytes_written", "run_erases"];
+    let is_sum = grows.iter().any(|end| column.ends_with(end));
+    match follow(values, column).ok_or_else(metrics)? {
+        Json::Number(number) if number.is_f64() && !is_sum => Ok(number.as_f64()),
+        Json::Number(_) => Err(format!("{}, and not a count or a sum, which grows with the run", metrics())),
+        Json::Null => Ok(None),
+        _ => Err("a number, which that is not".into()),
     }
 }
 
 /// The metrics that can have a precision, in words.
 fn metrics() -> String {
-    "iops, mean, max or p50 to p99999 (of reads, or of writes if nothing is read), or a column of `wordline metrics`"
+    "iops, mean, max or p50 to p99999 (of reads, or of writes if nothing is read), or a rate, mean or ratio of `wordline metrics`"
         .to_owned()
 }
 
@@ -231,7 +291,7 @@ mod tests {
         let mut batches = Batches::new("iops:1%".parse().expect("a precision"));
         for iops in values {
             let mut run = sample::mixed();
-            run.host.iops = iops;
+            (run.host.iops, run.host.requests, run.simulated_seconds) = (iops, 1_000, 1_000.0 / iops);
             assert_eq!(batches.take(&run), Ok(true));
         }
         batches
@@ -240,16 +300,49 @@ mod tests {
     #[test]
     fn twenty_batches_are_asked_for_and_forty_are_made_twenty() {
         let alternating = |count: usize| (0..count).map(|n| 100.0 + (n % 2) as f64);
+        // Requests by time: of pairs with 100 and 101 a second.
+        let of_pairs = 2_000.0 / (1_000.0 / 100.0 + 1_000.0 / 101.0);
         let few = batches(alternating(19)).attained();
         assert!(!few.is_reached && few.half_width.is_some_and(|half| half < 1.0), "{few:?}");
         assert!(batches(alternating(20)).attained().is_reached);
         let joined = batches(alternating(40)).attained();
         assert_eq!((joined.batches, joined.requests_a_batch), (20, 2_000));
-        assert_eq!(
-            (joined.mean, joined.half_width),
-            (Some(100.5), Some(0.0)),
-            "pairs of one 100 and one 101"
-        );
+        assert!(joined.mean.is_some_and(|mean| (mean - of_pairs).abs() < 1e-9), "{joined:?}");
+        assert!(joined.half_width.is_some_and(|half| half < 1e-9), "{joined:?}");
+    }
+
+    #[test]
+    fn a_rate_is_all_requests_by_all_time() {
+        // Nine bursts of 10 s and a pause of 990 s: 10,000 requests in 1,080 s.
+        let rates = |tens: usize| (0..tens).flat_map(|_| [100.0; 9].into_iter().chain([1_000.0 / 990.0]));
+        for tens in [2, 4] {
+            let attained = batches(rates(tens)).attained();
+            assert!(
+                attained.mean.is_some_and(|mean| (mean - 10_000.0 / 1_080.0).abs() < 1e-9),
+                "{attained:?}"
+            );
+            assert!(!attained.is_reached, "{attained:?}");
+        }
+    }
+
+    #[test]
+    fn the_maximum_of_merged_batches_is_the_greater_one() {
+        let mut batches = Batches::new("max:1%".parse().expect("a precision"));
+        for n in 0..40 {
+            let mut run = sample::mixed();
+            run.host.read_latency_us.max = if n % 2 == 0 { 100.0 } else { 900.0 };
+            assert_eq!(batches.take(&run), Ok(true));
+        }
+        assert_eq!((batches.attained().batches, batches.attained().mean), (20, Some(900.0)));
+    }
+
+    #[test]
+    fn a_sum_that_grows_with_the_run_is_refused() {
+        for column in ["flash.gc_programs", "host.requests", "wear.drive_writes", "simulated_seconds"] {
+            let mut batches = Batches::new(format!("{column}:1%").parse().expect("a precision"));
+            let error = batches.take(&sample::mixed()).expect_err(column);
+            assert!(error.ends_with("which grows with the run"), "{column}: {error}");
+        }
     }
 
     /// A batch whose reads take these microseconds, with a p99.

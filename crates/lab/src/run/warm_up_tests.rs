@@ -143,13 +143,19 @@ fn what_is_left_out_of_recorded_requests_is_not_measured_and_too_few_are_all_mea
     };
     let rest = measured(500, WarmUp::Requests(100));
     assert_eq!((rest.host.requests, rest.warm_up.map(|left_out| left_out.requests)), (400, Some(100)));
-    let all = measured(50, WarmUp::Requests(100));
-    assert_eq!((all.host.requests, all.warm_up), (50, None));
-    assert!(
-        all.notes.iter().any(|note| note.starts_with("the requests ended before the warm-up")),
-        "{:?}",
-        all.notes
-    );
+    for too_long in [
+        WarmUp::Requests(100),
+        WarmUp::Requests(50),
+        WarmUp::Time(wordline_kernel::Duration::from_ms(100_000)),
+    ] {
+        let all = measured(50, too_long);
+        assert_eq!((all.host.requests, all.warm_up), (50, None), "{too_long:?}");
+        assert!(
+            all.notes.iter().any(|note| note.starts_with("the requests ended before the warm-up")),
+            "{:?}",
+            all.notes
+        );
+    }
 }
 
 #[test]

@@ -86,8 +86,7 @@ where
     }
 
     fn summary(&mut self) -> Summary {
-        let is_drawn = self.queue.upcoming()[0].is_none() && self.queue.source().pending() == 0;
-        let is_over = is_drawn && self.queue.outstanding() == 0 && !self.power.is_off();
+        let is_over = self.has_ended() && !self.power.is_off();
         let outcome = if is_over { self.outcome(false) } else { Outcome::Interrupted };
         let cuts = self.power.results().iter().map(|cut| cut.note());
         let notes = self.load.notes.iter().cloned().chain(cuts).collect();

@@ -59,7 +59,10 @@ impl<D: BlockDevice> Running<D> {
             None => self.run_warm_up(wanted, observer),
         };
         *self.measurements.record() = record;
-        let (reached, end) = ended?;
+        let (mut reached, end) = ended?;
+        if end == WarmUpEnd::Asked && self.load.until != Some(Until::Rebuilt) && self.has_ended() {
+            reached = StopReason::Idle;
+        }
         if reached == StopReason::Target {
             self.restart_measurements(end);
         } else {
@@ -69,6 +72,12 @@ impl<D: BlockDevice> Running<D> {
         }
         observer.phase(RUNNING, self.load.total);
         Ok(reached)
+    }
+
+    /// Whether the workload has no more requests, and none is outstanding.
+    pub(super) fn has_ended(&self) -> bool {
+        let queue = &self.queue;
+        queue.upcoming()[0].is_none() && queue.source().pending() == 0 && queue.outstanding() == 0
     }
 
     fn run_warm_up(
@@ -223,7 +232,7 @@ impl<D: BlockDevice> Running<D> {
         let (end, outcome) = (self.calendar.now(), Outcome::Complete);
         let ending = RunEnd { end, outcome, trace_file: None, notes: Vec::new(), seconds: self.seconds };
         let batch = self.measurements.batch().expect("it was begun");
-        batch.summary(&self.load, &self.prepared.device, ending)
+        batch.summary(&self.load, &self.prepared.device, ending).with_power_cuts(Vec::new())
     }
 
     fn reading(&self) -> Reading {
