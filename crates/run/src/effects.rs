@@ -32,10 +32,15 @@ struct Ranges {
     in_units: u64,
 }
 
+/// Number of units of `per_unit` sectors that a command covers as a whole.
+fn whole_units(command: &Command, per_unit: u64) -> u64 {
+    let (first, end) = (command.sector, command.sector + command.sectors);
+    (end / per_unit).saturating_sub(first.div_ceil(per_unit))
+}
+
 impl Ranges {
     fn add(&mut self, command: &Command, per_unit: u64) {
-        let (first, end) = (command.sector, command.sector + command.sectors);
-        let units = (end / per_unit).saturating_sub(first.div_ceil(per_unit));
+        let units = whole_units(command, per_unit);
         self.commands += 1;
         self.without_unit += u64::from(units == 0);
         self.sectors += command.sectors;
@@ -50,6 +55,18 @@ impl Effects {
             per_unit: (shape.discard_unit.0 / SECTOR.0).max(1),
             deallocates_zeroes: shape.deallocates_zeroes,
             ..Self::default()
+        }
+    }
+
+    /// Sectors of a command that the device writes: of write zeroes those that it does not deallocate.
+    pub(crate) fn written_sectors(&self, command: &Command) -> u64 {
+        match command.operation {
+            Operation::Write | Operation::ZoneAppend => command.sectors,
+            Operation::WriteZeroes if self.deallocates_zeroes => {
+                command.sectors - whole_units(command, self.per_unit) * self.per_unit
+            }
+            Operation::WriteZeroes => command.sectors,
+            _ => 0,
         }
     }
 
@@ -125,6 +142,19 @@ mod tests {
                 "1 command of write zeroes: 64KiB was written as data",
             ]
         );
+    }
+
+    #[test]
+    fn zeroes_that_are_not_deallocated_are_written() {
+        let array = Effects { per_unit: 8, ..Effects::default() };
+        let ssd = Effects { deallocates_zeroes: true, ..array };
+        let written = |operation| {
+            let command = Command { operation, sector: 7, sectors: 17, ..Command::default() };
+            [array, ssd].map(|effects| effects.written_sectors(&command))
+        };
+        assert_eq!(written(Operation::WriteZeroes), [17, 1]);
+        assert_eq!([Operation::Write, Operation::ZoneAppend].map(written), [[17, 17]; 2]);
+        assert_eq!([Operation::Read, Operation::Discard].map(written), [[0, 0]; 2]);
     }
 
     #[test]

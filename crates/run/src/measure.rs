@@ -159,6 +159,8 @@ impl<D: BlockDevice> Measurements<D> {
         if data < 2 {
             sums.bytes[data] += if completion.failed { 0 } else { completion.command.sectors * SECTOR.0 };
             sums.latency_ps[data] += u128::from(completion.latency.ps());
+        } else if completion.command.operation == Operation::WriteZeroes && !completion.failed {
+            sums.bytes[1] += self.effects.written_sectors(&completion.command) * SECTOR.0;
         }
         self.effects.add(&completion.command);
         self.latency[kind].record(completion.latency);

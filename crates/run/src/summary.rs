@@ -368,7 +368,7 @@ pub struct Host {
     pub failed: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes written, by write zeroes too where the device writes them as data.
     pub written_bytes: u64,
     /// Requests completed per second of simulated time, without recoveries after power cuts.
     pub iops: f64,
@@ -538,7 +538,7 @@ pub struct Window {
     pub writes: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes written, by write zeroes too where the device writes them as data.
     pub written_bytes: u64,
     /// Mean latency of the reads that completed in the window, in microseconds.
     pub read_latency_us: f64,

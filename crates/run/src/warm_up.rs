@@ -3,12 +3,13 @@
 
 use wordline_device::block_device::Programmed;
 use wordline_device::snapshot::Agenda;
-use wordline_device::{BlockDevice, Command, Operation, SECTOR};
+use wordline_device::{BlockDevice, Command, SECTOR};
 use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
 
 use crate::admission::Admission;
 use crate::arrivals::{PassSource, rejected};
+use crate::effects::Effects;
 use crate::error::{Error, Result, check_decisions};
 use crate::load::Load;
 use crate::observer::{Observer, WARMING_UP};
@@ -111,6 +112,8 @@ struct CommandSource<'a> {
     /// Begin of the current pass, and arrival of the last command.
     begun: Instant,
     last: Instant,
+    /// Tells which sectors of a command are written.
+    effects: Effects,
     /// Sectors written so far.
     written: u64,
     /// Number of the last request in its pass, from 1.
@@ -147,9 +150,7 @@ impl CommandSource<'_> {
             return Err(Error::Argument { what, found, wanted });
         }
         self.last = self.last.max(time);
-        if matches!(arrival.command.operation, Operation::Write | Operation::WriteZeroes) {
-            self.written += arrival.command.sectors;
-        }
+        self.written += self.effects.written_sectors(&arrival.command);
         Ok((time, arrival.command))
     }
 }
@@ -187,6 +188,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         time_scale,
         begun: Instant::ZERO,
         last: Instant::ZERO,
+        effects: Effects::new(&shape),
         written: 0,
         number: 0,
         load,

@@ -1,4 +1,6 @@
 use wordline_ftl::Policies;
+use wordline_kernel::Bytes;
+use wordline_trace::{Op, Request};
 
 use super::*;
 use crate::{Error, Selection, Unobserved};
@@ -117,4 +119,20 @@ fn an_application_runs_the_same_again_and_as_often_as_asked() {
     let mail = || run_of_workload("tiny", &[], "mail", 3_000);
     let (first, again) = (mail(), mail());
     assert_eq!((first.host.requests, &first.digest), (3_000, &again.digest));
+}
+
+#[test]
+fn write_zeroes_that_an_array_writes_as_data_are_bytes_of_the_host() {
+    let requests = |op| (0..200).map(move |n| Request::new(op, Bytes(4_096 * n), Bytes(4_096)));
+    let run = |preset: &str, op| {
+        let load = Workload { queue_depth: Some(4), ..Workload::given("requests", requests(op)) };
+        let options = RunOptions { precondition: Some(Precondition::Filled(1.0)), ..RunOptions::default() };
+        run(&Device::preset(preset).expect("a preset"), &load, &options, &mut Unobserved).expect("it runs")
+    };
+    for (preset, written) in [("raid5-tiny", 200 * 4_096), ("tiny", 0)] {
+        let run = run(preset, Op::WriteZeroes);
+        assert_eq!((run.host.written_bytes, run.host.write_zeroes), (written, 200), "{preset}");
+    }
+    let amplification = |op| run("raid5-tiny", op).write_amplification;
+    assert_eq!(amplification(Op::WriteZeroes), amplification(Op::Write));
 }
