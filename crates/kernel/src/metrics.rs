@@ -109,6 +109,14 @@ pub enum Value {
     Count(u64),
     /// Any number.
     Number(f64),
+    /// A mean: a sum over this many values; no value if there are none. A run counts the values since the end
+    /// of its warm-up.
+    Mean {
+        /// The sum of all values.
+        sum: f64,
+        /// The number of values.
+        count: u64,
+    },
     /// No value: the run has nothing to measure.
     Absent,
 }
@@ -119,7 +127,20 @@ impl Value {
         match self {
             Self::Count(count) => Some(count as f64),
             Self::Number(number) => Some(number),
+            Self::Mean { sum, count } => (count > 0).then(|| sum / count as f64),
             Self::Absent => None,
+        }
+    }
+
+    /// The value since the time when it was `before`: the increase of a count, the mean of the values that
+    /// came since; the present value of anything else.
+    pub fn since(self, before: Self) -> Self {
+        match (before, self) {
+            (Self::Count(before), Self::Count(now)) => Self::Count(now.saturating_sub(before)),
+            (Self::Mean { sum: before, count: known }, Self::Mean { sum, count }) => {
+                Self::Mean { sum: sum - before, count: count.saturating_sub(known) }
+            }
+            (_, now) => now,
         }
     }
 }
@@ -147,6 +168,7 @@ impl Serialize for Value {
         match self {
             Self::Count(count) => out.serialize_u64(*count),
             Self::Number(number) => out.serialize_f64(*number),
+            Self::Mean { .. } => self.number().serialize(out),
             Self::Absent => out.serialize_none(),
         }
     }
@@ -182,7 +204,7 @@ impl Metrics {
     pub fn add(&mut self, metric: Metric, value: impl Into<Value>) {
         assert!(self.get(metric.name).is_none(), "two metrics are called {}", metric.name);
         let value = value.into();
-        let is_said = value != Value::Absent || metric.can_be_absent();
+        let is_said = value.number().is_some() || metric.can_be_absent();
         assert!(is_said, "{} does not say when it is null", metric.name);
         self.0.push((metric, value));
     }
@@ -232,7 +254,7 @@ impl Metrics {
         let is_sum = |(metric, value): &(Metric, Value)| match value {
             Value::Count(_) => !metric.can_be_absent(),
             Value::Number(_) => metric.unit == Unit::Joules,
-            Value::Absent => false,
+            Value::Mean { .. } | Value::Absent => false,
         };
         all.0.retain(is_sum);
         all
@@ -351,6 +373,16 @@ mod tests {
             None::<f64>,
         );
         metrics
+    }
+
+    #[test]
+    fn a_mean_since_a_time_is_of_the_values_that_came_since() {
+        let before = Value::Mean { sum: 30.0, count: 3 };
+        let now = Value::Mean { sum: 70.0, count: 5 };
+        assert_eq!((now.number(), now.since(before).number()), (Some(14.0), Some(20.0)));
+        assert_eq!((now.since(now).number(), now.since(Value::Absent)), (None, now));
+        assert_eq!(Value::Count(5).since(Value::Count(3)), Value::Count(2));
+        assert_eq!(Value::Number(5.0).since(Value::Number(3.0)), Value::Number(5.0));
     }
 
     #[test]

@@ -39,15 +39,14 @@ pub enum Quantity {
 impl Quantity {
     /// The value of a metric as a quantity in its `unit`.
     pub fn of(unit: Unit, value: Value) -> Self {
-        match (value, unit) {
-            (Value::Absent, _) => Self::Absent,
-            (Value::Count(count), Unit::Bytes) => Self::Bytes(count as f64),
-            (Value::Count(count), _) => Self::Count(count),
-            (Value::Number(number), Unit::Fraction) => Self::Fraction(number),
-            (Value::Number(number), Unit::Joules) => Self::Joules(number),
-            (Value::Number(number), Unit::Microseconds) => Self::Latency(number),
-            (Value::Number(number), Unit::Bytes) => Self::Bytes(number),
-            (Value::Number(number), _) => Self::Number(number),
+        match (value, value.number(), unit) {
+            (_, None, _) => Self::Absent,
+            (_, Some(bytes), Unit::Bytes) => Self::Bytes(bytes),
+            (Value::Count(count), ..) => Self::Count(count),
+            (_, Some(number), Unit::Fraction) => Self::Fraction(number),
+            (_, Some(number), Unit::Joules) => Self::Joules(number),
+            (_, Some(number), Unit::Microseconds) => Self::Latency(number),
+            (_, Some(number), _) => Self::Number(number),
         }
     }
 

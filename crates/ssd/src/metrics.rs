@@ -387,8 +387,8 @@ pub(crate) fn since(core: &Core, writer: &Writer, mark: &Mark, now: Instant) -> 
         .chain(of_guesses)
         .for_each(|(metric, of)| metrics.add(*metric, of(&since)));
     for (n, (metric, value)) in ftl.policies.designs.measure().enumerate() {
-        let before = mark.designs.get(n).map(|(_, value)| *value);
-        metrics.add(*metric, added(before, value));
+        let before = mark.designs.get(n).map_or(Value::Absent, |(_, value)| *value);
+        metrics.add(*metric, value.since(before));
     }
     metrics
 }
@@ -405,14 +405,6 @@ pub(crate) fn charts_since(ftl: &Ftl, mark: &Mark) -> Vec<(&'static str, ChartDa
         (design, drawn.since(mark.at, before))
     };
     ftl.policies.designs.charts().map(since).collect()
-}
-
-/// Increase of a count since the mark; the current value of any other metric.
-fn added(before: Option<Value>, now: Value) -> Value {
-    match (before, now) {
-        (Some(Value::Count(before)), Value::Count(now)) => Value::Count(now.saturating_sub(before)),
-        _ => now,
-    }
 }
 
 #[cfg(test)]

@@ -24,12 +24,12 @@ static FOLLOWER_US: Metric = Metric::new(
 static LEAST_US: Metric = Metric::new(
     "cubeftl.least_follower_us",
     Unit::Microseconds,
-    "tPROG of the fastest follower in microseconds; null if there was none.",
+    "tPROG of the fastest follower since the device was new, in microseconds; null if there was none.",
 );
 static PROGRAM_US: Metric = Metric::new(
     "cubeftl.program_us",
     Unit::Microseconds,
-    "Mean tPROG of word lines in microseconds; null if none was programmed.",
+    "Mean tPROG of leaders and followers in microseconds; null if there was none, as with design.parameters = \"data-sheet\".",
 );
 static FULL: Metric = Metric::new(
     "cubeftl.full",
@@ -51,7 +51,7 @@ static ORT_BYTES: Metric =
 static MOST_KEPT: Metric = Metric::new(
     "cubeftl.most_kept",
     Unit::Count,
-    "Most layers of one open block with kept follower parameters.",
+    "Most layers of one open block with kept follower parameters, since the device was new.",
 );
 
 /// All metrics.
@@ -89,10 +89,9 @@ impl Programs {
     }
 }
 
-fn mean_us(of: &[Programs]) -> Option<f64> {
-    let count: u64 = of.iter().map(|one| one.count).sum();
+fn mean_us(of: &[Programs]) -> Value {
     let sum: u128 = of.iter().map(|one| one.sum_ps).sum();
-    (count > 0).then(|| sum as f64 / count as f64 / 1e6)
+    Value::Mean { sum: sum as f64 / 1e6, count: of.iter().map(|one| one.count).sum() }
 }
 
 /// The counters of a device.
@@ -118,10 +117,10 @@ impl Counts {
         vec![
             (&LEADERS, leaders.count.into()),
             (&FOLLOWERS, followers.count.into()),
-            (&LEADER_US, mean_us(&[leaders]).into()),
-            (&FOLLOWER_US, mean_us(&[followers]).into()),
+            (&LEADER_US, mean_us(&[leaders])),
+            (&FOLLOWER_US, mean_us(&[followers])),
             (&LEAST_US, least.into()),
-            (&PROGRAM_US, mean_us(&[leaders, followers]).into()),
+            (&PROGRAM_US, mean_us(&[leaders, followers])),
             (&FULL, full.into()),
             (&NOT_FULL, not_full.into()),
             (&REJECTED, rejected.into()),
