@@ -86,6 +86,7 @@ fn sequential_overwrites_are_written_once() {
     rig.settle();
     let blocks = u64::from(rig.device.config().ftl.logical_blocks());
     assert_eq!(rig.device.totals().erases - erases, 2 * blocks, "each old block is erased");
+    assert_eq!(rig.device.totals().gc_empty_victims, 2 * blocks, "without a copy");
 }
 
 #[test]
@@ -110,6 +111,8 @@ fn every_fourth_page_costs_four() {
     let pages = rig.device.config().ftl.logical_pages;
     let written = programs(&mut rig, (3..pages).step_by(4));
     assert_eq!((written[2], amplification(written)), (0, 4.0));
+    rig.settle();
+    assert_eq!(rig.device.totals().gc_empty_victims, 0, "all blocks are erased after copies");
 }
 
 #[test]

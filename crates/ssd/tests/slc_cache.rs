@@ -98,6 +98,7 @@ fn blocks_beyond_a_number_are_folded_while_the_host_is_at_work() {
     let totals = rig.device.totals();
     assert!(totals.folded > 4 * 32, "{} pages were folded", totals.folded);
     assert!(totals.slc_programs > 4 * 4 * 32, "{} pages were cached", totals.slc_programs);
+    assert_eq!(totals.gc_victim_pages, 32 * totals.erases, "a block has 32 pages in SLC mode, and not 96");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl BlockTable {
 
     /// Capacity of a block in locations, in its mode.
     #[inline]
-    pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
+    pub(crate) fn capacity(&self, block: BlockSetId) -> u32 {
         capacity_in(self.mode(block), self.pools.of_block(block))
     }
 

@@ -294,6 +294,7 @@ impl Gc {
     ) {
         totals.erases += 1;
         let block = blocks.pools().block_of_page(done.command.page);
+        let capacity = blocks.table().capacity(block);
         flash.set_mode(block, CellMode::Native);
         blocks.erased(block, flash.chips().erases()[block]);
         if flash.needs_tuner() {
@@ -301,7 +302,7 @@ impl Gc {
         }
         if let Some(valid) = self.collector.selected.take(block) {
             totals.gc_victim_valid_pages += u64::from(valid);
-            totals.gc_victim_pages += u64::from(blocks.pools().per_block(block));
+            totals.gc_victim_pages += u64::from(capacity);
         }
         self.collector.erased(block, blocks);
         policies.designs.notify_erased(block, done, DesignContext { flash, blocks });

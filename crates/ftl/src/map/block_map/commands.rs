@@ -85,6 +85,7 @@ impl BlockMap {
             let place = |location| blocks.pools().first().locations.split(location).1;
             debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
             map.relocate(moved, to, blocks);
+            self.rows[row].note_copied_from(blocks.pools().block_of(moved.from));
         }
         blocks.program_done(to);
     }
@@ -117,8 +118,8 @@ impl BlockMap {
         step
     }
 
-    /// Counts the programs that a step queues.
-    pub(crate) fn count(&self, row: PlaneGroupId, step: Step, totals: &mut Totals) {
+    /// Counts what a step queues: programs, and the erase of a block of which nothing was copied.
+    pub(crate) fn count(&mut self, row: PlaneGroupId, step: Step, totals: &mut Totals) {
         match step {
             Step::Program { .. } => {
                 let copied = self.copies(row).len() as u64;
@@ -128,6 +129,9 @@ impl BlockMap {
             Step::Copyback { .. } => {
                 totals.gc_programs += 1;
                 totals.gc_copied += 1;
+            }
+            Step::Erase { block } => {
+                totals.gc_empty_victims += u64::from(!self.rows[row].take_copied_from(block));
             }
             _ => {}
         }

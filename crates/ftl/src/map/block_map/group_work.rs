@@ -41,6 +41,8 @@ pub(super) struct GroupWork {
     pub(super) held: Vec<Relocation>,
     /// Blocks without valid pages that must be erased.
     pub(super) to_erase: VecDeque<BlockSetId>,
+    /// Blocks that are not erased yet, of which pages were copied to another block.
+    copied_from: Vec<BlockSetId>,
     /// Logical blocks with a replacement block. The least recently written one is first.
     pub(super) replaced: VecDeque<LogicalBlock>,
     /// Logical blocks that must be merged before other data are written, because an operation failed in one
@@ -130,6 +132,19 @@ impl GroupWork {
             self.replaced.retain(|other| *other != logical);
             self.replaced.push_back(logical);
         }
+    }
+
+    /// Records that a page of a block was copied to another block.
+    pub fn note_copied_from(&mut self, block: BlockSetId) {
+        if !self.copied_from.contains(&block) {
+            self.copied_from.push(block);
+        }
+    }
+
+    /// Whether pages of a block that is erased now were copied to another block.
+    pub fn take_copied_from(&mut self, block: BlockSetId) -> bool {
+        let at = self.copied_from.iter().position(|other| *other == block);
+        at.map(|at| self.copied_from.swap_remove(at)).is_some()
     }
 
     /// Takes the next block that waits for its erase and has no readers.
