@@ -1,5 +1,6 @@
 //! The columns of results: every number of a summary that a study, a search or an experiment can name.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use schemars::schema_for;
@@ -47,6 +48,9 @@ pub fn columns(registry: &Registry, section: Option<&str>) -> Result<Vec<Column>
             meaning: metric.meaning.to_owned(),
         })
         .collect();
+    // Several types of devices have a metric.
+    let mut known = BTreeSet::new();
+    all.retain(|metric| known.insert(metric.name.clone()));
     let root = summary_schema();
     let mut others = Vec::new();
     walk(root, root, ("", ""), &mut others);
@@ -100,7 +104,7 @@ fn walk(root: &Json, schema: &Json, (path, meaning): (&str, &str), all: &mut Vec
 
 /// The unit of a number of a summary, by its name: the part with a unit is the last one that has any.
 fn unit_of(path: &str) -> &'static str {
-    let ends: [(&str, &str); 11] = [
+    let ends: [(&str, &str); 15] = [
         ("_us", "us"),
         ("us", "us"),
         ("_seconds", "s"),
@@ -108,6 +112,10 @@ fn unit_of(path: &str) -> &'static str {
         ("_per_second", "1/s"),
         ("iops", "1/s"),
         ("_bytes", "B"),
+        ("bytes", "B"),
+        ("offset", "B"),
+        ("amount", "J"),
+        ("part", "fraction"),
         ("_joules", "J"),
         ("_percentile", "%"),
         ("terabytes_written", "TB"),
@@ -120,7 +128,7 @@ fn unit_of(path: &str) -> &'static str {
         let is_fraction =
             || fractions.iter().any(|word| part == *word || part.ends_with(&format!("_{word}")));
         match part {
-            "write_amplification" | "drive_writes" => Some("ratio"),
+            "write_amplification" | "drive_writes" | "third_quarter" | "last_quarter" => Some("ratio"),
             "drive_writes_per_day" => Some("1/day"),
             "years_expected" => Some("years"),
             _ => known.map(|(_, unit)| *unit).or_else(|| is_fraction().then_some("fraction")),
@@ -155,6 +163,9 @@ mod tests {
             ("host.read_bytes", "B"),
             ("channel_utilisation.N", "fraction"),
             ("host.reads", "count"),
+            ("energy_by_stage.N.amount", "J"),
+            ("pools.N.bytes", "B"),
+            ("drift.last_quarter", "ratio"),
         ] {
             assert_eq!(unit(name), wanted, "{name}");
         }
@@ -176,5 +187,18 @@ mod tests {
             assert!(!is_time || ["us", "count"].contains(&&*column.unit), "{column:?}");
             assert!(!is_time || column.unit == "us" || column.name == "raid5.degraded_us", "{column:?}");
         }
+    }
+
+    #[test]
+    fn a_metric_of_several_device_types_is_listed_once() {
+        let mut names: Vec<String> = columns(&Registry::default(), None)
+            .expect("all sections")
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
     }
 }

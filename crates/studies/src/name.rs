@@ -60,7 +60,9 @@ impl RunNames {
         let read = recorded(workload, traces.as_deref())?;
         let files = read.iter().chain(from_snapshot);
         let inputs: Vec<InputFile> = files.map(|path| self.input(path)).collect::<Result<_>>()?;
-        let of_files: Vec<&str> = inputs.iter().map(|input| input.sha256.as_str()).collect();
+        // The digest is that of the first GiB.
+        let of_files: Vec<String> =
+            inputs.iter().map(|input| format!("{} {}", input.sha256, input.bytes)).collect();
         let parts = [
             program,
             config_text,

@@ -242,24 +242,30 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
     let mut runs = StudyRuns::of(study, program)?;
     runs.memory()?;
     let missing = Missing::of(study, store, program, progress);
-    let mut all = runs.first()?;
+    let all = runs.first()?;
     missing.carry_out(&runs.points, &all)?;
     if progress.shard.is_some() {
         return run_further_of_shard(runs, all, &missing);
     }
+    run_further(runs, all, &missing)
+}
+
+/// Executes runs with further seeds until the column of `repeat.until` is precise in each combination, and
+/// makes a table of all runs.
+fn run_further(mut runs: StudyRuns<'_>, mut all: Vec<NamedRun>, missing: &Missing<'_>) -> Result<Table> {
+    let (study, store, stop) = (missing.study, missing.store, missing.progress.conduct.stop);
     let mut table = build_table(study, (&runs.points, &all), store)?;
-    if let Some(until) = &study.repeat.until {
-        for further in study.repeat.seeds..until.at_most {
-            let is_unsure: Vec<bool> = table.rows.iter().map(|row| is_imprecise(row, until)).collect();
-            if !is_unsure.contains(&true) || progress.conduct.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let seed = study.repeat.first.saturating_add(further.into());
-            let more = runs.with(seed, |place| is_unsure[place])?;
-            missing.carry_out(&runs.points, &more)?;
-            all.extend(more);
-            table = build_table(study, (&runs.points, &all), store)?;
+    let Some(until) = &study.repeat.until else { return Ok(table) };
+    for further in study.repeat.seeds..until.at_most {
+        let is_unsure: Vec<bool> = table.rows.iter().map(|row| is_imprecise(row, until)).collect();
+        if !is_unsure.contains(&true) || stop.load(Ordering::Relaxed) {
+            break;
         }
+        let seed = study.repeat.first.saturating_add(further.into());
+        let more = runs.with(seed, |place| is_unsure[place])?;
+        missing.carry_out(&runs.points, &more)?;
+        all.extend(more);
+        table = build_table(study, (&runs.points, &all), store)?;
     }
     Ok(table)
 }
@@ -321,8 +327,9 @@ pub fn run_at(
     }
     runs.memory()?;
     let all = runs.first()?;
-    Missing::of(study, store, program, progress).carry_out(&runs.points, &all)?;
-    let table = build_table(study, (&runs.points, &all), store)?;
+    let missing = Missing::of(study, store, program, progress);
+    missing.carry_out(&runs.points, &all)?;
+    let table = run_further(runs, all, &missing)?;
     let first = |at: &toml::Table| places.iter().position(|other| other == at).unwrap_or_default();
     let tried = |at: &toml::Table| match impossible.get(&first(at)) {
         Some(wrong) => CombinationResult::Invalid(wrong.clone()),

@@ -246,7 +246,8 @@ impl Table {
 
     /// Adds a finished run with these values of the varied keys.
     pub(crate) fn add(&mut self, name: &str, at: &toml::Table, record: Record) {
-        let run = Run { name: name.to_owned(), record };
+        // Another study may have made the run, with other keys varied.
+        let run = Run { name: name.to_owned(), record: Record { at: at.clone(), ..record } };
         match self.places.entry(at.to_string()) {
             Entry::Occupied(place) => self.rows[*place.get()].runs.push(run),
             Entry::Vacant(place) => {

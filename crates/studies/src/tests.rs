@@ -177,6 +177,38 @@ fn seeds_are_added_until_a_column_is_known_well_enough() {
 }
 
 #[test]
+fn a_trial_of_a_search_adds_seeds_as_a_study_does() {
+    let study = study(&STUDY.replace(
+        "repeat = { seeds = 2 }",
+        "repeat = { seeds = 2, until = { column = \"write_amplification\", half_width = \"0.0001 %\", at_most = 3 } }",
+    ));
+    let at = done(&study, &Store::in_memory()).rows[0].at.clone();
+    let tried =
+        crate::run_at(&study, &[at], &Store::in_memory(), "program", &progress(&AtomicBool::new(false)))
+            .expect("it runs");
+    let crate::CombinationResult::Row(row) = &tried[0] else { panic!("{tried:?}") };
+    assert_eq!(row.seeds(), 3);
+}
+
+#[test]
+fn a_run_that_another_study_made_has_the_varied_keys_of_this_one() {
+    let store = Store::in_memory();
+    done(&study(STUDY), &store);
+    let greedy = STUDY
+        .replace("preset = \"tiny\"", "preset = \"tiny\"\ndevice.ftl.gc.victim.policy = \"greedy\"")
+        .replace(
+            "\"ftl.gc.victim.policy\"\nvalues = [\"greedy\", \"fifo\"]",
+            "\"workload.requests\"\nvalues = [2000, 1000]",
+        );
+    let narrow = study(&greedy);
+    assert_eq!(plan(&narrow, &store, "program").expect("a plan").done, 6, "half of the runs");
+    let columns = done(&narrow, &store).run_columns();
+    let requests = columns.iter().find(|column| column.name == "workload.requests").expect("it is varied");
+    let wanted = [2_000.0, 2_000.0, 1_000.0, 1_000.0].repeat(3);
+    assert_eq!(requests.values, crate::ColumnValues::Amounts(wanted));
+}
+
+#[test]
 fn runs_are_written_as_csv_and_parquet() {
     let folder = tempfile::tempdir().expect("a folder");
     let table = done(&study(STUDY), &Store::in_memory());

@@ -109,6 +109,7 @@ impl Range {
             ));
         }
         let are_whole = from.is_integer() && to.is_integer();
+        let rounded = if are_whole { f64::round } else { rounded };
         let at = |step: u32| {
             let part = f64::from(step) / f64::from(steps - 1);
             match step {
@@ -120,7 +121,7 @@ impl Range {
         };
         let mut values: Vec<toml::Value> = Vec::new();
         for value in (0..*steps).map(at) {
-            let value = if are_whole { toml::Value::Integer(value.round() as i64) } else { value.into() };
+            let value = if are_whole { toml::Value::Integer(value as i64) } else { value.into() };
             if values.last() != Some(&value) {
                 values.push(value);
             }
@@ -372,6 +373,8 @@ mod tests {
         assert_eq!(values("a=0.07..0.28/8"), ["0.07", "0.1", "0.13", "0.16", "0.19", "0.22", "0.25", "0.28"]);
         assert_eq!(values("a=1..64/*7"), ["1", "2", "4", "8", "16", "32", "64"]);
         assert_eq!(values("a=1..3/5"), ["1", "2", "3"], "whole numbers stay whole, each once");
+        let large = ["1000000001", "1000000003", "1000000005"];
+        assert_eq!(values("a=1000000001..1000000005/3"), large, "and keep all their digits");
     }
 
     #[test]
