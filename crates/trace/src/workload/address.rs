@@ -14,12 +14,13 @@ pub enum Pattern {
     /// All addresses of the region are equally likely.
     Uniform {},
     /// Few addresses get most requests. The share of the k-th most popular address is proportional to
-    /// `k^-theta`.
+    /// `k^-theta`. All bytes of a multiple of the largest size are one address.
     Zipf {
         /// Exponent, above 0 and at most 5; YCSB uses 0.99.
         theta: f64,
     },
-    /// `hot_accesses` of the requests go to `hot_addresses` of the addresses.
+    /// `hot_accesses` of the requests go to `hot_addresses` of the addresses. All bytes of a multiple of the
+    /// largest size are either hot or cold.
     HotCold {
         /// Share of the requests that go to hot addresses, from 0 to 1.
         hot_accesses: f64,
@@ -75,46 +76,64 @@ impl Scramble {
     }
 }
 
+/// Addresses numbered by popularity. They are cells of the largest request, so that each request lies in
+/// addresses of one popularity.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    scramble: Scramble,
+    /// Slots of a cell.
+    slots: u64,
+}
+
+impl Cells {
+    /// Returns the start slot of a request of `length` slots in the cell with this number.
+    fn place(&self, number: u64, length: u64, offset: &mut Stream) -> u64 {
+        let first = self.scramble.place(number) * self.slots;
+        if length == self.slots { first } else { first + offset.below(self.slots - length + 1) }
+    }
+}
+
 /// Draws the slot of each request.
 #[derive(Clone, Debug)]
 pub(super) enum Addresses {
     Sequential { next: u64 },
     Uniform,
-    Zipf { ranks: Zipf, scramble: Scramble },
-    HotCold { accesses: f64, hot: u64, scramble: Scramble },
+    Zipf { ranks: Zipf, cells: Cells },
+    HotCold { accesses: f64, hot: u64, cells: Cells },
 }
 
 impl Addresses {
-    /// Creates the pattern over `slots` slots, at least 1.
-    pub fn new(pattern: &Pattern, slots: u64) -> Self {
+    /// Creates the pattern over the `starts` slots at which requests of up to `largest` slots fit.
+    pub fn new(pattern: &Pattern, starts: u64, largest: u64) -> Self {
+        let count = (starts - 1) / largest + 1;
+        let cells = || Cells { scramble: Scramble::new(count), slots: largest };
         match *pattern {
             Pattern::Sequential {} => Self::Sequential { next: 0 },
             Pattern::Uniform {} => Self::Uniform,
-            Pattern::Zipf { theta } => {
-                Self::Zipf { ranks: Zipf::new(slots, theta), scramble: Scramble::new(slots) }
-            }
+            Pattern::Zipf { theta } => Self::Zipf { ranks: Zipf::new(count, theta), cells: cells() },
             Pattern::HotCold { hot_accesses, hot_addresses } => {
-                let hot = ((slots as f64 * hot_addresses) as u64).clamp(1, slots);
-                Self::HotCold { accesses: hot_accesses, hot, scramble: Scramble::new(slots) }
+                let hot = ((count as f64 * hot_addresses) as u64).clamp(1, count);
+                Self::HotCold { accesses: hot_accesses, hot, cells: cells() }
             }
         }
     }
 
-    /// Returns the start slot of a request of `length` slots, out of `slots`.
+    /// Returns the start slot of a request of `length` slots, out of `starts`. `offset` places it in its cell.
     #[inline]
-    pub fn next(&mut self, slots: u64, length: u64, random: &mut Stream) -> u64 {
+    pub fn next(&mut self, starts: u64, length: u64, random: &mut Stream, offset: &mut Stream) -> u64 {
         match self {
             Self::Sequential { next } => {
-                let start = if *next < slots { *next } else { 0 };
+                let start = if *next < starts { *next } else { 0 };
                 *next = start + length;
                 start
             }
-            Self::Uniform => random.below(slots),
-            Self::Zipf { ranks, scramble } => scramble.place(ranks.sample(random)),
-            Self::HotCold { accesses, hot, scramble } => {
-                let is_hot = random.unit() < *accesses || *hot == slots;
-                let number = if is_hot { random.below(*hot) } else { *hot + random.below(slots - *hot) };
-                scramble.place(number)
+            Self::Uniform => random.below(starts),
+            Self::Zipf { ranks, cells } => cells.place(ranks.sample(random), length, offset),
+            Self::HotCold { accesses, hot, cells } => {
+                let count = cells.scramble.slots;
+                let is_hot = random.unit() < *accesses || *hot == count;
+                let number = if is_hot { random.below(*hot) } else { *hot + random.below(count - *hot) };
+                cells.place(number, length, offset)
             }
         }
     }

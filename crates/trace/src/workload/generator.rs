@@ -7,8 +7,8 @@ use super::arrival::Clock;
 use super::config::Workload;
 use crate::{Op, Request};
 
-/// Iterates over the requests of a [`Workload`]. Address, size, kind and time have a random stream each, so
-/// that a change of one does not affect the others.
+/// Iterates over the requests of a [`Workload`]. Address, offset in a cell of addresses, size, kind and time have
+/// a random stream each, so that a change of one does not affect the others.
 #[derive(Clone, Debug)]
 pub struct Generator {
     left: u64,
@@ -26,6 +26,7 @@ pub struct Generator {
     zero_below: f64,
     compare_below: f64,
     address: Stream,
+    offset: Stream,
     size: Stream,
     op: Stream,
     time: Stream,
@@ -60,7 +61,7 @@ impl Generator {
             left: workload.requests,
             align,
             slots,
-            addresses: Addresses::new(&workload.pattern, slots),
+            addresses: Addresses::new(&workload.pattern, slots, largest.0 / align),
             sizes: sizes.collect(),
             clock: Clock::new(workload.arrival.clone()),
             read_below: workload.read_share,
@@ -71,6 +72,7 @@ impl Generator {
                 + workload.write_zeroes_share
                 + workload.compare_share,
             address: seed.stream("workload.address", 0),
+            offset: seed.stream("workload.offset", 0),
             size: seed.stream("workload.size", 0),
             op: seed.stream("workload.op", 0),
             time: seed.stream("workload.time", 0),
@@ -122,7 +124,7 @@ impl Iterator for Generator {
     fn next(&mut self) -> Option<Request> {
         self.left = self.left.checked_sub(1)?;
         let length = self.length();
-        let slot = self.addresses.next(self.slots, length, &mut self.address);
+        let slot = self.addresses.next(self.slots, length, &mut self.address, &mut self.offset);
         Some(Request {
             arrival: self.clock.next(&mut self.time),
             ..Request::new(self.op(), Bytes(slot * self.align), Bytes(length * self.align))
