@@ -121,7 +121,7 @@ impl Fitter {
         if request.op == Op::Flush {
             return Ok(());
         }
-        let end = request.offset.0.saturating_add(request.size.0);
+        let end = request.end().0;
         self.report.extent.0 = self.report.extent.0.max(end);
         let extent = self.extent.unwrap_or(Bytes(end)).0.max(end);
         let is_beyond = end > self.capacity.0;
@@ -140,7 +140,7 @@ impl Fitter {
             } else {
                 "all within the device, or --fit wrap or scale"
             };
-            let at = format!("a request up to byte {}", request.offset.0.saturating_add(request.size.0));
+            let at = format!("a request up to byte {}", request.end().0);
             let on =
                 format!("{wanted}: the device has {}, the trace extends to byte {extent}", self.capacity);
             let located = self.locator.as_ref().and_then(|locator| locator.error(self.seen, &at, &on));
@@ -171,9 +171,8 @@ impl Fitter {
 /// Moves the requests of a trace so that all end within `capacity`. Requests keep their order, times and
 /// sizes, but a request longer than the whole device is shortened to the device.
 pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
-    let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
-    let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
-    let mut fitting = Fitter::new(fit, capacity, Some(Bytes(extent)));
+    let extent = requests.iter().map(Request::end).max().unwrap_or_default();
+    let mut fitting = Fitter::new(fit, capacity, Some(extent));
     requests.iter_mut().try_for_each(|request| fitting.apply(request))?;
     Ok(fitting.report())
 }
@@ -181,7 +180,7 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
 /// Moves one request, which is no longer than the device, as [`Fit::Wrap`] does.
 pub fn wrap(request: &mut Request, capacity: Bytes) {
     let room = usable_capacity(capacity);
-    if request.offset.0.saturating_add(request.size.0) > capacity.0 {
+    if request.end().0 > capacity.0 {
         request.offset = Bytes(within(request.offset.0 % room, request.size.0, room));
     }
 }

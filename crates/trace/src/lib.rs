@@ -185,4 +185,12 @@ impl Request {
             stream: 0,
         }
     }
+
+    /// Byte after the last that the request touches; 0 for a flush, which touches none.
+    pub fn end(&self) -> Bytes {
+        match self.op {
+            Op::Flush => Bytes(0),
+            _ => Bytes(self.offset.0.saturating_add(self.size.0)),
+        }
+    }
 }

@@ -196,6 +196,10 @@ impl<'a> Stream<'a> {
             if let Some(zones) = self.zones {
                 row.treat_zones(zones);
             }
+            if row.op == Op::Flush {
+                // Some formats have an address there, which no device gets.
+                (row.offset, row.size) = (0, 0);
+            }
             if self.is_left_out(&row) {
                 continue;
             }

@@ -255,6 +255,26 @@ fn every_format_survives_windows_line_ends_and_compression() {
 }
 
 #[test]
+fn blank_lines_and_comments_above_a_file_are_ignored_in_every_format() {
+    for (format, content, pairs, wanted) in samples() {
+        let content = format!("\n# a comment\n  \n{content}");
+        let trace = parse(&content, pairs);
+        assert_eq!((trace.format, shorts(&trace)), (format, wanted), "{content}");
+    }
+}
+
+#[test]
+fn the_address_of_a_flush_is_none_of_the_trace() {
+    let content = "t_us,op,offset,size\n0,W,0,4096\n1,F,1000000000000,4096\n2,R,8192,4096\n";
+    assert_eq!(shorts(&parse(content, &[]))[1], (1_000, Op::Flush, 0, 0, 0));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, content).expect("it can be written");
+    let prepared = prepare(&path, &Options::default(), None, &mut |_| {}).expect("valid");
+    assert_eq!(prepared.survey.extent.0, 12_288);
+}
+
+#[test]
 fn recorded_responses_are_kept() {
     assert_eq!(
         responses_ns(&parse("t_us,op,offset,size,resp_ns\n1,R,0,512,\n2,R,0,512,77\n", &[])),

@@ -342,8 +342,7 @@ impl Workload {
         let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
         let generator = generator.take(usize::try_from(limit).unwrap_or(usize::MAX));
         let requests: Requests = if too_large {
-            let end = |request: Request| request.offset.0.saturating_add(request.size.0);
-            let extent = Bytes(generator.clone().map(end).max().unwrap_or(0));
+            let extent = generator.clone().map(|request| request.end()).max().unwrap_or_default();
             let fitting = Fitter::new(self.fit, capacity, Some(extent));
             let requests: Requests = Box::new(generator.map(Ok));
             if self.fit == Fit::Refuse && extent > capacity {
@@ -367,8 +366,7 @@ impl Workload {
         let limit = self.requests.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let count = requests.len().min(limit);
         let all = (0..count).map(move |n| requests[n]);
-        let end = |request: Request| request.offset.0.saturating_add(request.size.0);
-        let extent = Bytes(all.clone().map(end).max().unwrap_or(0));
+        let extent = all.clone().map(|request| request.end()).max().unwrap_or_default();
         let last = all.clone().map(|request| request.arrival).max();
         let late_notes = LateNotes::default();
         Ok(PreparedRequests {
