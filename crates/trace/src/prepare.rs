@@ -4,7 +4,7 @@
 //! first time only for the survey. A stream that cannot be read twice is surveyed as far as it is held.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wordline_kernel::{Bytes, Instant};
 
@@ -45,20 +45,35 @@ pub struct Survey {
     pub is_whole: bool,
 }
 
-/// Notes that are complete only after the last request.
-#[derive(Clone, Debug, Default)]
-pub struct LateNotes(Arc<Mutex<Vec<String>>>);
+/// Notes that are complete only after the last request. When they are taken, they tell of the requests so far, so
+/// that a run that ends early has them, too.
+#[derive(Clone, Default)]
+pub struct LateNotes(Arc<Mutex<Vec<NoteSource>>>);
+
+type NoteSource = Box<dyn FnOnce() -> Vec<String> + Send>;
 
 impl LateNotes {
-    /// Adds notes.
-    pub fn extend(&self, notes: impl IntoIterator<Item = String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+    /// Adds a value, and what it has to note at the end. Returns the value, for use until then.
+    pub fn add<T: Send + 'static>(
+        &self,
+        source: T,
+        notes: impl FnOnce(&T) -> Vec<String> + Send + 'static,
+    ) -> Arc<Mutex<T>> {
+        let source = Arc::new(Mutex::new(source));
+        let shared = Arc::clone(&source);
+        lock(&self.0).push(Box::new(move || notes(&lock(&shared))));
+        source
     }
 
-    /// Takes the notes so far.
+    /// Takes the notes on the requests so far.
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let sources = std::mem::take(&mut *lock(&self.0));
+        sources.into_iter().flat_map(|notes| notes()).collect()
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A trace that is ready to be run or written.
@@ -142,7 +157,11 @@ fn of(
         let told = notes.clone();
         notes.push(format!("read as a stream: only its first {most} requests were surveyed"));
         stream.set_layout(layout);
-        let rest = RemainingRequests { stream, told, late_notes: late_notes.clone() };
+        let new = move |stream: &Stream<'static>| {
+            stream.notes().into_iter().filter(|note| !told.contains(note)).collect()
+        };
+        let stream = late_notes.add(stream, new);
+        let rest = std::iter::from_fn(move || lock(&stream).next());
         let left = usize::try_from(limit - survey.requests).unwrap_or(usize::MAX);
         Box::new(held.into_iter().map(Ok).chain(rest.take(left)))
     } else {
@@ -179,25 +198,5 @@ impl TraceHead {
             }
         }
         Ok(true)
-    }
-}
-
-/// The requests after the surveyed ones.
-struct RemainingRequests {
-    stream: Stream<'static>,
-    told: Vec<String>,
-    late_notes: LateNotes,
-}
-
-impl Iterator for RemainingRequests {
-    type Item = Result<Request>;
-
-    fn next(&mut self) -> Option<Result<Request>> {
-        let next = self.stream.next();
-        if next.is_none() {
-            let told = std::mem::take(&mut self.told);
-            self.late_notes.extend(self.stream.notes().into_iter().filter(|note| !told.contains(note)));
-        }
-        next
     }
 }

@@ -1,7 +1,7 @@
 //! Prepares the requests of a workload, from a name, a file or a list, to run on a device.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use wordline_device::SECTOR;
 use wordline_device::block_device::Shape;
@@ -219,7 +219,7 @@ impl Workload {
             if survey.is_whole && self.fit == Fit::Refuse {
                 return Err(first_refusal(requests, fitting));
             }
-            Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() })
+            fit_all(requests, fitting, &late_notes)
         };
         Ok(PreparedRequests {
             last: survey.is_whole.then_some(survey.last),
@@ -348,7 +348,7 @@ impl Workload {
             if self.fit == Fit::Refuse && extent > capacity {
                 return Err(first_refusal(requests, fitting));
             }
-            Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() })
+            fit_all(requests, fitting, &late_notes)
         } else {
             Box::new(generator.map(Ok))
         };
@@ -397,7 +397,7 @@ impl Workload {
         if self.fit == Fit::Refuse {
             return Err(first_refusal(requests, fitting));
         }
-        Ok(Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() }))
+        Ok(fit_all(requests, fitting, late_notes))
     }
 
     /// Requests that a session submits.
@@ -430,28 +430,14 @@ pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     }
 }
 
-/// Requests that are being fitted to a device which is smaller than their address range.
-struct FittedRequests {
-    requests: Requests,
-    fitting: Fitter,
-    late_notes: LateNotes,
-}
-
-impl Iterator for FittedRequests {
-    type Item = trace::Result<Request>;
-
-    fn next(&mut self) -> Option<trace::Result<Request>> {
-        let next = self.requests.next();
-        match next {
-            Some(Ok(mut request)) => Some(self.fitting.apply(&mut request).map(|()| request)),
-            None => {
-                self.late_notes.extend(self.fitting.note());
-                self.fitting = Fitter::new(Fit::Wrap, Bytes(0), None);
-                None
-            }
-            error => error,
-        }
-    }
+/// Fits requests to a device that is smaller than their address range. The changes are a note of the end.
+fn fit_all(requests: Requests, fitting: Fitter, late_notes: &LateNotes) -> Requests {
+    let fitting = late_notes.add(fitting, |fitting| fitting.note().into_iter().collect());
+    Box::new(requests.map(move |request| -> trace::Result<Request> {
+        let mut request = request?;
+        fitting.lock().unwrap_or_else(PoisonError::into_inner).apply(&mut request)?;
+        Ok(request)
+    }))
 }
 
 impl PreparedRequests {

@@ -192,6 +192,28 @@ fn an_error_about_a_request_of_a_trace_names_its_line_in_the_file() {
 }
 
 #[test]
+fn a_run_that_ends_early_has_the_notes_on_the_requests_so_far() {
+    let beyond = Request::new(Op::Read, Bytes::gib(1), Bytes(4096));
+    let given = Workload::given("three reads", [beyond; 3]);
+    let job = given.job(&device(&[]), &RunOptions::default(), &mut Unobserved).expect("a job");
+    let notes = job.load.late_notes.clone();
+    let two = job.load.in_order().take(2).flatten().count();
+    let wanted = "the trace extends to 1.00 GiB, the device has 12.00 MiB: 2 requests wrapped";
+    assert_eq!((two, notes.take()), (2, vec![wanted.to_owned()]));
+}
+
+#[test]
+fn a_flush_lies_on_every_device_whatever_its_offset() {
+    let flush = Request::new(Op::Flush, Bytes::gib(1), Bytes(0));
+    let read = Request::new(Op::Read, Bytes::mib(8), Bytes(4096));
+    for fit in [Fit::Refuse, Fit::Scale] {
+        let given = Workload { fit, ..Workload::given("a flush", [flush, read]) };
+        let job = given.job(&device(&[]), &RunOptions::default(), &mut Unobserved).expect("it fits");
+        assert_eq!(job.load.in_order().flatten().last().map(|request| request.offset), Some(Bytes::mib(8)));
+    }
+}
+
+#[test]
 fn a_run_that_takes_longer_than_the_limit_of_time_is_refused() {
     let plan = Workload {
         think_time: Some(Duration::from_ms(3_600_000)),
