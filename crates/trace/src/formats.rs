@@ -259,6 +259,11 @@ impl TimeUnit {
             Self::S => 1_000_000_000_000,
         }
     }
+
+    /// Exponent of ten of the picoseconds per unit.
+    pub(super) const fn digits(self) -> i32 {
+        self.ps().ilog10() as i32
+    }
 }
 
 /// Units of the numbers in a trace.

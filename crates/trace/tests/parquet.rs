@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type,
+    Int64Type,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -16,8 +19,9 @@ enum Values {
     Long(Vec<i64>),
     Double(Vec<f64>),
     Text(Vec<Option<&'static str>>),
+    Fixed(Vec<Vec<u8>>),
 }
-use Values::{Bool, Double, Int, Long, Text};
+use Values::{Bool, Double, Fixed, Int, Long, Text};
 
 impl Values {
     fn write(&self, group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) {
@@ -26,6 +30,11 @@ impl Values {
             Bool(values) => column.typed::<BoolType>().write_batch(values, None, None),
             Int(values) => column.typed::<Int32Type>().write_batch(values, None, None),
             Long(values) => column.typed::<Int64Type>().write_batch(values, None, None),
+            Fixed(values) => {
+                let values: Vec<FixedLenByteArray> =
+                    values.iter().map(|value| ByteArray::from(value.clone()).into()).collect();
+                column.typed::<FixedLenByteArrayType>().write_batch(&values, None, None)
+            }
             Double(values) => column.typed::<DoubleType>().write_batch(values, None, None),
             Text(values) => {
                 let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
@@ -179,6 +188,25 @@ fn a_column_map_reads_columns_by_name_and_by_number() {
     let map = "columns=op=R,ts@amount:ms,off@when,len@lba:512";
     let trace = read(&content, &[map]);
     assert_eq!(trace.map(|trace| trace.requests[1].arrival.ps() / 1_000_000_000), Ok(7));
+}
+
+#[test]
+fn decimals_in_bytes_are_read() {
+    let schema = "required fixed_len_byte_array(5) t_us (DECIMAL(10,2)); optional binary op (UTF8);
+                  required fixed_len_byte_array(9) offset (DECIMAL(20,0)); required int32 size;";
+    let bytes = |values: [i128; 3], length: usize| {
+        Fixed(values.map(|value| value.to_be_bytes()[16 - length..].to_vec()).into())
+    };
+    let columns = [
+        bytes([-250, 0, 12_345], 5),
+        Text(vec![Some("W"), Some("R"), Some("R")]),
+        bytes([0, 1 << 40, 4096], 9),
+        Int(vec![512; 3]),
+    ];
+    let trace = read(&file(schema, &columns, 1, plain()), &[]).expect("valid");
+    let times: Vec<u64> = trace.requests.iter().map(|request| request.arrival.ps() / 10_000).collect();
+    assert_eq!(times, [0, 250, 12_595]);
+    assert_eq!(shorts(&trace)[1].2, 1 << 40);
 }
 
 #[test]

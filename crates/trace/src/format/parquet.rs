@@ -8,7 +8,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use parquet::basic::{Compression, LogicalType};
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 use wordline_kernel::grouped;
@@ -22,7 +22,7 @@ use super::super::units::AssumedUnits;
 use super::columns::Mapped;
 use super::{csv, detect, proposal, text_reader};
 use crate::{Error, error::Result};
-use columns::{Column, Table, column};
+use columns::{Column, Table, column, time_unit};
 
 /// The first bytes of a file.
 const MAGIC: &[u8] = b"PAR1";
@@ -66,6 +66,8 @@ pub(super) struct Rows {
     decoded: usize,
     row: u64,
     line: String,
+    /// Unit in which times are written that have a unit by the type of their column; `None` for this unit.
+    time: Option<TimeUnit>,
 }
 
 /// Opens a file. The footer is at its end, so content that cannot be read at any position goes to a temporary file.
@@ -84,7 +86,7 @@ pub(super) fn reader(mut input: Input<'_>, options: &Options) -> Result<(Rows, A
     let file = caught(|| Table::open(file)).map_err(|reason| damaged(&path, &reason))?;
     let roots = roots(&file);
     let names: Vec<String> = roots.iter().map(|(name, _)| name.clone()).collect();
-    let Shape { format, note, separator, used, assumed } = shape(&path, &file, &names, options)?;
+    let Shape { format, note, separator, used, assumed, time } = shape(&path, &file, &names, options)?;
     let fields = fields(&path, &file, &roots, &used)?;
     let columns = Vec::new();
     let (group, left, decoded, row, line) = (0, 0, 0, 0, String::new());
@@ -104,6 +106,7 @@ pub(super) fn reader(mut input: Input<'_>, options: &Options) -> Result<(Rows, A
         decoded,
         row,
         line,
+        time,
     };
     Ok((rows, assumed))
 }
@@ -122,6 +125,8 @@ struct Shape {
     /// Whether each column is used.
     used: Vec<bool>,
     assumed: AssumedUnits,
+    /// Unit of times, if it is that of a format whose names of columns do not give it.
+    time: Option<TimeUnit>,
 }
 
 /// Finds the text format of the columns: by the option `columns`, or by their names.
@@ -155,22 +160,22 @@ fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Resu
     }
     let units = options.units(format)?;
     let mut assumed = AssumedUnits::of(format, units, &options);
-    let (reader, known) = match format {
+    let (reader, known, time) = match format {
         Format::Csv => {
             let csv =
                 csv::Csv::parse(&header, &options, units, &mut assumed).map_err(|bad| content(path, bad))?;
             check_units(path, names, &times, csv.times())?;
             let known = csv.known();
-            (Box::new(csv) as Box<dyn LineReader>, known)
+            (Box::new(csv) as Box<dyn LineReader>, known, None)
         }
         format => {
             let mut reader = text_reader(format, units);
             reader.row(&header).map_err(|bad| content(path, bad))?;
-            (reader, vec![true; names.len()])
+            (reader, vec![true; names.len()], Some(units.time))
         }
     };
     let note = format!("columns are those of the format {}", format.name());
-    Ok(Shape { format: reader, note, separator: ',', used: known, assumed })
+    Ok(Shape { format: reader, note, separator: ',', used: known, assumed, time })
 }
 
 /// Whether the lines of a format with a header are its columns, separated by commas.
@@ -210,7 +215,8 @@ fn mapped(
     check_units(path, names, &times, units)?;
     let used = (0..names.len()).map(|at| within.used().contains(&at)).collect();
     let format = Box::new(Mapped::separated_by(within, UNIT_SEPARATOR));
-    Ok(Shape { format, note, separator: UNIT_SEPARATOR, used, assumed: AssumedUnits::none() })
+    let assumed = AssumedUnits::none();
+    Ok(Shape { format, note, separator: UNIT_SEPARATOR, used, assumed, time: None })
 }
 
 /// Refuses a unit other than the one that the type of a column gives.
@@ -234,19 +240,8 @@ fn check_units(
 
 /// Unit of the times of a column, if its type gives it.
 fn typed(file: &Table, name: &str) -> Option<TimeUnit> {
-    use parquet::basic::TimeUnit as Unit;
     let schema = file.metadata().file_metadata().schema_descr();
-    let column = schema.columns().iter().find(|column| column.path().parts() == [name])?;
-    let unit = match column.logical_type_ref()? {
-        LogicalType::Timestamp(kind) => kind.unit,
-        LogicalType::Time(kind) => kind.unit,
-        _ => return None,
-    };
-    Some(match unit {
-        Unit::MILLIS => TimeUnit::Ms,
-        Unit::MICROS => TimeUnit::Us,
-        Unit::NANOS => TimeUnit::Ns,
-    })
+    time_unit(schema.columns().iter().find(|column| column.path().parts() == [name])?)
 }
 
 /// Returns the columns at the top of the schema.
@@ -308,7 +303,7 @@ fn first_lines(file: &Table) -> parquet::errors::Result<Vec<String>> {
     let rows = file.rows(0).min(50);
     let mut columns = Vec::new();
     for (_, leaf) in roots(file) {
-        let mut read = leaf.map(|leaf| column(file, 0, leaf)).transpose()?;
+        let mut read = leaf.map(|leaf| column(file, 0, leaf, None)).transpose()?;
         if let Some(column) = &mut read {
             column.load(rows)?;
         }
@@ -350,9 +345,10 @@ impl Rows {
         if self.group == self.file.metadata().num_row_groups() {
             return Ok(false);
         }
-        let (file, at, fields) = (&self.file, self.group, &self.fields);
+        let (file, at, fields, time) = (&self.file, self.group, &self.fields, self.time);
         let read = caught(|| {
-            let columns = fields.iter().map(|field| field.map(|leaf| column(file, at, leaf)).transpose());
+            let columns =
+                fields.iter().map(|field| field.map(|leaf| column(file, at, leaf, time)).transpose());
             Ok((file.rows(at), columns.collect::<parquet::errors::Result<Vec<_>>>()?))
         });
         (self.left, self.columns) = read.map_err(|reason| self.broken(&reason))?;

@@ -7,15 +7,18 @@ use std::fmt::Write;
 use std::fs::File;
 use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit as Unit, Type};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type,
 };
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+
+use super::super::super::formats::TimeUnit;
 
 /// A file and its description.
 pub(super) struct Table {
@@ -51,8 +54,13 @@ pub(super) trait Column: Send {
     fn write(&mut self, text: &mut String);
 }
 
-/// Returns column `at` of a row group.
-pub(super) fn column(table: &Table, group: usize, at: usize) -> Result<Box<dyn Column>> {
+/// Returns column `at` of a row group. Times that have a unit by its type are written in the unit `time`, if there is one.
+pub(super) fn column(
+    table: &Table,
+    group: usize,
+    at: usize,
+    time: Option<TimeUnit>,
+) -> Result<Box<dyn Column>> {
     let Some(of_group) = table.metadata.row_groups().get(group) else {
         return Err(ParquetError::General(format!("there is no row group {group}")));
     };
@@ -61,20 +69,32 @@ pub(super) fn column(table: &Table, group: usize, at: usize) -> Result<Box<dyn C
     let pages = SerializedPageReader::new(Arc::clone(&table.file), chunk, table.rows(group), None)?;
     let reader = (schema.clone(), pages);
     let is_unsigned = is_unsigned(&schema);
-    let scale = scale(&schema)?;
+    let scale = match (time, time_unit(&schema)) {
+        (Some(time), Some(unit)) => time.digits() - unit.digits(),
+        _ => scale(&schema)?,
+    };
+    let is_decimal = is_decimal(&schema);
     let name = || schema.name().to_string();
     Ok(match schema.physical_type() {
         Type::BOOLEAN => Values::<BoolType>::boxed(reader, |value, text| put(text, value)),
         Type::INT32 => Values::<Int32Type>::boxed(reader, move |value, text| match scale {
             0 if is_unsigned => put(text, &(*value as u32)),
-            scale => put_decimal(text, i64::from(*value), scale),
+            scale => put_decimal(text, i128::from(*value), scale),
         }),
         Type::INT64 => Values::<Int64Type>::boxed(reader, move |value, text| match scale {
             0 if is_unsigned => put(text, &(*value as u64)),
-            scale => put_decimal(text, *value, scale),
+            scale => put_decimal(text, i128::from(*value), scale),
         }),
         Type::FLOAT => Values::<FloatType>::boxed(reader, |value, text| put(text, value)),
         Type::DOUBLE => Values::<DoubleType>::boxed(reader, |value, text| put(text, value)),
+        Type::BYTE_ARRAY if is_decimal => Values::<ByteArrayType>::boxed(reader, move |value, text| {
+            put_decimal(text, big_endian(value.data()), scale);
+        }),
+        Type::FIXED_LEN_BYTE_ARRAY if is_decimal => {
+            Values::<FixedLenByteArrayType>::boxed(reader, move |value, text| {
+                put_decimal(text, big_endian(value.data()), scale);
+            })
+        }
         Type::BYTE_ARRAY => Values::<ByteArrayType>::boxed(reader, |value: &ByteArray, text| {
             text.push_str(&String::from_utf8_lossy(value.data()));
         }),
@@ -97,28 +117,64 @@ fn is_unsigned(schema: &ColumnDescriptor) -> bool {
     of_converted || matches!(schema.logical_type_ref(), Some(LogicalType::Integer(kind)) if !kind.is_signed)
 }
 
+/// Unit of the times of a column, if its type gives it.
+pub(super) fn time_unit(schema: &ColumnDescriptor) -> Option<TimeUnit> {
+    let unit = match schema.logical_type_ref() {
+        Some(LogicalType::Timestamp(kind)) => kind.unit,
+        Some(LogicalType::Time(kind)) => kind.unit,
+        Some(_) => return None,
+        None => match schema.converted_type() {
+            ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS => Unit::MILLIS,
+            ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS => Unit::MICROS,
+            _ => return None,
+        },
+    };
+    Some(match unit {
+        Unit::MILLIS => TimeUnit::Ms,
+        Unit::MICROS => TimeUnit::Us,
+        Unit::NANOS => TimeUnit::Ns,
+    })
+}
+
+/// Whether the values of a column are decimals.
+fn is_decimal(schema: &ColumnDescriptor) -> bool {
+    matches!(schema.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || schema.converted_type() == ConvertedType::DECIMAL
+}
+
+/// The number whose two's complement these bytes are, the highest first. Of more than sixteen bytes, which no column of a
+/// trace needs, it is the largest number.
+fn big_endian(bytes: &[u8]) -> i128 {
+    let sign = if bytes.first().is_some_and(|first| *first > 127) { -1 } else { 0 };
+    if bytes.len() > 16 {
+        return i128::MAX;
+    }
+    bytes.iter().fold(sign, |value, byte| value << 8 | i128::from(*byte))
+}
+
 /// Digits behind the point of the decimals in a column; 0 for all other values.
-fn scale(schema: &ColumnDescriptor) -> Result<u32> {
+fn scale(schema: &ColumnDescriptor) -> Result<i32> {
     let scale = match schema.logical_type_ref() {
         Some(LogicalType::Decimal(kind)) => kind.scale,
         None if schema.converted_type() == ConvertedType::DECIMAL => schema.type_scale(),
         _ => 0,
     };
-    u32::try_from(scale).ok().filter(|scale| *scale <= 18).ok_or_else(|| {
-        ParquetError::General(format!("column {} has a decimal scale of {scale}", schema.name()))
-    })
+    if (0..=18).contains(&scale) {
+        return Ok(scale);
+    }
+    Err(ParquetError::General(format!("column {} has a decimal scale of {scale}", schema.name())))
 }
 
 fn put(text: &mut String, value: &impl std::fmt::Display) {
     write!(text, "{value}").expect("text can be written");
 }
 
-/// Appends a number with `scale` digits behind the point.
-fn put_decimal(text: &mut String, value: i64, scale: u32) {
-    if scale == 0 {
-        return put(text, &value);
+/// Appends a number with `scale` digits behind the point, or so many zeros behind it if that is below zero.
+fn put_decimal(text: &mut String, value: i128, scale: i32) {
+    let tens = 10_u128.pow(scale.unsigned_abs());
+    if scale <= 0 {
+        return put(text, &value.saturating_mul(tens as i128));
     }
-    let tens = 10_u64.pow(scale);
     let (sign, value) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
     let width = scale as usize;
     write!(text, "{sign}{}.{:0width$}", value / tens, value % tens).expect("text can be written");
