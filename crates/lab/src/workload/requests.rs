@@ -322,14 +322,15 @@ impl Workload {
     fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
         let file = job_file(path)?;
-        let jobs = file
+        let mut jobs = file
             .jobs_on(Seed(wanted.drawn), wanted.capacity, wanted.zones, self.requests)
             .map_err(Error::Config)?;
+        let notes = [file.notes.clone(), std::mem::take(&mut jobs.notes)].concat();
         Ok(PreparedRequests {
             requests: RequestSource::Jobs(Box::new(jobs)),
             own_pace: Some(Pace::SourcePaced { pauses: file.has_pauses() }),
             has_processors: true,
-            notes: file.notes,
+            notes,
             ..without_settings(&name, SourceKind::Synthetic, None)
         })
     }

@@ -39,6 +39,8 @@ pub struct Jobs {
     left: u64,
     /// Whether jobs end others when they end.
     ends: bool,
+    /// Notes for the user on the traces that the jobs replay.
+    pub notes: Vec<String>,
 }
 
 /// When a lane starts, and with whom it ends.
@@ -96,6 +98,7 @@ impl Jobs {
             alive: 0,
             left: limit.unwrap_or(u64::MAX),
             ends,
+            notes: Vec::new(),
         };
         jobs.start_pending();
         jobs

@@ -155,10 +155,13 @@ impl JobFile {
         complaints.into_result(())?;
         let layout = self.layout(capacity)?;
         let mut complaints = Complaints::default();
-        let (mut lanes, mut starts) = (Vec::new(), Vec::new());
+        let (mut lanes, mut starts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         for (job, first) in self.jobs.iter().zip(self.starts()) {
             let trace = match job.settings.replay.as_deref().map(replay::read).transpose() {
-                Ok(trace) => trace,
+                Ok(trace) => trace.map(|trace| {
+                    notes.extend(trace.notes);
+                    trace.requests
+                }),
                 Err((found, wanted)) => {
                     complaints.add(job.place("read_iolog"), found, wanted);
                     continue;
@@ -191,7 +194,9 @@ impl JobFile {
         let shared = Shared::new(self.zones(capacity, zones)?);
         let names = self.jobs.iter().map(|job| job.name.clone()).collect();
         let ends = self.jobs.iter().any(|job| job.settings.order.ends);
-        Ok(Jobs::new(lanes, starts, names, shared, limit, ends))
+        let mut jobs = Jobs::new(lanes, starts, names, shared, limit, ends);
+        jobs.notes = unique(notes);
+        Ok(jobs)
     }
 
     /// The same jobs; those that do not give their zones have those of the device.
@@ -219,9 +224,7 @@ impl JobFile {
                 order.extend(job.files(clone));
             }
         }
-        let mut seen = std::collections::BTreeSet::new();
-        order.retain(|name| seen.insert(name.clone()));
-        if let (Err(refusal), Some(job)) = (layout.finish(&order), self.jobs.last()) {
+        if let (Err(refusal), Some(job)) = (layout.finish(&unique(order)), self.jobs.last()) {
             job.complain(&mut complaints, refusal);
         }
         complaints.into_result(layout)
@@ -269,6 +272,13 @@ impl JobFile {
         let filled = device.map(|own| own.filled.0);
         Ok(Some(Zones::new(capacity.0, size, writable, max_open, filled)))
     }
+}
+
+/// The texts, each at its first place only.
+fn unique(mut texts: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    texts.retain(|text| seen.insert(text.clone()));
+    texts
 }
 
 impl Job {

@@ -7,26 +7,45 @@ use wordline_kernel::{Bytes, Instant};
 
 use super::clock::later;
 use super::cursor::Span;
-use crate::{Error, Fit, Fitter, MAX_HELD_REQUESTS, Options, Request, open};
+use crate::options::Devices;
+use crate::{Error, Fit, Fitter, Format, MAX_HELD_REQUESTS, Options, Request, prepare};
 
 /// Most requests of a trace in a job. Chosen: they take 1 GiB of memory.
 const MOST: usize = 16 * MAX_HELD_REQUESTS;
 
+/// A trace to replay, and the notes on it.
+#[derive(Default)]
+pub(super) struct Replay {
+    pub requests: Vec<Request>,
+    pub notes: Vec<String>,
+}
+
 /// Reads the trace at `path`. On failure returns what was found and what was expected.
-pub(super) fn read(path: &str) -> Result<Vec<Request>, (String, String)> {
+pub(super) fn read(path: &str) -> Result<Replay, (String, String)> {
+    let (format, replay) = read_as(path, Devices::Stack)?;
+    let has_devices = replay.requests.iter().any(|request| request.device != replay.requests[0].device);
+    if format == Format::Mqsim && has_devices {
+        // MQSim, whose flows are such jobs, ignores the devices of its traces.
+        return read_as(path, Devices::Keep).map(|(_, replay)| replay);
+    }
+    Ok(replay)
+}
+
+fn read_as(path: &str, devices: Devices) -> Result<(Format, Replay), (String, String)> {
     let failed = |error: Error| match error {
         Error::Content { path, found, wanted } => (format!("{}: {found}", path.display()), wanted),
         Error::Line { path, line, found, wanted } => (format!("{}:{line}: {found}", path.display()), wanted),
         other => (other.to_string(), "a trace that Wordline reads (docs/traces.md)".to_owned()),
     };
-    let mut requests = Vec::new();
-    for request in open(Path::new(path), &Options::default()).map_err(failed)? {
-        if requests.len() == MOST {
-            return Err((format!("more than {MOST} requests in {path}"), "a shorter trace".into()));
-        }
-        requests.push(request.map_err(failed)?);
+    let options = Options { devices, ..Options::default() };
+    let trace = prepare(Path::new(path), &options, Some(MOST as u64 + 1), &mut |_| {}).map_err(failed)?;
+    let requests = trace.requests.collect::<crate::Result<Vec<_>>>().map_err(failed)?;
+    if requests.len() > MOST {
+        return Err((format!("more than {MOST} requests in {path}"), "a shorter trace".into()));
     }
-    Ok(requests)
+    let notes = trace.notes.into_iter().chain(trace.late_notes.take());
+    let notes = notes.map(|note| format!("{}: {note}", trace.name)).collect();
+    Ok((trace.format, Replay { requests, notes }))
 }
 
 /// The requests of a trace in the region of a job, and the next of them.

@@ -151,7 +151,7 @@ pub static SIMULATED: [Key; 82] = [
     key(
         "read_iolog",
         Simulated(
-            "a trace in any [format](traces.md), which the job replays at its times in its region. Addresses beyond the region are wrapped; `iodepth` limits the outstanding requests, and `loops` repeats it",
+            "a trace in any [format](traces.md), which the job replays at its times in its region. Several devices are laid one behind another, except those of MQSim's format, which MQSim ignores. Addresses beyond the region are wrapped; `iodepth` limits the outstanding requests, and `loops` repeats it",
         ),
     ),
     also("runtime", "timeout", Simulated("end of a job, in simulated time")),

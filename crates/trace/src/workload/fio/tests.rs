@@ -432,6 +432,27 @@ fn a_job_replays_a_trace_in_its_region_at_its_times() {
 }
 
 #[test]
+fn a_job_lays_the_devices_of_a_trace_one_behind_another_and_has_its_notes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let replayed = |name: &str, trace: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, trace).expect("it is written");
+        let text = format!("[a]\nfilename=x\nread_iolog={}\nnumjobs=2\niodepth=2\n", path.display());
+        let jobs = parsed(&text).jobs(Seed(1), DEVICE, None).expect("it fits");
+        let notes = jobs.notes.clone();
+        let places: BTreeSet<u64> = jobs.in_turn().map(|request| request.offset.0).collect();
+        (Vec::from_iter(places), notes)
+    };
+    let (places, notes) = replayed("two.csv", "t_us,op,offset,size,device\n0,W,0,4096,1\n10,W,0,4096,2\n");
+    assert_eq!((places, notes.len()), (vec![0, 1 << 20], 1));
+    assert!(notes[0].starts_with("two.csv: 2 devices were stacked"), "{notes:?}");
+    // As in MQSim, which ignores the devices.
+    let (places, notes) = replayed("two.trace", "1000000 0 8 8 0\n2000001 1 8 8 0\n3000002 1 16 8 0\n");
+    assert_eq!(places, [4096, 8192]);
+    assert!(!notes.iter().any(|note| note.contains("stacked")), "{notes:?}");
+}
+
+#[test]
 fn a_trace_that_cannot_be_replayed_is_refused_with_its_line() {
     let absent = "[a]\nfilename=x\nread_iolog=/nowhere/small.csv\n";
     let wrong = parsed(absent).jobs(Seed(1), DEVICE, None).expect_err("no file").to_string();
