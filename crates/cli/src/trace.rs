@@ -159,7 +159,15 @@ fn info(arguments: &Info) -> Result<(), Failure> {
     if statistics.sampled_one_in > 1 {
         let one_in = statistics.sampled_one_in;
         notes.push(format!(
-            "footprints and updates are of one in {one_in} stretches of 2 MiB, off by about 1%"
+            "footprints and updates are of one in {one_in} ranges of 2 MiB: footprints are off by less than 1%, updates \
+             by more if they are of few ranges"
+        ));
+    }
+    if statistics.histories_one_in > 1 {
+        let one_in = statistics.histories_one_in;
+        notes.push(format!(
+            "update intervals and the hottest 20% are of one in {one_in} ranges of 2 MiB, among which the hottest may be \
+             missing"
         ));
     }
     if statistics.zone_appends > 0 {

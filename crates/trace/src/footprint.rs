@@ -1,9 +1,11 @@
 //! The addresses of a volume that were touched, and how often each was rewritten. A sparse map whose memory
 //! grows with the addresses touched, up to a bound.
 //!
-//! Beyond the bound the map samples every second chunk of the address space, by a hash of the chunk number,
-//! then every fourth, and so on. A sampled chunk is exact and counts for the chunks that are left out. At
-//! least tens of thousands of chunks remain, so that the error of a footprint is about one percent.
+//! Beyond the bound the map keeps write histories, which take most of the memory, of every second chunk of the
+//! address space, by a hash of the chunk number, then of every fourth, and so on. When the bits of the granules take
+//! half of the memory, it keeps every second of the chunks themselves, too. A sampled chunk is exact and counts for the
+//! chunks that are left out. Hundreds of thousands of chunks remain, so that the error of a footprint is below one
+//! percent.
 
 use std::collections::HashMap;
 
@@ -17,18 +19,38 @@ pub const GRANULE: u64 = 4096;
 const CHUNK: u64 = 512;
 const WORDS: usize = CHUNK as usize / 64;
 
-/// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read
+/// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 3 TiB of read
 /// addresses, without sampling.
-const MEMORY_BOUND: usize = 256 << 20;
+const MEMORY_BOUND: usize = 320 << 20;
 
-/// Write history of a granule. It has 8 bytes, so that the histories of a volume with 150 GiB written fit
-/// into 400 MB.
-#[derive(Clone, Copy)]
+/// Write history of a granule, in 10 bytes.
+#[derive(Clone, Copy, Default)]
 struct WriteHistory {
-    updates: u32,
-    /// Seconds since the start of the trace. The 24 bits of an `f32` resolve a week to 40 ms and a second to
-    /// 60 ns.
-    last: f32,
+    updates: [u16; 2],
+    /// Time since the start of the trace in ticks: 48 bits.
+    last: [u16; 3],
+}
+
+/// Binary logarithm of the picoseconds of a tick: with ticks of 33 ns, 48 bits reach to the limit of times.
+const TICK_BITS: u32 = 15;
+
+impl WriteHistory {
+    fn updates(self) -> u32 {
+        u32::from(self.updates[0]) | u32::from(self.updates[1]) << 16
+    }
+
+    fn add_update(&mut self) {
+        let updates = self.updates().saturating_add(1);
+        self.updates = [updates as u16, (updates >> 16) as u16];
+    }
+
+    fn last(self) -> u64 {
+        self.last.iter().rev().fold(0, |ticks, part| ticks << 16 | u64::from(*part))
+    }
+
+    fn set_last(&mut self, ticks: u64) {
+        self.last = [ticks as u16, (ticks >> 16) as u16, (ticks >> 32) as u16];
+    }
 }
 
 #[derive(Default)]
@@ -45,6 +67,8 @@ pub(super) struct Footprint {
     used: usize,
     /// Binary logarithm of the sampling interval: one chunk in `2^thinned` is kept.
     thinned: u32,
+    /// The same of the chunks whose histories are kept. It is at least `thinned`.
+    histories_thinned: u32,
     /// Index of a chunk in `chunks`; used for lookups only, never iterated.
     places: HashMap<(u32, u64), usize>,
     chunks: Vec<Chunk>,
@@ -76,7 +100,16 @@ const HISTORY_BYTES: usize = CHUNK as usize * size_of::<WriteHistory>();
 impl Footprint {
     /// Creates a map with a memory bound of `bound` bytes.
     fn with_bound(bound: usize) -> Self {
-        Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
+        let (used, thinned, histories_thinned) = (0, 0, 0);
+        Self {
+            bound,
+            used,
+            thinned,
+            histories_thinned,
+            places: HashMap::new(),
+            chunks: Vec::new(),
+            last: None,
+        }
     }
 
     /// Sampling interval: one chunk is kept of this many.
@@ -84,29 +117,39 @@ impl Footprint {
         1 << self.thinned
     }
 
-    fn is_sampled(&self, device: u32, chunk: u64) -> bool {
-        self.thinned == 0 || hash(device, chunk) >> (64 - self.thinned) == 0
+    /// Sampling interval of update intervals and of updates by granule.
+    pub fn history_interval(&self) -> u64 {
+        1 << self.histories_thinned
     }
 
-    /// Drops half of the chunks while the map exceeds its bound.
+    /// Drops half of the histories, or also half of the chunks, while the map exceeds its bound.
     fn thin(&mut self) {
         while self.used > self.bound && self.thinned < 63 {
-            self.thinned += 1;
-            let chunks = std::mem::take(&mut self.chunks);
-            self.chunks =
-                chunks.into_iter().filter(|chunk| self.is_sampled(chunk.key.0, chunk.key.1)).collect();
-            let places = self.chunks.iter().enumerate().map(|(place, chunk)| (chunk.key, place));
-            self.places = places.collect();
-            let pasts = self.chunks.iter().filter(|chunk| !chunk.past.is_empty()).count();
+            if self.chunks.len() * CHUNK_BYTES > self.bound / 2 {
+                self.thinned += 1;
+                self.chunks.retain(|chunk| is_sampled(self.thinned, chunk.key));
+                let places = self.chunks.iter().enumerate().map(|(place, chunk)| (chunk.key, place));
+                self.places = places.collect();
+                self.last = None;
+                self.histories_thinned = self.histories_thinned.max(self.thinned);
+            } else {
+                self.histories_thinned += 1;
+            }
+            let mut pasts = 0;
+            for chunk in &mut self.chunks {
+                if !is_sampled(self.histories_thinned, chunk.key) {
+                    chunk.past = Vec::new();
+                }
+                pasts += usize::from(!chunk.past.is_empty());
+            }
             self.used = self.chunks.len() * CHUNK_BYTES + pasts * HISTORY_BYTES;
-            self.last = None;
         }
     }
 
     /// Marks the granules of `size` bytes at `offset` as read.
     pub fn read(&mut self, device: u32, offset: u64, size: u64) {
         for (chunk, from, to) in pieces(offset, size) {
-            if self.is_sampled(device, chunk) {
+            if is_sampled(self.thinned, (device, chunk)) {
                 set(&mut self.chunk(device, chunk).read, from, to);
                 self.thin();
             }
@@ -114,7 +157,7 @@ impl Footprint {
     }
 
     /// Marks the granules of `size` bytes at `offset` as written at `now`, and reports the update interval of
-    /// each rewritten granule.
+    /// each rewritten granule that has a history.
     pub fn write(
         &mut self,
         device: u32,
@@ -124,26 +167,27 @@ impl Footprint {
         mut interval: impl FnMut(Duration),
     ) -> WriteEffect {
         let mut outcome = WriteEffect::default();
-        let (seconds, weight) = (now.seconds(), self.sampling_interval());
+        let (ticks, weight) = (now.ps() >> TICK_BITS, self.sampling_interval());
         for (number, from, to) in pieces(offset, size) {
-            if !self.is_sampled(device, number) {
+            if !is_sampled(self.thinned, (device, number)) {
                 continue;
             }
+            let has_history = is_sampled(self.histories_thinned, (device, number));
             let chunk = self.chunk(device, number);
-            let is_new = chunk.past.is_empty();
+            let is_new = has_history && chunk.past.is_empty();
             if is_new {
-                chunk.past = vec![WriteHistory { updates: 0, last: 0.0 }; CHUNK as usize];
+                chunk.past = vec![WriteHistory::default(); CHUNK as usize];
             }
             outcome.granules += (to - from) * weight;
             for granule in from as usize..to as usize {
-                let past = &mut chunk.past[granule];
-                if chunk.written[granule / 64] >> (granule % 64) & 1 == 1 {
-                    past.updates = past.updates.saturating_add(1);
-                    outcome.rewritten += weight;
-                    let length = (seconds - f64::from(past.last)).max(0.0);
-                    interval(Duration::from_ps((length * 1e12) as u64));
+                let is_rewritten = chunk.written[granule / 64] >> (granule % 64) & 1 == 1;
+                outcome.rewritten += if is_rewritten { weight } else { 0 };
+                let Some(past) = chunk.past.get_mut(granule) else { continue };
+                if is_rewritten {
+                    past.add_update();
+                    interval(Duration::from_ps(ticks.saturating_sub(past.last()) << TICK_BITS));
                 }
-                past.last = seconds as f32;
+                past.set_last(ticks);
             }
             set(&mut chunk.written, from, to);
             self.used += if is_new { HISTORY_BYTES } else { 0 };
@@ -173,7 +217,7 @@ impl Footprint {
         for chunk in &self.chunks {
             for (granule, past) in chunk.past.iter().enumerate() {
                 if chunk.written[granule / 64] >> (granule % 64) & 1 == 1 {
-                    *counts.entry(past.updates).or_insert(0) += self.sampling_interval();
+                    *counts.entry(past.updates()).or_insert(0) += self.history_interval();
                 }
             }
         }
@@ -194,6 +238,11 @@ impl Footprint {
         self.last = Some((key, place));
         &mut self.chunks[place]
     }
+}
+
+/// Whether a chunk is one of those that remain after so many halvings.
+fn is_sampled(halvings: u32, (device, chunk): (u32, u64)) -> bool {
+    halvings == 0 || hash(device, chunk) >> (64 - halvings) == 0
 }
 
 /// Hashes a chunk number: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -242,7 +291,7 @@ mod tests {
     #[test]
     fn beyond_its_bound_a_map_is_a_sample_that_is_off_by_little() {
         let mut exact = Footprint::default();
-        let mut bounded = Footprint::with_bound(16 << 20);
+        let mut bounded = Footprint::with_bound(4 << 20);
         let mut written = [WriteEffect::default(), WriteEffect::default()];
         for round in 0..2_u64 {
             for n in 0..40_000_u64 {
@@ -274,6 +323,34 @@ mod tests {
         let [all, some] = written;
         assert!(near(some.granules, all.granules) && near(some.rewritten, all.rewritten));
         assert!(near(some.updates, all.updates), "{} {}", some.updates, all.updates);
+    }
+
+    #[test]
+    fn updates_of_few_hot_granules_are_counted_exactly_while_only_histories_are_sampled() {
+        for hot in 0..8_u64 {
+            let mut footprint = Footprint::with_bound(2 << 20);
+            let mut updates = 0;
+            for chunk in (0..3_000).chain(std::iter::repeat_n(hot, 1_000)) {
+                updates += footprint.write(0, chunk << 21, 4096, Instant::ZERO, |_| {}).updates;
+            }
+            assert_eq!((updates, footprint.sampling_interval()), (1_000, 1), "chunk {hot}");
+            assert!(footprint.history_interval() >= 4 && footprint.used <= footprint.bound);
+        }
+    }
+
+    #[test]
+    fn intervals_are_as_precise_at_the_limit_of_time_as_at_its_start() {
+        let mut footprint = Footprint::default();
+        let mut intervals = Vec::new();
+        for n in 0..5 {
+            let now = Instant::from_ps(Instant::LIMIT.ps() - (5 - n) * 1_000_000_000);
+            footprint.write(0, 0, 4096, now, |length| intervals.push(length.ps()));
+        }
+        assert!(intervals.len() == 4 && intervals.iter().all(|ps| ps.abs_diff(1_000_000_000) < 33_000));
+        let many = WriteHistory { updates: [u16::MAX, 1], ..WriteHistory::default() };
+        let mut more = many;
+        more.add_update();
+        assert_eq!((many.updates(), more.updates()), (0x1_ffff, 0x2_0000));
     }
 
     #[test]

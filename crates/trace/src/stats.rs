@@ -62,10 +62,13 @@ pub struct Statistics {
     pub footprint_read: u64,
     /// Bytes of the granules written at least once.
     pub footprint_written: u64,
-    /// Sampling interval: 1 if footprints and updates are exact. A trace that touches more addresses than the
-    /// address map holds (256 MiB, for 120 GiB of written addresses) is sampled. Footprints and updates are
-    /// then extrapolated from one in this many 2 MiB chunks, with an error of about 1%.
+    /// Sampling interval: 1 if footprints and updates are exact. A trace that touches more than 1.5 TiB of addresses
+    /// is sampled. Footprints and updates are then extrapolated from one in this many 2 MiB chunks, footprints with an
+    /// error below 1%. The error of updates is not bounded: a few hot chunks may have most of them.
     pub sampled_one_in: u64,
+    /// Sampling interval of update intervals and of the hottest fifths: 1 if they are of all chunks of 2 MiB. A trace
+    /// that writes more addresses than the map holds histories of (320 MiB, for 120 GiB) is sampled.
+    pub histories_one_in: u64,
     /// Byte after the last that any request touches.
     pub highest_byte: u64,
     /// Writes that touch at least one granule that an earlier write of the trace touched.
@@ -224,7 +227,10 @@ impl Collector {
         let written_bytes = written_bytes + self.bytes[Op::ZoneAppend as usize];
         let requests = self.counts.iter().sum();
         let (footprint_read, footprint_written, footprint) = self.footprint.bytes();
-        let sampled_one_in = self.footprint.sampling_interval();
+        let (sampled_one_in, histories_one_in) =
+            (self.footprint.sampling_interval(), self.footprint.history_interval());
+        // A sampled update counts for as many, which may be more than there were writes.
+        let update_requests = self.update_requests.min(placed);
         let updates = self.footprint.updates();
         let written: u64 = updates.iter().map(|(_, granules)| granules).sum();
         let updated: u64 = updates.iter().filter(|(count, _)| *count > 0).map(|(_, granules)| granules).sum();
@@ -253,9 +259,10 @@ impl Collector {
             footprint_read,
             footprint_written,
             sampled_one_in,
+            histories_one_in,
             highest_byte: self.highest,
-            update_requests: self.update_requests,
-            update_share: ratio(self.update_requests, placed),
+            update_requests,
+            update_share: ratio(update_requests, placed),
             update_volume_share: ratio(self.rewritten_granules, self.written_granules),
             hottest_fifth: hottest(&updates, written as f64 / 5.0),
             hottest_fifth_of_updated: hottest(&updates, updated as f64 / 5.0),
@@ -359,11 +366,12 @@ impl fmt::Display for Statistics {
                 self.footprint as f64 / gib
             ),
         )?;
-        if self.sampled_one_in > 1 {
-            line(
-                "footprint and updates",
-                format!("a sample, one in {}, off by about 1%", self.sampled_one_in),
-            )?;
+        for (name, one_in) in
+            [("footprint and updates", self.sampled_one_in), ("update intervals", self.histories_one_in)]
+        {
+            if one_in > 1 {
+                line(name, format!("a sample, one in {one_in} ranges of 2 MiB"))?;
+            }
         }
         line(
             "updates, of writes / of volume",

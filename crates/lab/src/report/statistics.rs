@@ -54,8 +54,12 @@ fn requests(trace: &Statistics) -> Rows {
 }
 
 fn volumes(trace: &Statistics) -> Rows {
-    let sampled =
-        (trace.sampled_one_in > 1).then(|| row("Footprint of one in", Quantity::Count(trace.sampled_one_in)));
+    let sampled = [
+        ("Footprint of one in", trace.sampled_one_in),
+        ("Update intervals of one in", trace.histories_one_in),
+    ];
+    let sampled = sampled.into_iter().filter(|(_, one_in)| *one_in > 1);
+    let sampled = sampled.map(|(name, one_in)| row(name, Quantity::Count(one_in)));
     let rows = vec![
         row("Read", bytes(trace.read_bytes)),
         row("Written", bytes(trace.written_bytes)),
