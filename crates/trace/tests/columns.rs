@@ -51,14 +51,31 @@ fn devices_response_processor_and_operations_that_are_left_out_are_read() {
             (0, Op::Read, 0, 4096, 4096),
             (2_000_000, Op::Write, 1, 8192, 4096),
             (3_000_000, Op::Flush, 0, 0, 0),
-            (4_000_000, Op::Read, 7, 4096, 4096)
+            (4_000_000, Op::Read, 2, 4096, 4096)
         ]
     );
     let write = &trace.requests[1];
     assert_eq!((write.response.map(|time| time.ns()), write.cpu), (Some(9_000), Some(8)));
     let notes = trace.notes.join("; ");
     assert!(notes.contains("left out: 1 request that the option columns leaves out"), "{notes}");
-    assert!(notes.contains("devices are numbered in order of appearance: 0 \"sda\", 1 \"sdb\""), "{notes}");
+    assert!(
+        notes.contains("devices are numbered in order of appearance: 0 \"sda\", 1 \"sdb\", 2 \"7\""),
+        "{notes}"
+    );
+}
+
+#[test]
+fn numbers_and_names_of_devices_never_meet() {
+    let content = "0,a1,R,0,4096\n5,0,W,0,4096\n9,1,W,0,4096\n12,b2,R,0,4096\n13,a1,R,0,4096\n";
+    let devices = |content: &str| -> Vec<u32> {
+        let trace = read(content, "ts:us,dev,op,off,len").expect("valid");
+        trace.requests.iter().map(|request| request.device).collect()
+    };
+    assert_eq!(devices(content), [0, 1, 2, 3, 0], "the first is a name");
+    let (number, name) = ("0,0,R,0,4096\n1,a1,R,0,4096\n2,1,R,0,4096\n3,b2,R,0,4096\n", 1 << 31);
+    assert_eq!(devices(number), [0, name, 1, name + 1], "the first is a number");
+    let unknown = format!("{number}4,{},R,0,4096\n", name + 1);
+    assert_eq!(devices(&unknown)[4], name + 2, "a number from 2^31 on is a name");
 }
 
 #[test]

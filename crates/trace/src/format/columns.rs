@@ -35,17 +35,23 @@ impl Separator {
     }
 }
 
+/// Number of the first name of a device in a file that also has numbers. Chosen: above the numbers of the disks of Linux,
+/// whose largest majors are a few hundred.
+const FIRST_NAME: u32 = 1 << 31;
+
 /// Reads the lines.
 pub(super) struct Mapped {
     columns: Box<Columns>,
     separator: Option<Separator>,
     names: Names,
+    /// Whether numbers of devices are their numbers, as the first device decides. Else they are names, too.
+    has_numbers: Option<bool>,
     header: Option<String>,
 }
 
 impl Mapped {
     pub(super) fn new(columns: Box<Columns>) -> Self {
-        Self { columns, separator: None, names: Names::of("device"), header: None }
+        Self { columns, separator: None, names: Names::of("device"), has_numbers: None, header: None }
     }
 
     /// Reads lines without a header, separated by `mark`. The map has numbers of columns.
@@ -80,11 +86,18 @@ impl Mapped {
         }
     }
 
-    /// Returns the number of the device: the text itself, or its place among the names.
+    /// Returns the number of the device: the text itself, or its place among the names. The names behind a number are
+    /// numbered from [`FIRST_NAME`] on, so that no name gets the number of another device.
     fn device(&mut self, text: Option<&str>) -> Result<u32, ParseError> {
-        match text {
-            None => Ok(0),
-            Some(text) => text.parse().or_else(|_| self.names.number(text)),
+        let Some(text) = text else { return Ok(0) };
+        let number = text.parse().ok().filter(|number| *number < FIRST_NAME);
+        if self.has_numbers.is_none() {
+            self.has_numbers = Some(number.is_some());
+            self.names.start_at(if number.is_some() { FIRST_NAME } else { 0 });
+        }
+        match number {
+            Some(number) if self.has_numbers == Some(true) => Ok(number),
+            _ => self.names.number(text),
         }
     }
 

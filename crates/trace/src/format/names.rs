@@ -13,6 +13,8 @@ const MAX_NAME_BYTES: usize = 255;
 pub(super) struct Names {
     /// Noun for what is named, in messages.
     noun: &'static str,
+    /// Number of the first name.
+    first: u32,
     numbers: BTreeMap<String, u32>,
     /// The previous name. Most traces have only one.
     last: (String, u32),
@@ -21,7 +23,12 @@ pub(super) struct Names {
 impl Names {
     /// No names yet, of things that `noun` names.
     pub(super) const fn of(noun: &'static str) -> Self {
-        Self { noun, numbers: BTreeMap::new(), last: (String::new(), 0) }
+        Self { noun, first: 0, numbers: BTreeMap::new(), last: (String::new(), 0) }
+    }
+
+    /// Sets the number of the first name, before there are any.
+    pub(super) fn start_at(&mut self, first: u32) {
+        self.first = first;
     }
 
     /// Returns the number of a name.
@@ -40,7 +47,7 @@ impl Names {
                 ),
             });
         }
-        let number = known.unwrap_or(next as u32);
+        let number = known.unwrap_or(self.first + next as u32);
         self.numbers.entry(name.into()).or_insert(number);
         self.last = (name.into(), number);
         Ok(number)
@@ -54,12 +61,12 @@ impl Names {
     /// Note that lists the first names with their numbers; `None` without names.
     pub(super) fn note(&self) -> Option<String> {
         // Chosen: as many as fit in a line.
-        const SHOWN: u32 = 8;
+        const SHOWN: usize = 8;
         let mut names: Vec<_> = self.numbers.iter().map(|(name, number)| (*number, name.as_str())).collect();
         names.sort_unstable();
-        let shown = names.iter().filter(|(number, _)| *number < SHOWN);
+        let shown = names.iter().take(SHOWN);
         let list: Vec<String> = shown.map(|(number, name)| format!("{number} {}", quoted(name))).collect();
-        let more = if names.len() > SHOWN as usize { ", ..." } else { "" };
+        let more = if names.len() > SHOWN { ", ..." } else { "" };
         (!names.is_empty())
             .then(|| format!("{}s are numbered in order of appearance: {}{more}", self.noun, list.join(", ")))
     }
