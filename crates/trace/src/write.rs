@@ -54,8 +54,14 @@ impl TargetFormat {
         }
     }
 
-    const fn counts_sectors(self) -> bool {
-        matches!(self, Self::Disksim | Self::Mqsim)
+    /// Whether a request is widened to the sectors that the format counts. SPC counts sizes in bytes.
+    const fn widens(self, request: &Request) -> bool {
+        let is_within = !request.offset.0.is_multiple_of(512);
+        match self {
+            Self::Disksim | Self::Mqsim => is_within || !request.size.0.is_multiple_of(512),
+            Self::Spc => is_within,
+            Self::Csv | Self::Msr | Self::FioIolog => false,
+        }
     }
 }
 
@@ -201,9 +207,7 @@ fn lines(
         if format == TargetFormat::FioIolog && open.insert(request.device) {
             files(out, request.arrival, [request.device], &["add", "open"])?;
         }
-        let (offset, size) = (request.offset.0, request.size.0);
-        let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
-        report.widened += u64::from(format.counts_sectors() && !aligned);
+        report.widened += u64::from(format.widens(&request));
         report.fua_lost += u64::from(request.fua && format != TargetFormat::Csv);
         line(out, &request, format, has_more)?;
         report.written += 1;
@@ -280,6 +284,7 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: boo
         TargetFormat::Spc => {
             let op = if is_read == 1 { "r" } else { "w" };
             let us = ps / 1_000_000;
+            let size = size + offset % 512;
             writeln!(out, "{device},{first},{size},{op},{}.{:06}", us / 1_000_000, us % 1_000_000)
         }
         TargetFormat::Disksim => {

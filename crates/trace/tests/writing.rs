@@ -110,6 +110,10 @@ fn our_csv_holds_processors_streams_and_every_kind_of_request() {
 fn parts_of_sectors_are_widened_and_counted() {
     let (back, report) = through(PLAIN, TargetFormat::Mqsim, &[request(0, Op::Write, 0, 1000, 100)]);
     assert_eq!((back[0].offset, back[0].size, report.widened), (Bytes(512), Bytes(1024), 1));
+    let within = [request(0, Op::Write, 0, 256, 512), request(0, Op::Write, 0, 512, 100)];
+    let (back, report) = through(PLAIN, TargetFormat::Spc, &within);
+    let ranges: Vec<_> = back.iter().map(|request| (request.offset.0, request.size.0)).collect();
+    assert_eq!((ranges, report.widened), (vec![(0, 768), (512, 100)], 1));
 }
 
 #[test]
