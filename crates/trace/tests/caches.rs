@@ -176,6 +176,22 @@ fn a_chunk_of_lmcache_has_the_bytes_of_its_tensors() {
 }
 
 #[test]
+fn a_chunk_that_grows_is_written_at_its_new_place_before_it_is_read_there() {
+    let line = |second: u32, size: u32| {
+        format!(
+            "{{\"timestamp\": {second}.0, \"chunk_size\": 256, \"seq_len\": 256, \"dtypes\": [\"int8\"], \"shapes\": \
+             [[{size}]], \"chunk_hashes\": [\"0x1\"]}}\n"
+        )
+    };
+    let content = [line(1, 4096), line(2, 8192), line(3, 8192)].concat();
+    let trace = read(content.as_bytes(), &[]).expect("valid");
+    let wanted = [(0, Op::Write, 0, 4096), (1_000, Op::Write, 4096, 8192), (2_000, Op::Read, 4096, 8192)];
+    assert_eq!(shorts(&trace), wanted);
+    let note = "1 object moved to a new place because it grew";
+    assert!(trace.notes.iter().any(|found| found == note), "{:?}", trace.notes);
+}
+
+#[test]
 fn lookups_of_lmcache_that_do_not_fit_name_line_and_reason() {
     for (from, to, found) in [
         ("\"int8\"", "\"int3\"", "found dtype \"int3\", wanted one of bfloat16, float16"),

@@ -66,6 +66,7 @@ impl<D: Dialect> Reader for KvCache<'_, D> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.dialect.notes(self.requests, self.places.count());
+        notes.extend(self.places.note());
         notes.extend(self.lines.unended_note());
         notes
     }

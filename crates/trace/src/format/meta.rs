@@ -189,14 +189,11 @@ impl LineReader for KeyValue {
              appearance; a GET reads its object, a SET writes it",
             counted(self.places.count(), "object"),
         );
-        let moved = self.places.moved();
-        let moved =
-            (moved > 0).then(|| format!("{} moved to a new place because it grew", counted(moved, "object")));
         let left_out =
             |count: u64, what, why| (count > 0).then(|| format!("left out: {} {why}", counted(count, what)));
         [
             Some(layout),
-            moved,
+            self.places.note(),
             left_out(self.without_data, "request", "of size 0, which are misses of the recorded cache"),
             left_out(self.deletes, "DELETE", "which the cache does in memory"),
             Some(time_note(has_times)),

@@ -107,16 +107,13 @@ impl Reader for OracleGeneral<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let moved = self.places.moved();
         let layout = format!(
             "a trace of a cache, without addresses: {} at the next free multiple of 4 KiB in the order of appearance; each \
              request is a GET, which reads its object",
             counted(self.places.count(), "object"),
         );
-        let grown =
-            (moved > 0).then(|| format!("{} moved to a new place because it grew", counted(moved, "object")));
         let times = "times are whole seconds: all requests of a second arrive at once, so response times need a closed \
                      loop (queue depth)";
-        [Some(layout), grown, Some(times.into())].into_iter().flatten().collect()
+        [Some(layout), self.places.note(), Some(times.into())].into_iter().flatten().collect()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use wordline_kernel::counted;
+
 use super::super::input::ParseError;
 
 /// Alignment of objects in bytes. Chosen: the mapping unit of most drives, so that objects share none.
@@ -28,8 +30,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns the address of an object, and whether it is new. An object that has grown beyond its space moves to the
-    /// end.
+    /// Returns the address of an object, and whether it is new there. An object that has grown beyond its space moves to
+    /// the end.
     pub(super) fn find(&mut self, id: u64, size: u64) -> Result<(u64, bool), ParseError> {
         let known = self.objects.get(&id).copied();
         if let Some((address, _)) = known.filter(|(_, space)| size <= *space) {
@@ -50,7 +52,7 @@ impl Places {
             })?;
         self.moved += u64::from(known.is_some());
         self.objects.insert(id, (address, space));
-        Ok((address, known.is_none()))
+        Ok((address, true))
     }
 
     /// Number of objects.
@@ -58,8 +60,9 @@ impl Places {
         self.objects.len() as u64
     }
 
-    /// Number of times that an object moved because it grew.
-    pub(super) const fn moved(&self) -> u64 {
-        self.moved
+    /// Note on the objects that moved because they grew, if any did.
+    pub(super) fn note(&self) -> Option<String> {
+        let moved = self.moved;
+        (moved > 0).then(|| format!("{} moved to a new place because it grew", counted(moved, "object")))
     }
 }
