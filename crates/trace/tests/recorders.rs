@@ -35,7 +35,9 @@ fn events_of_the_block_layer_give_requests_with_all_operations() {
         "block_bio_queue: 259,0 NS 64 + 8 [old]",
         "block_rq_complete: 259,0 WFS () 8 + 8 be,0,4 [0]",
         "block_getrq: 259,0 R 8 + 8 [db]",
+        "block_bio_queue: 259,0 R 2048 + 8 [(udev-worker)]",
     ]);
+    let text = text.replacen("  kworker/3:1H-31 ", "  (udev-worker)-77 ", 1);
     let trace = read(&(text + "CPU:2 [LOST 12 EVENTS]\n"), &[]).expect("valid");
     assert_eq!(
         shorts(&trace),
@@ -44,6 +46,7 @@ fn events_of_the_block_layer_give_requests_with_all_operations() {
             (Op::Flush, 0, 0, false, None),
             (Op::WriteZeroes, 16384, 4096, false, None),
             (Op::Discard, 32768, 65536, false, None),
+            (Op::Read, 1 << 20, 4096, false, None),
         ]
     );
     assert!(trace.requests.iter().all(|request| request.cpu == Some(3) && request.device == 259 << 20));

@@ -108,7 +108,9 @@ impl Ftrace {
         let (device, letters) = words.next().zip(words.next()).ok_or_else(malformed)?;
         let (major, minor) = device.split_once(',').ok_or_else(malformed)?;
         let device = linux_device(major, minor)?;
-        let command = event.text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        // The event of a bio has no command, but perhaps a process with parentheses in its name.
+        let command = (event.kind != Action::Queue).then(|| event.text.split_once('(')).flatten();
+        let command = command.and_then(|(_, rest)| rest.split_once(')'));
         if command.is_some_and(|(command, _)| !command.trim().is_empty()) {
             return Ok(Some(Row::left_out(time, RecordedOp::Passthrough, device, Some(event.kind))));
         }
