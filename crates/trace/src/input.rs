@@ -60,9 +60,17 @@ pub(super) const PROGRESS_INTERVAL: u64 = 4_096;
 pub(super) struct Position {
     read: Arc<AtomicU64>,
     of: Option<u64>,
+    /// Whether bytes that are not gzip follow the compressed data; known at the end.
+    junk: Arc<AtomicBool>,
 }
 
 impl Position {
+    /// Note about bytes after the compressed data, if any.
+    pub(super) fn junk_note(&self) -> Option<String> {
+        let found = self.junk.load(Ordering::Relaxed);
+        found.then(|| "bytes after the compressed data that are no gzip were ignored".into())
+    }
+
     /// Sets the position to a share of the file.
     pub(super) fn set_share(&self, done: u64, of: u64) {
         let bytes = self.of.unwrap_or(0);
@@ -104,8 +112,6 @@ pub(super) struct Input<'a> {
     pub(super) position: Position,
     /// The file, if it can be opened again.
     pub(super) file: Option<PathBuf>,
-    /// Whether bytes that are not gzip follow the compressed data; known at the end.
-    junk: Arc<AtomicBool>,
 }
 
 /// Whether `path` can be opened and read repeatedly: a regular file, not a pipe or a device.
@@ -117,11 +123,13 @@ impl Input<'_> {
     /// Opens a plain, gzip or zstd file; `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let of = std::fs::metadata(path).ok().filter(|about| about.is_file() && !is_standard(path));
-        let position = Position { of: of.map(|about| about.len()), ..Position::default() };
-        let file = CountingReader { inner: opened(path)?, read: position.read.clone() };
+        let read = Arc::default();
+        let file = CountingReader { inner: opened(path)?, read: Arc::clone(&read) };
         let shown = if is_standard(path) { Path::new("standard input") } else { path };
         let again = is_rereadable(path).then(|| path.to_owned());
-        Ok(Self { position, file: again, ..Input::new(shown, BufReader::with_capacity(1 << 16, file))? })
+        let input = Input::new(shown, BufReader::with_capacity(1 << 16, file))?;
+        let position = Position { read, of: of.map(|about| about.len()), ..input.position };
+        Ok(Self { position, file: again, ..input })
     }
 }
 
@@ -153,10 +161,10 @@ impl<'a> Input<'a> {
         if magic.is_empty() {
             return Err(empty(path));
         }
-        let junk = Arc::new(AtomicBool::new(false));
+        let position = Position::default();
         let mut stream: Box<dyn BufRead + Send + 'a> = match magic {
             [0x1f, 0x8b, ..] => {
-                Box::new(BufReader::with_capacity(1 << 16, GzipMembers::new(raw, junk.clone())))
+                Box::new(BufReader::with_capacity(1 << 16, GzipMembers::new(raw, position.junk.clone())))
             }
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
                 let decoder = zstd::Decoder::with_buffer(raw).map_err(read_error)?;
@@ -181,13 +189,13 @@ impl<'a> Input<'a> {
             // damaged line.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, FailingReader(Some(reason))))),
         };
-        Ok(Self { path: path.into(), prefix, stream, position: Position::default(), file: None, junk })
+        Ok(Self { path: path.into(), prefix, stream, position, file: None })
     }
 
     /// Returns the content as lines.
     pub(super) fn lines(self) -> Lines<'a> {
-        let Self { path, stream, junk, .. } = self;
-        Lines { path, stream, junk, number: 0, buffer: Vec::new(), unended: false }
+        let Self { path, stream, .. } = self;
+        Lines { path, stream, number: 0, buffer: Vec::new(), unended: false }
     }
 }
 
@@ -278,7 +286,6 @@ pub(super) struct Lines<'a> {
     /// File name, for messages.
     pub(super) path: PathBuf,
     stream: Box<dyn BufRead + Send + 'a>,
-    junk: Arc<AtomicBool>,
     number: u64,
     buffer: Vec<u8>,
     unended: bool,
@@ -348,11 +355,5 @@ impl Lines<'_> {
         self.unended.then(|| {
             format!("line {}, the last, has no line end: the file may be cut off there", self.number)
         })
-    }
-
-    /// Note about bytes after the compressed data, if any.
-    pub(super) fn junk_note(&self) -> Option<String> {
-        let found = self.junk.load(Ordering::Relaxed);
-        found.then(|| "bytes after the compressed data that are no gzip were ignored".into())
     }
 }

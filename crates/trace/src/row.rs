@@ -221,7 +221,7 @@ impl Reader for TextReader<'_> {
 
     fn notes(&self) -> Vec<String> {
         let Self { lines, format, .. } = self;
-        format.notes().into_iter().chain(lines.unended_note()).chain(lines.junk_note()).collect()
+        format.notes().into_iter().chain(lines.unended_note()).collect()
     }
 
     fn generated(&self) -> Option<&Generated> {

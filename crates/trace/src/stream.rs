@@ -140,6 +140,7 @@ impl<'a> Stream<'a> {
     /// assumed.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reader.notes();
+        notes.extend(self.files.iter().find_map(Position::junk_note));
         notes.extend(self.check.notes());
         notes.extend(self.events.iter().flat_map(EventMatcher::notes));
         notes.extend(self.recorded.notes(self.event_kind()));

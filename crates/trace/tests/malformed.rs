@@ -328,6 +328,17 @@ fn what_editors_and_tools_add_to_a_trace_is_passed_over() {
             trace.notes
         );
     }
+    // A format of records, and one whose lines have several requests.
+    let record: Vec<u8> = [&[0; 12][..], &512_u32.to_le_bytes(), &(-1_i64).to_le_bytes()].concat();
+    let blocks = b"{\"timestamp\": 5, \"input_length\": 1, \"output_length\": 9, \"hash_ids\": [1]}\n";
+    for content in [&record, &blocks[..]] {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, content).expect("memory suffices");
+        let member = gzip.finish().expect("memory suffices");
+        let trace = read_bytes("t", &[&member, &b"junk"[..]].concat(), &Options::default()).expect("valid");
+        let is_told = trace.notes.iter().any(|note| note.contains("that are no gzip were ignored"));
+        assert!(is_told, "{:?}: {:?}", trace.format, trace.notes);
+    }
 }
 
 #[test]
