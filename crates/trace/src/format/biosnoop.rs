@@ -34,7 +34,7 @@ pub(super) struct Biosnoop {
 
 /// Reads the header.
 pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Biosnoop> {
-    let header = lines.next()?.unwrap_or_default().trim().to_string();
+    let header = lines.header()?;
     let columns: Vec<&str> = header.split_ascii_whitespace().collect();
     let mut behind = [0; WANTED.len()];
     for (place, name) in behind.iter_mut().zip(WANTED) {

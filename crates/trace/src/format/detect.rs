@@ -1,7 +1,7 @@
 //! Detects the format of a trace from its content.
 
 use super::super::formats::{Format, TimeUnit};
-use super::super::input::{Input, quoted};
+use super::super::input::{Input, is_comment_above_header, quoted};
 use super::super::row::Row;
 use super::super::units::DATES;
 use super::{
@@ -59,7 +59,8 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
         });
     }
     let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
-    if let Some(format) = lines().next().and_then(header_format).or_else(is_csv) {
+    let header = lines().find(|line| !is_comment_above_header(line));
+    if let Some(format) = header.and_then(header_format).or_else(is_csv) {
         return Ok(Content::Trace(format));
     }
     // The first events may be of other kinds, such as the switches of processes.

@@ -32,7 +32,7 @@ pub(super) struct Log {
 impl Log {
     /// Reads the header.
     pub(super) fn new(lines: &mut Lines<'_>, units: Units) -> Result<Self> {
-        let header = lines.next()?.unwrap_or_default().trim().to_string();
+        let header = lines.header()?;
         let stamped = match header.as_str() {
             "fio version 2 iolog" => false,
             "fio version 3 iolog" => true,

@@ -8,7 +8,7 @@ use super::super::row::{LineReader, Row};
 use crate::error::Result;
 
 /// First word of the header line.
-pub(super) const HEADER: &str = "#DUMP_OFFSET";
+pub(crate) const HEADER: &str = "#DUMP_OFFSET";
 
 const WANTED: [&str; 5] = ["ELAPSED_USECS", "CMD", "LBA", "NBLKS", "LATENCY_USECS"];
 
@@ -22,7 +22,7 @@ pub(super) struct Hfplayer {
 
 /// Reads the header.
 pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Hfplayer> {
-    let header = lines.next()?.unwrap_or_default().trim().to_string();
+    let header = lines.header()?;
     let names: Vec<&str> = header
         .trim_start_matches('#')
         .split(',')

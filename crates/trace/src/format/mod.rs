@@ -35,6 +35,7 @@ mod wiscsee;
 pub(super) use blktrace::{Merged, PartReader, processor};
 pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
+pub(super) use hfplayer::HEADER as HFPLAYER_HEADER;
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 pub(super) use parquet::is_parquet;
 
