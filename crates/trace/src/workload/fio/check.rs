@@ -47,6 +47,9 @@ fn check_job(settings: &Settings, wrong: &mut Complaints) {
         let wanted = "a job of reads, writes or trims: zones do not have trims and writes of one place";
         wrong.require(settings.mix.ops != Ops::TrimWrite, "rw", "trims and writes", wanted);
     }
+    if let Some(Amount::Zones(count @ 1..)) = settings.total.bytes {
+        wrong.require(zones.size > 0, "io_size", format!("{count}z"), "a zonesize, or a number of bytes");
+    }
     let streams = &settings.streams;
     let wanted = "plids, which name the streams of the device, such as plids=0-3";
     wrong.require(!streams.is_on || !streams.ids.is_empty(), "fdp", "no plids", wanted);

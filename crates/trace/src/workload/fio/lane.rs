@@ -442,7 +442,7 @@ impl InFlight {
 impl Limits {
     fn new(settings: &Settings, spans: &[Span]) -> Self {
         let whole: u64 = spans.iter().map(|span| span.length).sum();
-        let io_size = settings.total.bytes.map(|bytes| bytes.of(whole, 1));
+        let io_size = settings.total.bytes.map(|bytes| bytes.of(whole, settings.zones.size));
         let is_trim_write = settings.mix.ops == Ops::TrimWrite;
         let is_endless = settings.is_endless();
         let mut limits = Self {

@@ -79,6 +79,7 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
         ),
         ("zonemode=strided", "job.fio:3: [job] zonemode: found no zonesize"),
         ("size=8z", "job.fio:3: [job] size: found 8z"),
+        ("io_size=8z", "job.fio:3: [job] io_size: found 8z, wanted a zonesize, or a number of bytes"),
         ("wait_for=b", "job.fio:3: [job] wait_for: found `b`, wanted the name of a job before this one"),
         ("fdp=1", "job.fio:3: [job] fdp: found no plids"),
         ("kb_base=8", "job.fio:3: kb_base: found `8`, wanted 1024 or 1000"),

@@ -125,6 +125,8 @@ fn strided_zones_are_accessed_in_part() {
     let keys =
         "rw=read\nbs=4k\nzonemode=strided\nzonesize=8k\nzonerange=16k\nzoneskip=16k\nsize=1m\nnumber_ios=6";
     assert_eq!(blocks(keys), [0, 1, 8, 9, 16, 17]);
+    let zones = "rw=read\nbs=4k\nsize=1z\nzonemode=strided\nzonesize=1m\nzoneskip=1z\nio_size=2z";
+    assert_eq!(blocks(zones).len(), 512);
     let random = blocks("rw=randread\nzonesize=64k\nzoneskip=64k\nnorandommap\nsize=1m\nio_size=256k");
     assert!(random.iter().enumerate().all(|(n, block)| block / 16 == n as u64 / 16 * 2), "{random:?}");
 }
