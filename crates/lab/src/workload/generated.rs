@@ -100,6 +100,16 @@ mod tests {
             ),
             (5, "arrival = { kind = \"closed\", queue_depth = 0 }", "arrival.queue_depth: found 0"),
             (5, "arrival = { kind = \"fixed\", interval = \"0s\" }", "arrival.interval: found 0s"),
+            (
+                5,
+                "arrival = { kind = \"bursts\", on = \"1ms\", off = \"1ms\", interval = \"0s\" }",
+                "arrival.interval: found 0s",
+            ),
+            (
+                5,
+                "arrival = { kind = \"bursts\", on = \"0s\", off = \"1ms\", interval = \"1us\" }",
+                "arrival.on: found 0s",
+            ),
             (5, "arrival = { kind = \"fixed\", interval = \"100d\" }", "arrival.interval: found 8640000s"),
             (5, "arrival = { kind = \"fixed\", interval = \"107d\" }", "found \"107d\", wanted at most 106d"),
             (6, "precondition = \"full\"", "full"),

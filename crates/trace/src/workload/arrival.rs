@@ -68,21 +68,26 @@ impl Arrival {
     }
 
     pub(super) fn check(&self, requests: u64, complaints: &mut Complaints) {
-        let mean = match self {
+        let mut require = |key: &str, time: Duration| {
+            complaints.require(time > Duration::ZERO, key, time, "a time above zero");
+        };
+        let interval = match self {
             Self::Closed { queue_depth } => {
                 let holds = (1..=65_536).contains(queue_depth);
                 return complaints.require(holds, "arrival.queue_depth", queue_depth, "from 1 to 65536");
             }
             Self::Fixed { interval } | Self::Exponential { interval } => *interval,
-            Self::Bursts { on, off, interval } => {
-                let holds = *interval <= *on;
-                complaints.require(holds, "arrival.interval", interval, "at most arrival.on");
-                (*interval).max(*on).max(*off)
+            Self::Bursts { on, interval, .. } => {
+                require("arrival.on", *on);
+                *interval
             }
         };
-        complaints.require(mean > Duration::ZERO, "arrival.interval", mean, "a time above zero");
+        require("arrival.interval", interval);
+        if let Self::Bursts { on, .. } = self {
+            complaints.require(interval <= *on, "arrival.interval", interval, "at most arrival.on");
+        }
         let holds = self.span(requests) <= u128::from(Duration::LIMIT.ps());
-        complaints.require(holds, "arrival.interval", mean, "all requests within 106d");
+        complaints.require(holds, "arrival.interval", interval, "all requests within 106d");
     }
 
     /// Picoseconds from the first of this many requests to the last. For random times: the mean.
@@ -91,11 +96,10 @@ impl Arrival {
         match self {
             Self::Closed { .. } => 0,
             Self::Fixed { interval } | Self::Exponential { interval } => gaps * ps(interval),
-            Self::Bursts { on, off, interval } if ps(interval) > 0 => {
-                let of_a_burst = ps(on).div_ceil(ps(interval)).max(1);
+            Self::Bursts { on, off, interval } => {
+                let of_a_burst = ps(on).div_ceil(ps(interval).max(1)).max(1);
                 gaps / of_a_burst * (ps(on) + ps(off)) + gaps % of_a_burst * ps(interval)
             }
-            Self::Bursts { .. } => 0,
         }
     }
 }
