@@ -45,16 +45,16 @@ impl FitReport {
             Fit::Scale => "scaled",
             Fit::Refuse => "refused",
         };
-        let shortened = match self.shortened {
-            0 => String::new(),
-            count => format!(", {} shortened", counted(count, "request")),
-        };
-        (self.moved + self.shortened > 0).then(|| {
+        let changes = [(self.moved, how), (self.shortened, "shortened")];
+        let changes = changes.into_iter().filter(|(count, _)| *count > 0);
+        let changes: Vec<_> =
+            changes.map(|(count, how)| format!("{} {how}", counted(count, "request"))).collect();
+        (!changes.is_empty()).then(|| {
             format!(
-                "the trace extends to {}, the device has {}: {} {how}{shortened}",
+                "the trace extends to {}, the device has {}: {}",
                 formatted_size(self.extent),
                 formatted_size(capacity),
-                counted(self.moved, "request")
+                changes.join(", ")
             )
         })
     }
@@ -272,6 +272,13 @@ mod tests {
         let mut requests = [request(8192, 8 << 20)];
         let report = fit(&mut requests, Bytes::mib(1), Fit::Wrap).expect("shortened");
         assert_eq!((requests[0].offset, requests[0].size, report.shortened), (Bytes(0), Bytes::mib(1), 1));
+        let note = |offset| {
+            let mut requests = [request(offset, 8 << 20)];
+            let report = fit(&mut requests, Bytes::mib(1), Fit::Wrap).expect("shortened");
+            report.note(Fit::Wrap, Bytes::mib(1)).expect("it changed")
+        };
+        assert!(note(8192).ends_with("the device has 1.00 MiB: 1 request wrapped, 1 request shortened"));
+        assert!(note(0).ends_with("the device has 1.00 MiB: 1 request shortened"));
     }
 
     proptest! {
