@@ -226,6 +226,73 @@ fn columns_with_the_names_of_other_formats_are_known() {
 }
 
 #[test]
+fn the_type_of_a_column_gives_the_unit_of_times_in_the_columns_of_every_format() {
+    let alibaba = |kind: &str, ticks: i64| {
+        let schema = format!(
+            "required int64 device_id; optional binary opcode (UTF8); required int64 offset; required int64 length;
+             required int64 timestamp ({kind});"
+        );
+        let date = 1_577_808_000 * ticks;
+        let times = Long(vec![date, date + ticks / 1000, date + 3 * ticks / 1000]);
+        let (zeros, sizes) = (vec![0; 3], vec![512; 3]);
+        let ops = Text(vec![Some("R"); 3]);
+        file(&schema, &[Long(zeros.clone()), ops, Long(zeros), Long(sizes), times], 1, plain())
+    };
+    for (kind, ticks) in [
+        ("TIMESTAMP(NANOS,true)", 1_000_000_000),
+        ("TIMESTAMP(MICROS,true)", 1_000_000),
+        ("TIMESTAMP(MILLIS,true)", 1_000),
+        ("TIMESTAMP_MILLIS", 1_000),
+    ] {
+        let trace = read(&alibaba(kind, ticks), &[]).expect(kind);
+        let times: Vec<u64> = shorts(&trace).iter().map(|request| request.0).collect();
+        assert_eq!(times, [0, 1_000, 3_000], "{kind}");
+    }
+    // Times in seconds, of which only one has a type.
+    let schema = "required int64 Timestamp (TIMESTAMP(MICROS,true)); required double Response; optional binary IOType (UTF8);
+                  required int32 LUN; required int64 Offset; required int32 Size;";
+    let columns = [
+        Long(vec![1_577_808_000_000_000, 1_577_808_000_000_250]),
+        Double(vec![0.5, 0.25]),
+        Text(vec![Some("R"), Some("W")]),
+        Int(vec![0, 0]),
+        Long(vec![0, 0]),
+        Int(vec![512, 512]),
+    ];
+    let trace = read(&file(schema, &columns, 1, plain()), &[]).expect("valid");
+    let responses = trace.requests.iter().filter_map(|request| request.response).map(|time| time.ps());
+    assert_eq!(responses.collect::<Vec<_>>(), [500_000_000_000, 250_000_000_000]);
+    assert_eq!(shorts(&trace)[1].0, 250);
+}
+
+#[test]
+fn our_log_is_read_with_numbers_and_names_of_operations() {
+    let wanted = [(0, Op::Write, 4096, 4096), (2, Op::Flush, 0, 0), (7, Op::WriteZeroes, 8192, 512)];
+    let log = |operation: &str, operations: Values| {
+        let schema = format!(
+            "required int64 submitted_ps; required int64 latency_ps; {operation}; required int64 sector;
+             required int64 sectors; required boolean failed;"
+        );
+        let long = |values: [i64; 3]| Long(values.into());
+        let [times, sectors] = [long([3_000_000, 5_000_000, 10_000_000]), long([8, 0, 16])];
+        let columns = [times, long([9; 3]), operations, sectors, long([8, 0, 1]), Bool(vec![false; 3])];
+        read(&file(&schema, &columns, 1, plain()), &[]).expect("valid")
+    };
+    let numbers = log("required int32 operation", Int(vec![1, 3, 4]));
+    let names = [Some("write"), Some("flush"), Some("write_zeroes")];
+    let names = log("optional binary operation (UTF8)", Text(names.into()));
+    let text = "# a comment\nsubmitted_ps,latency_ps,operation,sector,sectors,failed\n3000000,9,write,8,8,false\n\
+                5000000,9,flush,0,0,false\n10000000,9,4,16,1,false\n";
+    let text = read(text.as_bytes(), &[]).expect("valid");
+    for trace in [numbers, names, text] {
+        assert_eq!(
+            (shorts(&trace).as_slice(), trace.requests[0].response.map(|time| time.ps())),
+            (&wanted[..], Some(9))
+        );
+    }
+}
+
+#[test]
 fn errors_name_the_file_the_row_and_the_column() {
     let message = |columns: &[Values], schema: &str, pairs: &[&str]| {
         read(&file(schema, columns, 1, plain()), pairs).expect_err("it does not fit")

@@ -13,6 +13,34 @@ use super::super::recorded::RecordedOp;
 use super::super::row::{LineReader, Row, op};
 use super::names::Names;
 
+/// Map of the columns of Wordline's own log of requests (docs/report.md). Operations are their numbers, or their names in
+/// the log of Python.
+const LOG: &str = "ts@submitted_ps:ps,resp@latency_ps:ps,off@sector:512,len@sectors:512,\
+                   op@operation:0=R|1=W|2=D|3=F|4=Z|5=C|6=ZA|7=ZR|8=ZF|9=ZO|10=ZC|\
+                   read=R|write=W|discard=D|flush=F|write_zeroes=Z|compare=C|zone_append=ZA|\
+                   zone_reset=ZR|zone_finish=ZF|zone_open=ZO|zone_close=ZC";
+
+/// Note on a file with the columns of the log.
+pub(super) const LOG_NOTE: &str = "columns are those of Wordline's log of requests";
+
+/// Whether a header names the columns of the log.
+pub(super) fn is_log(header: &str) -> bool {
+    let names = || header.split(',').map(|name| unquoted(name, '"'));
+    ["submitted_ps", "operation", "sector", "sectors"].iter().all(|name| names().any(|other| other == *name))
+}
+
+/// Returns the map of the log.
+pub(super) fn log_map() -> Columns {
+    Columns::parse(LOG).expect("it is valid")
+}
+
+/// Returns the map of a text with the columns of the log.
+pub(super) fn log_of(prefix: &[u8]) -> Option<Box<Columns>> {
+    let text = String::from_utf8_lossy(prefix);
+    let mut rows = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.next().is_some_and(is_log).then(|| Box::new(log_map()))
+}
+
 /// Separator of columns.
 #[derive(Clone, Copy)]
 pub(super) enum Separator {

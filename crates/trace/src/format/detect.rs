@@ -5,8 +5,8 @@ use super::super::input::{Input, is_comment_above_header, quoted};
 use super::super::row::Row;
 use super::super::units::DATES;
 use super::{
-    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, csv, fio, fiu, ftrace, hfplayer, lmcache, meta,
-    mooncake, most, oracle_general, parquet, proposal, spc, systor, tencent, vscsi,
+    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, columns, csv, fio, fiu, ftrace, hfplayer,
+    lmcache, meta, mooncake, most, oracle_general, parquet, proposal, spc, systor, tencent, vscsi,
 };
 use crate::{Error, error::Result};
 
@@ -57,6 +57,9 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
             found: "a storage-level trace of LMCache".into(),
             wanted: "its lookups, which lmcache server writes with --lookup-hash-log-dir".into(),
         });
+    }
+    if rows().next().is_some_and(columns::is_log) {
+        return Ok(Content::Trace(Format::Columns));
     }
     let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
     let header = lines().find(|line| !is_comment_above_header(line));

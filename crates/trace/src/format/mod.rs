@@ -76,6 +76,7 @@ pub(super) fn reader<'a>(
         return Ok((Box::new(reader), assumed));
     }
     let ftrace = (format == Format::Ftrace).then(|| ftrace::Ftrace::new(&input.prefix, units));
+    let log = (format == Format::Columns).then(|| columns::log_of(&input.prefix)).flatten();
     let mut lines = input.lines();
     let mut assumed = AssumedUnits::of(format, units, options);
     let reader: Box<dyn LineReader> = match format {
@@ -85,8 +86,7 @@ pub(super) fn reader<'a>(
         Format::Ftrace => Box::new(ftrace.expect("the format is ftrace")),
         Format::Biosnoop => Box::new(biosnoop::reader(&mut lines, units)?),
         Format::Columns => {
-            let map = options.columns.clone().ok_or_else(no_columns)?;
-            Box::new(columns::Mapped::new(map))
+            Box::new(columns::Mapped::new(options.columns.clone().or(log).ok_or_else(no_columns)?))
         }
         format => text_reader(format, units),
     };

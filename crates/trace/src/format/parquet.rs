@@ -19,7 +19,7 @@ use super::super::input::{Input, ParseError, Position, quoted};
 use super::super::options::Options;
 use super::super::row::{LineReader, Reader, Row};
 use super::super::units::AssumedUnits;
-use super::columns::Mapped;
+use super::columns::{LOG_NOTE, Mapped, is_log, log_map};
 use super::{csv, detect, proposal, text_reader};
 use crate::{Error, error::Result};
 use columns::{Column, Table, column, time_unit};
@@ -32,10 +32,6 @@ const BATCH: usize = 4096;
 
 /// Separator of fields that the option `columns` reads: the unit separator of ASCII, which is in no name.
 const UNIT_SEPARATOR: char = '\u{1f}';
-
-/// Map of the columns of Wordline's own log of requests (docs/report.md). Operations are their numbers.
-const LOG: &str = "ts@submitted_ps:ps,resp@latency_ps:ps,off@sector:512,len@sectors:512,\
-                   op@operation:0=R|1=W|2=D|3=F|4=Z|5=C|6=ZA|7=ZR|8=ZF|9=ZO|10=ZC";
 
 /// Whether the content is a Parquet file.
 pub(crate) fn is_parquet(prefix: &[u8]) -> bool {
@@ -132,22 +128,11 @@ struct Shape {
 /// Finds the text format of the columns: by the option `columns`, or by their names.
 fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Result<Shape> {
     let header = names.join(",");
-    let is_log = ["submitted_ps", "operation", "sector", "sectors"]
-        .iter()
-        .all(|name| names.iter().any(|other| other == name));
     if let Some(map) = &options.columns {
         return mapped(path, file, names, map, options, "columns are those of the option columns".into());
     }
-    if is_log {
-        let map = Columns::parse(LOG).expect("it is valid");
-        return mapped(
-            path,
-            file,
-            names,
-            &map,
-            options,
-            "columns are those of Wordline's log of requests".into(),
-        );
+    if is_log(&header) {
+        return mapped(path, file, names, &log_map(), options, LOG_NOTE.into());
     }
     let format = detect::header_format(&header).filter(|format| is_of_columns(*format));
     let format = format.or_else(|| csv::is_header(&header).then_some(Format::Csv));
