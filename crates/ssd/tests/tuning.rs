@@ -148,6 +148,20 @@ fn a_page_that_no_set_reads_is_lost_after_all_of_them() {
 }
 
 #[test]
+fn a_page_that_fails_once_is_read_by_its_first_retry_whatever_its_layer_needs() {
+    let fails = FaultFile { nth: Some(1), retries: Some(1.into()), ..FaultFile::new(Fails::Read) };
+    for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
+        for (needed, block) in [(3, 31), (0, 0)] {
+            let needs = FaultFile { block: Some(block.into()), ..needs(&needed.to_string()) };
+            let mut rig = Rig::filled(device(&tuner, &[fails.clone(), needs]));
+            read(&mut rig, 0);
+            let lost = rig.device.totals().lost_pages;
+            assert_eq!((retries(&rig), lost), (1, 0), "{tuner:?}, block {block}");
+        }
+    }
+}
+
+#[test]
 fn pages_that_need_other_levels_are_sensed_by_commands_of_their_own() {
     let commands = |rules: &[FaultFile]| {
         let mut rig = Rig::filled(device(&TunerKind::LastGood {}, rules));

@@ -119,17 +119,19 @@ impl Cells {
     fn read_fault(&mut self, die: DieId, work: &Die, command: &Command) -> u16 {
         let (sense, now) = (self.sensing_of(work, command), work.ends());
         let uncorrectable = |asked: &mut CellModel, sensed: &Sensed| asked.is_uncorrectable(sensed);
-        let mut unreadable = self.query_sensed(die, command, (work.level, now), uncorrectable);
+        let by_cells = self.query_sensed(die, command, (work.level, now), uncorrectable);
         let Self { pools, faults, pages, .. } = self;
         let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
         let Command { page, planes, .. } = *command;
         let dead = faults.die_fails(die, now);
         let erases = pages.erases_of(geometry.block_of(page));
+        let mut unreadable = 0;
         for n in 0..planes {
             let page = PageId(page.0 + n);
             let site = Site::new(geometry, page, 1, 1, erases);
             let torn = pages.holds(page, DataTag::UNREADABLE);
-            let fails = faults.is_sense_unreadable(&sense(page), &site, now) || dead || torn;
+            let sensed = (&sense(page), by_cells >> n & 1 != 0);
+            let fails = faults.is_sense_unreadable(sensed, &site, now) || dead || torn;
             unreadable |= u16::from(fails) << n;
         }
         unreadable

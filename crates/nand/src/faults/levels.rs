@@ -6,10 +6,13 @@ use crate::CellMode;
 use crate::geometry::{BlockSetId, PageId};
 use crate::layers::{LayerId, Layers};
 
-/// The highest set of read reference voltages in a rule. Chosen: the largest byte except [`NOT_DRAWN`].
-pub(super) const HIGHEST: u32 = 254;
+/// The highest set of read reference voltages in a rule. Chosen: the largest byte except [`NOT_DRAWN`] and
+/// [`ANY`].
+pub(super) const HIGHEST: u32 = 253;
 
 const NOT_DRAWN: u8 = u8::MAX;
+/// Marks a layer that no rule selects: all sets read it equally well.
+pub(super) const ANY: u8 = u8::MAX - 1;
 
 /// The set that each layer needs since its block was erased, drawn on the first sense of the layer.
 #[derive(Clone, Debug)]

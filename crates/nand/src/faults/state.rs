@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Column, Instant, Seed, Stream, state};
 
-use super::levels::{LayerLevels, Sense};
+use super::levels::{ANY, LayerLevels, Sense};
 use super::{Fails, Fault, FaultLocation, NumberRange, Trigger, WearFile};
 use crate::Pools;
 use crate::geometry::{BlockSetId, DieId, Geometry, PageId, PlaneGroupId};
@@ -217,9 +217,19 @@ impl Faults {
         fails
     }
 
-    /// Whether the page sensed at `site` is unreadable.
-    pub(crate) fn is_sense_unreadable(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
-        self.is_wrong_level(sense, site, now) | self.is_uncorrectable(sense.page, site, now)
+    /// Whether the page sensed at `site` is unreadable, by these rules or `by_cells`. The retries of a rule
+    /// count down whatever read reference voltages they use, because no retry returns to the voltages of the
+    /// sense that failed.
+    pub(crate) fn is_sense_unreadable(
+        &mut self,
+        (sense, by_cells): (&Sense, bool),
+        site: &Site,
+        now: Instant,
+    ) -> bool {
+        if let Some(is_unread) = self.is_still_unread(sense.page) {
+            return is_unread;
+        }
+        (self.is_wrong_level(sense, site, now) | by_cells) || self.becomes_unread(sense.page, site, now)
     }
 
     /// Whether the layer of the page needs other read reference voltages.
@@ -229,26 +239,29 @@ impl Faults {
         let needed = known.unwrap_or_else(|| {
             let rules = self.rules.iter_mut().filter(|rule| rule.fault.place.matches_site(site));
             let level = |rule: &mut Rule| rule.level_of(u64::from(layer.0), site.erases, now);
-            let drawn = rules.filter_map(level).max().unwrap_or(0);
+            let drawn = rules.filter_map(level).max().unwrap_or(ANY);
             needs.set(layer, drawn);
             drawn
         });
-        needed != sense.level
+        needed != ANY && needed != sense.level
     }
 
-    /// Whether the page is unreadable with any voltages, or needs further senses.
-    fn is_uncorrectable(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
-        if let Some(more) = self.unread.get_mut(&page) {
-            if *more == u32::MAX {
-                return true;
-            }
-            *more -= 1;
-            if *more == 0 {
-                self.unread.remove(&page);
-                return false;
-            }
-            return true;
+    /// For a page that an earlier sense could not read: whether this one cannot either.
+    fn is_still_unread(&mut self, page: PageId) -> Option<bool> {
+        let more = self.unread.get_mut(&page)?;
+        if *more == u32::MAX {
+            return Some(true);
         }
+        *more -= 1;
+        let is_read = *more == 0;
+        if is_read {
+            self.unread.remove(&page);
+        }
+        Some(!is_read)
+    }
+
+    /// Whether a rule makes the page unreadable with any voltages, for good or for some senses.
+    fn becomes_unread(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
         let mut needed = 0;
         let applies = |fault: &Fault| {
             fault.fails == Fails::Read && !fault.sets_read_levels() && fault.place.matches_site(site)
@@ -272,7 +285,7 @@ impl Faults {
         for n in 0..pages {
             let page = PageId(sense.page.0 + n);
             let site = Site::new(&self.pools.of_page(page).geometry, page, 1, 1, erases);
-            if self.is_sense_unreadable(&Sense { page, ..sense }, &site, now) {
+            if self.is_sense_unreadable((&Sense { page, ..sense }, false), &site, now) {
                 self.unread.insert(PageId(to.0 + n), u32::MAX);
             }
         }
