@@ -30,8 +30,8 @@ use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Duration, Factor, Instant, Schedule, Seed, counters, state};
 use wordline_nand::cell::PooledArrays;
 use wordline_nand::{
-    BlockSetId, CellMode, Chips, CutLosses, DataTag, DieId, InFlightFate, Location, Operation, PageId,
-    Parameters, Span, TimeFactors,
+    BlockSetId, CellMode, Chips, CutLosses, DataTag, DieId, InFlightFate, LatencyModel, Location, Operation,
+    PageId, Parameters, Span, TimeFactors,
 };
 
 pub use decoder::DecoderId;
@@ -112,6 +112,7 @@ impl Flash {
     pub fn new(setup: &Setup<'_>, seed: Seed) -> Self {
         let Setup { pools, faults, read_retry, scheduling, backs_up_lower_pages } = *setup;
         let mut chips = Chips::new(pools.clone());
+        chips.set_latency(LatencyModel::default(), seed);
         if let Some(cells) = PooledArrays::of(pools, seed) {
             chips.set_physics(Box::new(cells));
         }

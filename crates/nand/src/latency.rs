@@ -47,7 +47,7 @@ enum Source {
 impl Source {
     fn of(values: &[TimeRange], seed: Seed, stream: &str) -> Self {
         if values.iter().any(|value| value.is_range()) {
-            Self::Random { key: Seed(seed.stream(stream, 0).bits()), ranges: by_type(values) }
+            Self::Random { key: key_of(seed, stream), ranges: by_type(values) }
         } else {
             Self::Table(by_type(values).map(TimeRange::middle))
         }
@@ -74,6 +74,13 @@ impl Source {
     }
 }
 
+/// Names of the streams of sense and of program times.
+const STREAMS: [&str; 2] = ["nand.read-time", "nand.program-time"];
+
+fn key_of(seed: Seed, stream: &str) -> Seed {
+    Seed(seed.stream(stream, 0).bits())
+}
+
 /// The time of a page within `range`. The fields of the address do not overlap: at most 14 bits are needed
 /// for the page, 24 for the block and 19 for the die.
 fn draw(key: Seed, range: TimeRange, at: PlaneBlock, page: u32) -> Duration {
@@ -95,12 +102,26 @@ impl Latency {
     pub fn new(part: &Part, model: LatencyModel, seed: Seed) -> Self {
         let always = |time: Duration| Source::Table([time; MAX_BITS_PER_CELL as usize]);
         let program = match model {
-            LatencyModel::VariationAware => Source::of(&part.timing.program, seed, "nand.program-time"),
+            LatencyModel::VariationAware => Source::of(&part.timing.program, seed, STREAMS[1]),
             LatencyModel::Typical => always(part.typical_program_time()),
             LatencyModel::Worst => always(part.worst_program_time()),
         };
-        let read = Source::of(&part.timing.read, seed, "nand.read-time");
+        let read = Source::of(&part.timing.read, seed, STREAMS[0]);
         Self { types: part.pages().types().to_vec(), read, program }
+    }
+
+    /// Whether the seed determines any time.
+    pub(crate) fn is_drawn(&self) -> bool {
+        [&self.read, &self.program].iter().any(|source| matches!(source, Source::Random { .. }))
+    }
+
+    /// Draws the times anew from another seed.
+    pub(crate) fn set_seed(&mut self, seed: Seed) {
+        for (source, stream) in [&mut self.read, &mut self.program].into_iter().zip(STREAMS) {
+            if let Source::Random { key, .. } = source {
+                *key = key_of(seed, stream);
+            }
+        }
     }
 
     /// Sensing time, if it is the same for all pages.

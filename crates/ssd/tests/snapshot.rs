@@ -230,6 +230,21 @@ proptest! {
     }
 }
 
+#[test]
+fn array_times_of_a_range_are_drawn_from_the_seed_and_stay_those_of_a_saved_device() {
+    let mut file = small();
+    file.part.timing.read = vec!["50us..100us".parse().expect("a range")];
+    let read = |rig: &mut Rig| [0, 8, 16].map(|sector| rig.alone(Operation::Read, false, sector, 8));
+    let filled = |seed| {
+        let mut rig = Rig::new(file.clone(), seed);
+        rig.device.fill(0.8);
+        rig
+    };
+    assert_ne!(read(&mut filled(1)), read(&mut filled(2)));
+    let mut again = restored(&file, &saved(&filled(1))).expect("it was just saved");
+    assert_eq!(read(&mut filled(1)), read(&mut again));
+}
+
 /// Digest of a saved device that uses many features, for the layout number `LAYOUT`. If only the behaviour of
 /// a device has changed, and not what its components save, only the digest has to be renewed.
 #[test]

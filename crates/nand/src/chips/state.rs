@@ -8,8 +8,8 @@ use super::sequencer::Sequencer;
 wordline_kernel::state!(Chips of {
     Self { cells, sequencer },
     Cells { pools: _, pages, modes, faults, counts, backs_up: _ } = cells,
-    Sequencer { tables: _, buses, dies, behind, suspended, serial, recorder: _ } = sequencer,
+    Sequencer { tables, buses, dies, behind, suspended, serial, recorder: _ } = sequencer,
 } {
     values { buses, dies, behind, suspended, counts, serial }
-    parts { pages, faults, modes }
+    parts { pages, faults, modes, tables }
 });

@@ -4,6 +4,7 @@
 //! them from its next command on, so that a command in progress ends with the old times. Commands of a
 //! [marked](Tables::mark) die have an additional factor.
 
+use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Column, Seed};
 
 use super::Wiring;
@@ -27,11 +28,31 @@ pub(super) struct Tables {
     backs_up: bool,
 }
 
+impl State for Tables {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
+        if self.are_drawn() { to.value("seed", &self.wiring.seed) } else { Ok(()) }
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        if self.are_drawn() {
+            let seed = from.value("seed")?;
+            self.wiring.seed = seed;
+            self.all.iter_mut().for_each(|times| times.latency.set_seed(seed));
+        }
+        Ok(())
+    }
+}
+
 impl Tables {
     /// The tables of the pools.
     pub(super) fn new(pools: &Pools, wiring: Wiring) -> Self {
         let all = of_pools(pools, &wiring);
         Self { wiring, unchanged: all.len(), all, marked: None, backs_up: false }
+    }
+
+    /// Whether the seed determines any time.
+    fn are_drawn(&self) -> bool {
+        self.all.iter().any(|times| times.latency.is_drawn())
     }
 
     /// The table of the current command of a die.

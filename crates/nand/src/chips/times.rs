@@ -65,7 +65,7 @@ pub(super) struct Times {
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
-    latency: Latency,
+    pub(super) latency: Latency,
     /// Sense and program time, if it is the same for all pages.
     same_sense: Option<Duration>,
     same_write: Option<Duration>,
