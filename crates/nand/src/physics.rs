@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_kernel::{Duration, Instant, state};
+use wordline_kernel::{Bytes, Duration, Instant, state};
 
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
@@ -132,6 +132,8 @@ pub struct Sensed {
     pub mode: CellMode,
     /// The set of read reference voltages, 0 for the data sheet.
     pub level: u8,
+    /// Bytes of the page that are transferred, and so decoded.
+    pub bytes: Bytes,
     /// Time of the sense.
     pub now: Instant,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wordline_kernel::snapshot::{Reader, State, Writer};
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
 use wordline_nand::cell::{
     AgedCellsFile, Bit, CellArrays, CellProperties, CellSet, CellsFile, Condition, Effects, ProgramEffect,
     StoredBits, TwoBitCoding,
@@ -349,12 +349,44 @@ fn cells_that_were_behind_those_above_them_are_left_behind_further() {
     }
 }
 
+/// A page that is sensed at the nominal voltages and transferred as a whole.
+fn sensed(at: PlaneBlock, word_line: u32, page_type: u32) -> Sensed {
+    let (mode, bytes) = (CellMode::Native, Bytes::kib(16));
+    Sensed { at, word_line, page_type, mode, level: 0, bytes, now: Instant::ZERO }
+}
+
+#[test]
+fn a_read_of_fewer_frames_fails_as_often_as_one_of_them_has_too_many_errors() {
+    // Without layers, all word lines are equal.
+    let mut file: CellsFile = toml::from_str(&text("cells", "cubeftl-tlc")).expect("well formed");
+    file.variation = None;
+    let set = Arc::new(file.check().expect("sound"));
+    let frame = u64::from(set.reading.as_ref().expect("it is read").ecc.frame) / 8;
+    const PAGES: u32 = 6_000;
+    let old = Condition { cycles: 2_000.0, hours: 5_000.0, ..Condition::FRESH };
+    let mut cells =
+        CellArrays::new(set, &part("cubeftl-tlc"), 0..4, old, Seed(1)).expect("the set fits the part");
+    let mut share = |frames| {
+        let at = |n| PlaneBlock { die: DieId(n % 4), block: n / 4 % 428 };
+        let read = |n| Sensed { bytes: Bytes(frames * frame), ..sensed(at(n), n / (4 * 428), 1) };
+        (0..PAGES).filter(|n| cells.is_uncorrectable(&read(*n))).count() as f64 / f64::from(PAGES)
+    };
+    // A page has 16 frames, which fail independently of one another.
+    let all = share(16);
+    assert!((0.25..0.4).contains(&all), "{all}");
+    for fewer in [1, 4] {
+        let wanted = 1.0 - (1.0 - all).powf(fewer as f64 / 16.0);
+        let (found, spread) = (share(fewer), 5.0 * (wanted / f64::from(PAGES)).sqrt());
+        assert!((found - wanted).abs() < spread, "{fewer} of 16 frames: {found} and {wanted}");
+    }
+}
+
 #[test]
 fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
     let mut cells = cells(YEAR);
     let at = PlaneBlock { die: DieId(0), block: 3 };
     let unread = |cells: &mut CellArrays, mode, word_line| {
-        let sensed = Sensed { at, word_line, page_type: 0, mode, level: 0, now: Instant::ZERO };
+        let sensed = Sensed { mode, ..sensed(at, word_line, 0) };
         (0..50).filter(|_| cells.is_uncorrectable(&sensed)).count()
     };
     assert!(unread(&mut cells, CellMode::Native, 128) > 45);
@@ -366,9 +398,9 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
     let mut cells = cells(Condition { cycles: 2_000.0, hours: 2_000.0, ..Condition::FRESH });
     let entry = |cells: &mut CellArrays, block, word_line| {
         let at = PlaneBlock { die: DieId(1), block };
-        let sensed =
-            |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level, now: Instant::ZERO };
-        f64::from((0..27).find(|level| !cells.is_uncorrectable(&sensed(*level))).unwrap_or(27))
+        let sensed = sensed(at, word_line, 1);
+        let is_read = |level: &u8| !cells.is_uncorrectable(&Sensed { level: *level, ..sensed });
+        f64::from((0..27).find(is_read).unwrap_or(27))
     };
     // The word lines of one layer of one block differ only by the random part of a page.
     let lines: Vec<u32> = (0..4).map(|line| 31 * 4 + line).collect();
@@ -419,14 +451,7 @@ fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {
             data_sheet: Duration::from_us(700),
         };
         cells.work(&work, Some(&mut Outcome::default()));
-        cells.is_uncorrectable(&Sensed {
-            at,
-            word_line,
-            page_type: 1,
-            mode: CellMode::Native,
-            level: 0,
-            now: Instant::ZERO,
-        });
+        cells.is_uncorrectable(&sensed(at, word_line, 1));
     }
     let megabytes = (resident() - before) * 4_096 / 1_000_000;
     assert!((20..200).contains(&megabytes), "{megabytes} MB");

@@ -140,7 +140,8 @@ impl CellArrays {
             page_bits: geometry.page_size.0 * 8,
         };
         let all_blocks = dies.len() * shape.blocks as usize;
-        let of_blocks = (shape.blocks, shape.layers, shape.page_bits);
+        let frames = set.reading.as_ref().map_or(1, |reading| reading.ecc.frames(shape.page_bits) as u32);
+        let of_blocks = (shape.blocks, shape.layers, frames);
         let rates = RateTable::new(set.clone(), condition, dies, of_blocks, part.endurance, seed);
         wrong.into_result(Self {
             seed,
@@ -374,14 +375,15 @@ impl CellArrays {
 
     /// The failure limit of a page with an entry of the retry table; see [`RateTable::limit`].
     fn limit(&mut self, sensed: &Sensed, entry: u32) -> f64 {
-        let Sensed { at, word_line, page_type: page, mode, now, .. } = *sensed;
+        let Sensed { at, word_line, page_type: page, mode, now, bytes, .. } = *sensed;
         let (block, layer) = (self.block(at), self.layer(word_line));
+        let frames = self.set.reading.as_ref().map_or(1, |reading| reading.ecc.frames(bytes.0 * 8) as u32);
         let (way, hours) = (self.variant_of(at, word_line, mode), self.hours(block, word_line, now));
         let Self { passing, rates, ways, erases, .. } = self;
         let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
         match passing {
-            Some(passing) => passing.rates(rates, hours).limit(wanted, entry),
-            None => rates.limit(wanted, entry),
+            Some(passing) => passing.rates(rates, hours).limit(wanted, entry, frames),
+            None => rates.limit(wanted, entry, frames),
         }
     }
 
@@ -444,7 +446,7 @@ impl Physics for CellArrays {
         let Some(reading) = &self.set.reading else { return false };
         let last = (reading.entries() - 1) as u8;
         if let Some(factors) = &self.set.factors {
-            let Sensed { at, word_line, page_type, mode, level, now } = *sensed;
+            let Sensed { at, word_line, page_type, mode, level, now, .. } = *sensed;
             let block = self.block(at);
             let hours = self.hours(block, word_line, now);
             let in_block = u64::from(word_line * self.set.coding.bits() + page_type);

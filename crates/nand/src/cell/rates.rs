@@ -68,10 +68,11 @@ pub struct RateTable {
     drawn: Vec<u8>,
     /// The draw that represents each class.
     middles: Vec<f64>,
-    page_bits: u64,
+    /// Frames of a page.
+    frames: u32,
     known: Vec<KnownRates>,
-    /// Limits by program variant and age class, empty until first used. Within an age class: by block class,
-    /// layer, page and table entry, with the entries adjacent. See [`limit`](Self::limit).
+    /// Limits by program variant, and by age class and number of frames, empty until first used. Within these:
+    /// by block class, layer, page and table entry, with the entries adjacent. See [`limit`](Self::limit).
     limits: Vec<Vec<Vec<i16>>>,
     /// Entries of the retry table, plus one for hard decisions with the last entry.
     entries: u32,
@@ -101,13 +102,13 @@ impl ProgramVariant {
 }
 
 impl RateTable {
-    /// The rates of `blocks` blocks of each die, with this many layers and bits per page; `endurance` is in
+    /// The rates of `blocks` blocks of each die, with this many layers and frames per page; `endurance` is in
     /// P/E cycles.
     pub fn new(
         set: Arc<CellSet>,
         condition: Condition,
         dies: std::ops::Range<u32>,
-        (blocks, layers, page_bits): (u32, u32, u64),
+        (blocks, layers, frames): (u32, u32, u32),
         endurance: u32,
         seed: Seed,
     ) -> Self {
@@ -115,18 +116,8 @@ impl RateTable {
         let (drawn, middles) = (Vec::new(), middles(DRAW_CLASSES));
         let (known, limits) = (Vec::new(), Vec::new());
         let entries = set.reading.as_ref().map_or(1, |reading| reading.entries() + 1);
-        let mut table = Self {
-            set,
-            condition,
-            layers,
-            cycles_of_class,
-            drawn,
-            middles,
-            page_bits,
-            known,
-            limits,
-            entries,
-        };
+        let mut table =
+            Self { set, condition, layers, cycles_of_class, drawn, middles, frames, known, limits, entries };
         table.draw(dies, blocks, seed);
         table
     }
@@ -207,10 +198,10 @@ impl RateTable {
         entries
     }
 
-    /// The failure limit of a page with an entry of the retry table: the ECC fails if the errors of a read
-    /// exceed their mean by more than this number of standard deviations. Infinite if the ECC never fails,
-    /// minus infinity if it always fails.
-    pub fn limit(&mut self, wanted: RateKey<'_>, entry: u32) -> f64 {
+    /// The failure limit of `frames` frames of a page with an entry of the retry table: the ECC fails if the
+    /// errors of a read exceed their mean by more than this number of standard deviations. Infinite if the ECC
+    /// never fails, minus infinity if it always fails.
+    pub fn limit(&mut self, wanted: RateKey<'_>, entry: u32, frames: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
             (self.drawn[wanted.block], self.set.coding.bits(), usize::from(wanted.way.0));
@@ -218,19 +209,22 @@ impl RateTable {
         let location = usize::from(class) * of_class
             + ((wanted.layer * pages + wanted.page) * self.entries + entry) as usize;
         if self.limits.len() <= way {
-            self.limits.resize(way + 1, vec![Vec::new(); 2 * CYCLE_CLASSES as usize + 1]);
+            let tables = (2 * CYCLE_CLASSES + 1) * self.frames;
+            self.limits.resize(way + 1, vec![Vec::new(); tables as usize]);
         }
-        let limits = &mut self.limits[way][age];
+        let frames = frames.min(self.frames);
+        let table = age * self.frames as usize + frames as usize - 1;
+        let limits = &mut self.limits[way][table];
         if limits.is_empty() {
             limits.resize(DRAW_CLASSES * DRAW_CLASSES * of_class, NO_LIMIT);
         }
         let mut limit = limits[location];
         if limit == NO_LIMIT {
             let (used, levels) = self.levels(class, age, wanted);
-            let found = inverse_upper_tail(self.failure(&levels, &used, wanted.page, entry));
+            let found = inverse_upper_tail(self.failure(&levels, &used, wanted.page, (entry, frames)));
             limit =
                 (found * LIMIT_RESOLUTION).round().clamp(-f64::from(i16::MAX), f64::from(i16::MAX)) as i16;
-            self.limits[way][age][location] = limit;
+            self.limits[way][table][location] = limit;
         }
         match limit {
             i16::MAX => f64::INFINITY,
@@ -298,20 +292,21 @@ impl RateTable {
         levels.page_error(wanted.page, &references)
     }
 
-    /// The share of reads of a page that the ECC cannot correct with an entry of the retry table. For the
+    /// The share of reads of so many frames that the ECC cannot correct with an entry of the retry table. For the
     /// last entry: the share that soft decisions cannot correct either. They use the best entry. Chosen: by
     /// then the controller knows which entry is best.
-    fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, entry: u32) -> f64 {
+    fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, (entry, frames): (u32, u32)) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
+        let bits = u64::from(frames) * u64::from(reading.ecc.frame);
         let rate = |entry: u32| {
             let offsets = reading.offsets(entry, self.set.references.len());
             levels.page_error(page, &used.moved(&offsets))
         };
         if entry + 1 == reading.entries() {
             let best = (0..reading.entries()).map(rate).fold(1.0, f64::min);
-            return reading.ecc.soft_failure(best, self.page_bits);
+            return reading.ecc.soft_failure(best, bits);
         }
-        reading.ecc.failure(rate(entry.min(reading.entries() - 1)), self.page_bits)
+        reading.ecc.failure(rate(entry.min(reading.entries() - 1)), bits)
     }
 }
 

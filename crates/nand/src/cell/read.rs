@@ -41,21 +41,25 @@ impl Ecc {
         self.hard + self.soft > Duration::ZERO
     }
 
+    /// Frames in `bits` bits, at least one.
+    pub fn frames(&self, bits: u64) -> u64 {
+        bits.div_ceil(u64::from(self.frame)).max(1)
+    }
+
     /// The share of pages of `page_bits` bits with an uncorrectable frame, at an error rate.
     pub fn failure(&self, rate: f64, page_bits: u64) -> f64 {
-        Self::failure_beyond(self.bits, self.frame, rate, page_bits)
+        self.failure_beyond(self.bits, rate, page_bits)
     }
 
     /// The share of pages of `page_bits` bits with a frame that soft-decision decoding cannot correct, at an
     /// error rate.
     pub fn soft_failure(&self, rate: f64, page_bits: u64) -> f64 {
-        Self::failure_beyond((f64::from(self.bits) * self.soft_gain) as u32, self.frame, rate, page_bits)
+        self.failure_beyond((f64::from(self.bits) * self.soft_gain) as u32, rate, page_bits)
     }
 
-    fn failure_beyond(bits: u32, frame: u32, rate: f64, page_bits: u64) -> f64 {
-        let one = poisson_tail(bits, rate * f64::from(frame));
-        let frames = page_bits.div_ceil(u64::from(frame)) as f64;
-        -libm::expm1(frames * libm::log1p(-one.min(1.0 - 1e-16)))
+    fn failure_beyond(&self, bits: u32, rate: f64, page_bits: u64) -> f64 {
+        let one = poisson_tail(bits, rate * f64::from(self.frame));
+        -libm::expm1(self.frames(page_bits) as f64 * libm::log1p(-one.min(1.0 - 1e-16)))
     }
 }
 

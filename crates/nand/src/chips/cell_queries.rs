@@ -4,7 +4,7 @@
 //! and no lookups.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Duration, Instant, state};
+use wordline_kernel::{Bytes, Column, Duration, Instant, state};
 
 use super::pages::Pages;
 use super::{Command, CommandCompletion, Operation};
@@ -89,10 +89,11 @@ impl CellQueries {
                 (number / bits, number % bits)
             }
         };
+        let bytes = Bytes(command.bytes.0.div_ceil(u64::from(planes)));
         let mut answers = 0;
         for (n, at) in (0..).zip(pool.geometry.plane_blocks(block, first..first + planes)) {
             if !pages.has_data_tags() || pages.are_programmed(PageId(page.0 + n), 1) {
-                let sensed = Sensed { at, word_line, page_type, mode, level, now };
+                let sensed = Sensed { at, word_line, page_type, mode, level, bytes, now };
                 answers |= u16::from(query(&mut self.asked, &sensed)) << n;
             }
         }
