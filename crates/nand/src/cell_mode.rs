@@ -155,8 +155,7 @@ impl Part {
     /// The super layer of a word line of a block in MLC mode. A super layer is a group of `layers` layers
     /// within which word lines may be reprogrammed in any order (ReSSD, section 3.3).
     pub fn super_layer(&self, word_line: u32, layers: u32) -> u32 {
-        let word_lines_per_layer = self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1);
-        word_line / word_lines_per_layer / layers.max(1)
+        word_line / self.word_lines_per_layer() / layers.max(1)
     }
 }
 

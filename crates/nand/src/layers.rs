@@ -9,6 +9,7 @@ use std::ops::Range;
 use wordline_kernel::id;
 
 use crate::CellMode;
+use crate::Part;
 use crate::geometry::{BlockSetId, Geometry, PageId};
 use crate::pools::{Pool, Pools};
 
@@ -17,6 +18,19 @@ id!(
     /// have consecutive numbers, plane by plane.
     LayerId
 );
+
+impl Part {
+    /// Word lines of each horizontal layer of a block: the last layer may have fewer, and there may be fewer
+    /// layers than `geometry.layers` if the word lines cannot be divided among them.
+    pub fn word_lines_per_layer(&self) -> u32 {
+        self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1)
+    }
+
+    /// Number of horizontal layers of a block that have word lines.
+    pub fn layers_of_block(&self) -> u32 {
+        self.pages().word_lines().div_ceil(self.word_lines_per_layer())
+    }
+}
 
 /// Maps each page to its layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,13 +55,12 @@ struct PoolLayers {
 impl PoolLayers {
     fn new(pool: &Pool, first: u32) -> Self {
         let Pool { part, geometry, .. } = pool;
-        let word_lines = part.pages().word_lines();
-        let word_lines_per_layer = word_lines.div_ceil(part.geometry.layers);
+        let word_lines_per_layer = part.word_lines_per_layer();
         let layer = |page| (part.pages().word_line(page) / word_lines_per_layer) as u16;
         Self {
             geometry: *geometry,
             first,
-            per_block: word_lines.div_ceil(word_lines_per_layer),
+            per_block: part.layers_of_block(),
             word_lines_per_layer,
             of_page: (0..geometry.pages_per_block).map(layer).collect(),
         }

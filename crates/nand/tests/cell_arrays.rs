@@ -1,5 +1,6 @@
 //! The cell model of a parameter set, called as chips call it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wordline_kernel::snapshot::{Reader, State, Writer};
@@ -8,9 +9,13 @@ use wordline_nand::cell::{
     AgedCellsFile, Bit, CellArrays, CellProperties, CellSet, CellsFile, Condition, Effects, ProgramEffect,
     StoredBits, TwoBitCoding,
 };
+use wordline_nand::geometry::Layout;
 use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_nand::physics::Work;
-use wordline_nand::{CellMode, DieId, Outcome, Parameters, Part, Physics, PlaneBlock, Sensed, Stage};
+use wordline_nand::{
+    BlockSetId, CellMode, DieId, LayerId, Layers, Outcome, Parameters, Part, Physics, PlaneBlock, Pools,
+    Sensed, Stage,
+};
 
 fn text(folder: &str, name: &str) -> String {
     let path = format!("{}/../../data/{folder}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -379,6 +384,27 @@ fn a_read_of_fewer_frames_fails_as_often_as_one_of_them_has_too_many_errors() {
         let (found, spread) = (share(fewer), 5.0 * (wanted / f64::from(PAGES)).sqrt());
         assert!((found - wanted).abs() < spread, "{fewer} of 16 frames: {found} and {wanted}");
     }
+}
+
+#[test]
+fn word_lines_that_do_not_divide_by_layers_have_the_cells_of_the_layer_that_tuners_know() {
+    let mut file: PartFile = toml::from_str(&text("parts", "cubeftl-tlc")).expect("well formed");
+    file.geometry.pages_per_block = 300;
+    let part = file.check().expect("100 word lines in 48 layers are sound");
+    let geometry = Layout::on_one_channel(1, None).check(&part).expect("the layout is sound");
+    let layers = Layers::of(&Pools::of_pages(part.clone(), geometry));
+    let mut cells = CellArrays::new(set(), &part, 0..1, YEAR, Seed(1)).expect("the set fits the part");
+    // The last loop is needed by layers that program slowly.
+    let narrow = Parameters { final_margin: 80, outcome: true, ..USUAL };
+    let mut of_layers: BTreeMap<LayerId, BTreeSet<u32>> = BTreeMap::new();
+    for word_line in 0..100 {
+        let page = geometry.page(BlockSetId(0), 3 * word_line);
+        let (_, outcome) = ask(&mut cells, Stage::Tin, (0, 0, 3 * word_line), &narrow);
+        of_layers.entry(layers.layer_of(page, CellMode::Native)).or_default().insert(outcome.loops);
+    }
+    assert_eq!(of_layers.len(), 34);
+    assert!(of_layers.values().all(|loops| loops.len() == 1), "{of_layers:?}");
+    assert_eq!(of_layers.into_values().flatten().collect::<BTreeSet<u32>>().len(), 2);
 }
 
 #[test]

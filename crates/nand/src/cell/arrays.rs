@@ -112,7 +112,11 @@ struct ArrayShape {
     first_die: u32,
     blocks: u32,
     word_lines: u32,
+    /// Layers of the part.
     layers: u32,
+    /// Layers that have word lines, and word lines of each.
+    used_layers: u32,
+    per_layer: u32,
     page_bits: u64,
 }
 
@@ -137,6 +141,8 @@ impl CellArrays {
             blocks: geometry.planes * geometry.blocks_per_plane,
             word_lines: part.pages().word_lines(),
             layers: geometry.layers.max(1),
+            used_layers: part.layers_of_block(),
+            per_layer: part.word_lines_per_layer(),
             page_bits: geometry.page_size.0 * 8,
         };
         let all_blocks = dies.len() * shape.blocks as usize;
@@ -212,8 +218,11 @@ impl CellArrays {
         ((at.die.0 - self.shape.first_die) * self.shape.blocks + at.block) as usize
     }
 
+    /// The layer whose cells a word line has. If fewer layers have word lines than the part has, they are
+    /// spread over its height.
     fn layer(&self, word_line: u32) -> u32 {
-        (u64::from(word_line) * u64::from(self.shape.layers) / u64::from(self.shape.word_lines)) as u32
+        let ArrayShape { layers, used_layers, per_layer, .. } = self.shape;
+        word_line / per_layer * layers / used_layers
     }
 
     /// The speed class of a layer within a loop. Drawing it each time is faster than a table lookup.
@@ -292,8 +301,7 @@ impl CellArrays {
         if self.set.background.is_none() {
             return 0;
         }
-        let per_layer = (self.shape.word_lines / self.shape.layers).max(1) as usize;
-        let above = (word_line..self.shape.word_lines).step_by(per_layer).skip(1);
+        let above = (word_line..self.shape.word_lines).step_by(self.shape.per_layer as usize).skip(1);
         let above = above.map(|line| self.ways.held(self.block(at), line));
         let two_bits = above.take_while(|above| matches!(above, StoredBits::Mlc { .. }));
         two_bits.filter(|above| above.rewrites() > held.rewrites()).count() as u8
