@@ -408,6 +408,34 @@ fn word_lines_that_do_not_divide_by_layers_have_the_cells_of_the_layer_that_tune
 }
 
 #[test]
+fn reads_disturb_their_block_until_it_is_erased() {
+    let mut file: CellsFile = toml::from_str(&text("cells", "cubeftl-tlc")).expect("well formed");
+    file.disturb = Some(toml::from_str("rise = 60000\nexponent = 1").expect("well formed"));
+    let set = Arc::new(file.check().expect("sound"));
+    let worn = Condition { cycles: 1_000.0, ..Condition::FRESH };
+    let made = |seed| {
+        CellArrays::new(set.clone(), &part("cubeftl-tlc"), 0..1, worn, seed).expect("the set fits the part")
+    };
+    let unread = |cells: &mut CellArrays, block, reads| {
+        let page = |n: u32| sensed(PlaneBlock { die: DieId(0), block }, n % 192, n % 3);
+        (0..reads).filter(|n| cells.is_uncorrectable(&page(*n))).count()
+    };
+    let mut cells = made(Seed(1));
+    assert_eq!([3, 4].map(|block| unread(&mut cells, block, 90)), [0, 0]);
+    unread(&mut cells, 3, 10_000);
+    let mut bytes = Vec::new();
+    cells.save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
+    let mut again = made(Seed(2));
+    again.load_state(&mut Reader::new(&mut bytes.as_slice())).expect("it was just written");
+    for cells in [&mut cells, &mut again] {
+        let (disturbed, other) = (unread(cells, 3, 90), unread(cells, 4, 90));
+        assert!(disturbed >= 30 && other == 0, "{disturbed} and {other} of 90");
+        ask(cells, Stage::Ber, (0, 3, 0), &USUAL);
+        assert_eq!(unread(cells, 3, 90), 0);
+    }
+}
+
+#[test]
 fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
     let mut cells = cells(YEAR);
     let at = PlaneBlock { die: DieId(0), block: 3 };

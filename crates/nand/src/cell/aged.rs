@@ -173,7 +173,7 @@ impl AgedCellsFile {
     /// Rejects keys without effect.
     fn check_unused(&self, set: &CellSet, wrong: &mut Complaints) {
         let measured = matches!(set.base, Base::Measured(_));
-        let no_cycles = set.cycles.is_none() && set.retention.is_none();
+        let no_cycles = set.cycles.is_none() && set.retention.is_none() && set.disturb.is_none();
         let no_hours = set.retention.is_none() && !measured;
         let is_held =
             self.hours > 0.0 || self.retention_passes || self.mixture.iter().any(|of| of.hours > 0.0);
@@ -201,6 +201,13 @@ impl AgedCellsFile {
             "set.variation.line",
             line,
             "0: the word lines of a layer are alike in a run",
+        );
+        let counts_reads = set.reading.is_some() && set.factors.is_none();
+        wrong.require(
+            set.disturb.is_none() || counts_reads,
+            "set.disturb",
+            "a table without effect",
+            "none: reads of a run disturb cells of a set with `read` and without `factors`",
         );
         let says = set.ispp.is_some() || set.reading.is_some();
         let wanted = "a set that says how cells are programmed (ispp) or read (read)";

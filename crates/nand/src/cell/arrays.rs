@@ -1,9 +1,9 @@
 //! The cell model of the arrays of dies: [`Physics`] over a parameter set.
 //!
 //! Program times follow from the loops. Outcomes of reads follow from error rates, which are calculated once
-//! for each class of word lines and then looked up. Erases count the P/E cycles of blocks. Retention time and
-//! temperature are a condition of all cells; retention time follows the simulated clock only if configured
-//! (`retention_clock.rs`). `mode.rs` has the states of cells in modes other than the native one.
+//! for each class of word lines and then looked up. Erases count the P/E cycles of blocks, and reads their read
+//! disturb if the set has it. Retention time and temperature are a condition of all cells; retention time
+//! follows the simulated clock only if configured (`retention_clock.rs`). `mode.rs` has the states of cells in modes other than the native one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use super::coding::Coding;
 use super::condition::Condition;
 use super::deviate::CellRandom;
 use super::mode::StoredBits;
+use super::rate_classes::RateClasses;
 use super::rates::{RateKey, RateTable};
 use super::read::{Reading, deviation_of};
 use super::reprogram::Bit;
@@ -49,6 +50,10 @@ pub struct CellArrays {
     surges: Vec<Surge>,
     /// `None` if all data have the retention time of the condition.
     passing: Option<RetentionClock>,
+    /// Page reads of each block since its last erase in the run; `None` without read disturb.
+    disturbing: Option<Vec<u32>>,
+    /// Rates at other ages and counts of reads than those of the condition.
+    classes: RateClasses,
 }
 
 impl State for CellArrays {
@@ -59,6 +64,8 @@ impl State for CellArrays {
             erases,
             ways,
             passing,
+            disturbing,
+            classes: _,
             chance: _,
             set: _,
             shape: _,
@@ -70,6 +77,7 @@ impl State for CellArrays {
         to.value("random", random)?;
         to.value("erases", erases)?;
         passing.iter().try_for_each(|passing| passing.save_state(to))?;
+        disturbing.iter().try_for_each(|reads| to.value("disturbing", reads))?;
         ways.save_state(to)
     }
 
@@ -78,12 +86,16 @@ impl State for CellArrays {
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
         self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
+        if let Some(reads) = &mut self.disturbing {
+            *reads = from.value("disturbing")?;
+        }
         self.ways.load_state(from)?;
         // The drawn properties of layers, blocks and chips follow from the seed. The results of programs
         // follow from the program variants.
         self.chance = CellRandom::new(self.seed);
         self.programs.clear();
         self.rates.clear_variants();
+        self.classes.clear();
         self.rates.draw(self.dies(), self.shape.blocks, self.seed);
         Ok(())
     }
@@ -160,6 +172,8 @@ impl CellArrays {
             rates,
             surges: Vec::new(),
             passing: None,
+            disturbing: set.disturb.map(|_| vec![0; all_blocks]),
+            classes: RateClasses::default(),
             set,
         })
     }
@@ -262,13 +276,26 @@ impl CellArrays {
         offsets: &[i8],
     ) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
-        let hours = self.hours(block, word_line, now);
-        let Self { passing, rates, ways, erases, .. } = self;
-        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
-        match passing {
-            Some(passing) => passing.rates(rates, hours).rate(wanted, offsets),
-            None => rates.rate(wanted, offsets),
+        let (ways, erases, rates) = self.rates_of(block, word_line, now);
+        rates.rate(RateKey { block, erases, layer, page, way: (way, ways.get(way)) }, offsets)
+    }
+
+    /// The error rates of a word line by its age and the reads of its block, with the program variants and the
+    /// erases of the block.
+    fn rates_of(
+        &mut self,
+        block: usize,
+        word_line: u32,
+        now: Instant,
+    ) -> (&ProgramVariants, u32, &mut RateTable) {
+        let Self { passing, disturbing, rates, classes, ways, erases, .. } = self;
+        if passing.is_none() && disturbing.is_none() {
+            return (ways, erases[block], rates);
         }
+        let laid = rates.hours();
+        let hours = passing.as_ref().map(|passing| passing.hours(block, word_line, laid, now));
+        let reads = disturbing.as_ref().map_or(0, |reads| reads[block]);
+        (ways, erases[block], classes.at(rates, hours, reads))
     }
 
     /// The program variant of a word line that is read in `mode`. If the word line was programmed in another
@@ -386,13 +413,9 @@ impl CellArrays {
         let Sensed { at, word_line, page_type: page, mode, now, bytes, .. } = *sensed;
         let (block, layer) = (self.block(at), self.layer(word_line));
         let frames = self.set.reading.as_ref().map_or(1, |reading| reading.ecc.frames(bytes.0 * 8) as u32);
-        let (way, hours) = (self.variant_of(at, word_line, mode), self.hours(block, word_line, now));
-        let Self { passing, rates, ways, erases, .. } = self;
-        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
-        match passing {
-            Some(passing) => passing.rates(rates, hours).limit(wanted, entry, frames),
-            None => rates.limit(wanted, entry, frames),
-        }
+        let way = self.variant_of(at, word_line, mode);
+        let (ways, erases, rates) = self.rates_of(block, word_line, now);
+        rates.limit(RateKey { block, erases, layer, page, way: (way, ways.get(way)) }, entry, frames)
     }
 
     /// The part of a page's error deviation that is the same in each read until the block is erased.
@@ -429,6 +452,7 @@ impl Physics for CellArrays {
                 for at in work.blocks {
                     let block = self.block(*at);
                     self.erases[block] += 1;
+                    self.disturbing.iter_mut().for_each(|reads| reads[block] = 0);
                     self.ways.erase(block);
                 }
             }
@@ -463,6 +487,8 @@ impl Physics for CellArrays {
                 && factors.is_uncorrectable(hours, (number, self.seed), level, last);
         }
         let limit = self.limit(sensed, u32::from(sensed.level.min(last)));
+        let block = self.block(sensed.at);
+        self.disturbing.iter_mut().for_each(|reads| reads[block] = reads[block].saturating_add(1));
         if limit.is_infinite() {
             return limit < 0.0;
         }

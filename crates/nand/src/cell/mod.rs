@@ -30,6 +30,7 @@ mod math;
 mod mode;
 mod monte_carlo;
 mod pooled;
+mod rate_classes;
 mod rates;
 mod read;
 mod reprogram;

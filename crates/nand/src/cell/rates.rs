@@ -122,10 +122,12 @@ impl RateTable {
         table
     }
 
-    /// A table of the same cells for a retention time of `hours`.
-    pub fn after(&self, hours: f64) -> Self {
+    /// A table of the same cells after so many reads of their blocks, for a retention time of `hours` if it is
+    /// another one.
+    pub fn under(&self, hours: Option<f64>, reads: f64) -> Self {
         let (known, limits) = (Vec::new(), Vec::new());
-        let condition = Condition { hours, ..self.condition };
+        let hours = hours.unwrap_or(self.condition.hours);
+        let condition = Condition { hours, reads, ..self.condition };
         let (drawn, middles) = (self.drawn.clone(), self.middles.clone());
         Self { set: self.set.clone(), condition, drawn, middles, known, limits, ..*self }
     }

@@ -1,20 +1,7 @@
-//! Retention with simulated time: the program time of each word line, and the error rates at the ages that
-//! occur.
-
-use std::collections::BTreeMap;
+//! Retention with simulated time: the program time of each word line.
 
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Duration, Instant};
-
-use super::rates::RateTable;
-
-/// Age classes per decade of time. Chosen: neighbouring classes differ by a sixteenth of the effect of a
-/// decade.
-const CLASSES_PER_DECADE: f64 = 16.0;
-
-/// Begin of the first class, in hours: one second. Younger data have lost no charge. Chosen: retention begins
-/// after an hour (`retention.onset_hours`).
-const FIRST_CLASS_HOURS: f64 = 1.0 / 3_600.0;
 
 /// Marks a word line whose data were written before the run.
 const BEFORE_RUN: u64 = u64::MAX;
@@ -26,8 +13,6 @@ pub struct RetentionClock {
     programmed: Vec<u64>,
     /// Word lines of a block.
     word_lines: usize,
-    /// Error rates by age class.
-    rates: BTreeMap<u32, RateTable>,
 }
 
 impl State for RetentionClock {
@@ -37,7 +22,6 @@ impl State for RetentionClock {
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.programmed = from.value("programmed")?;
-        self.rates.clear();
         Ok(())
     }
 }
@@ -46,7 +30,7 @@ impl RetentionClock {
     /// A clock for data that were all written before the run.
     pub fn new(blocks: usize, word_lines: u32) -> Self {
         let word_lines = word_lines as usize;
-        Self { programmed: vec![BEFORE_RUN; blocks * word_lines], word_lines, rates: BTreeMap::new() }
+        Self { programmed: vec![BEFORE_RUN; blocks * word_lines], word_lines }
     }
 
     /// Records a program or reprogram of a word line. Its data age from `now` on.
@@ -63,45 +47,15 @@ impl RetentionClock {
             since => hours(now.saturating_sub(Duration::from_ps(since))),
         }
     }
-
-    /// The error rates of the age class of `hours`, derived from `of` on first use.
-    pub fn rates(&mut self, of: &RateTable, hours: f64) -> &mut RateTable {
-        let class = class_of(hours);
-        self.rates.entry(class).or_insert_with(|| of.after(middle(class)))
-    }
 }
 
 fn hours(time: Duration) -> f64 {
     time.us() / 3.6e9
 }
 
-/// The class of an age in hours, 0 for data that have lost no charge.
-fn class_of(hours: f64) -> u32 {
-    if hours < FIRST_CLASS_HOURS {
-        0
-    } else {
-        1 + (libm::log10(hours / FIRST_CLASS_HOURS) * CLASSES_PER_DECADE) as u32
-    }
-}
-
-/// The hours in the middle of a class.
-fn middle(class: u32) -> f64 {
-    class
-        .checked_sub(1)
-        .map_or(0.0, |n| FIRST_CLASS_HOURS * libm::pow(10.0, (f64::from(n) + 0.5) / CLASSES_PER_DECADE))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_middle_of_a_class_lies_in_it_and_classes_rise_with_the_hours() {
-        for class in 0..160 {
-            assert_eq!(class_of(middle(class)), class);
-        }
-        assert_eq!([0.0, 1e-4, 1e-3, 1.0].map(class_of), [0, 0, 9, 57]);
-    }
 
     #[test]
     fn data_are_as_old_as_their_program_or_older_than_the_run() {
