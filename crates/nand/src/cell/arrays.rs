@@ -77,7 +77,7 @@ impl State for CellArrays {
         to.value("random", random)?;
         to.value("erases", erases)?;
         passing.iter().try_for_each(|passing| passing.save_state(to))?;
-        disturbing.iter().try_for_each(|reads| to.value("disturbing", reads))?;
+        disturbing.iter().try_for_each(|reads| reads.save_state(to))?;
         ways.save_state(to)
     }
 
@@ -86,9 +86,7 @@ impl State for CellArrays {
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
         self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
-        if let Some(reads) = &mut self.disturbing {
-            *reads = from.value("disturbing")?;
-        }
+        self.disturbing.iter_mut().try_for_each(|reads| reads.load_state(from))?;
         self.ways.load_state(from)?;
         // The drawn properties of layers, blocks and chips follow from the seed. The results of programs
         // follow from the program variants.
