@@ -1,9 +1,10 @@
 //! The cell model of the arrays of dies: [`Physics`] over a parameter set.
 //!
 //! Program times follow from the loops. Outcomes of reads follow from error rates, which are calculated once
-//! for each class of word lines and then looked up. Erases count the P/E cycles of blocks, and reads their read
-//! disturb if the set has it. Retention time and temperature are a condition of all cells; retention time
-//! follows the simulated clock only if configured (`retention_clock.rs`). `mode.rs` has the states of cells in modes other than the native one.
+//! for each class of word lines and then looked up. Erases count the P/E cycles of blocks, and reads count if
+//! the set has read disturb. Retention time and temperature are a condition of all cells; retention time
+//! follows the simulated clock only if configured (`retention_clock.rs`). `mode.rs` has the states of cells in
+//! modes other than the native one.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -12,8 +12,8 @@ const CLASSES_PER_DECADE: f64 = 16.0;
 /// begins after an hour (`retention.onset_hours`).
 const FIRST_HOURS: f64 = 1.0 / 3_600.0;
 
-/// Begin of the first class of reads. Fewer reads disturb nothing. Chosen: sources give the effect of thousands
-/// of reads.
+/// Begin of the first class of reads. Fewer reads disturb nothing. Chosen: sources give the effect of
+/// thousands of reads.
 const FIRST_READS: f64 = 100.0;
 
 /// The error rates of each class of ages and of reads.

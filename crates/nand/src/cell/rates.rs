@@ -294,8 +294,8 @@ impl RateTable {
         levels.page_error(wanted.page, &references)
     }
 
-    /// The share of reads of so many frames that the ECC cannot correct with an entry of the retry table. For the
-    /// last entry: the share that soft decisions cannot correct either. They use the best entry. Chosen: by
+    /// The share of reads of so many frames that the ECC cannot correct with an entry of the retry table. For
+    /// the last entry: the share that soft decisions cannot correct either. They use the best entry. Chosen: by
     /// then the controller knows which entry is best.
     fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, (entry, frames): (u32, u32)) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
