@@ -237,14 +237,14 @@ impl Queues {
         &mut self.pool[id.index()]
     }
 
-    /// Queues a task that was released.
+    /// Queues a task that was released. A retry goes before all tasks of its rank but earlier retries.
     pub fn queue_again(&mut self, die: DieId, task: Task) {
         if task.class == Class::Background {
             self.add_background(die);
         }
         let id = self.place();
         self.pool[id.index()] = Task { next: NO_TASK, ..task };
-        self.append(die, self.rules.rank_of(task.class), id);
+        self.insert(die, self.rules.rank_of(task.class), id);
     }
 
     /// A free slot. It still has the values of its last task.
@@ -270,6 +270,29 @@ impl Queues {
             queue.waiting |= 1 << rank;
         } else {
             self.pool[last.index()].next = id;
+        }
+    }
+
+    /// Inserts a task without a successor into the list of its rank: a retry after the retries at the front,
+    /// another task at the end.
+    fn insert(&mut self, die: DieId, rank: usize, id: TaskId) {
+        let is_retry = |id: TaskId| id != NO_TASK && self.pool[id.index()].tries > 0;
+        let first = self.dies[die].lists[rank].first;
+        if first == NO_TASK || !is_retry(id) {
+            return self.append(die, rank, id);
+        }
+        let (mut last_retry, mut next) = (NO_TASK, first);
+        while is_retry(next) {
+            (last_retry, next) = (next, self.pool[next.index()].next);
+        }
+        self.pool[id.index()].next = next;
+        let list = &mut self.dies[die].lists[rank];
+        match last_retry {
+            NO_TASK => list.first = id,
+            last => self.pool[last.index()].next = id,
+        }
+        if next == NO_TASK {
+            list.last = id;
         }
     }
 

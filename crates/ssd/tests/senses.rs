@@ -1,6 +1,6 @@
 //! Reads that one event queues for one flash page share its sense, whatever queued them, and count as one page.
 
-use wordline_device::Operation;
+use wordline_device::{Completion, Operation};
 use wordline_flash::policy::failure::FailureKind;
 use wordline_ftl::map::LogicalPage;
 use wordline_kernel::{Bytes, Duration};
@@ -121,19 +121,23 @@ fn an_unreadable_page_counts_once_whatever_was_read_of_it() {
 
 #[test]
 fn the_die_does_nothing_else_between_the_senses_of_a_retry() {
-    // Writes wait for the die while a page is retried. A program takes 250 us.
-    let latency = |time| {
+    // Reads and writes wait for the die while a page is retried. A program takes 250 us.
+    let latency = |time, others: u64| {
         let mut file = fine(&[first_read_fails(Some(3))]);
         file.ftl.read_retry.time = time;
         file.buffer.mode = BufferMode::WriteThrough;
         let mut rig = Rig::filled(file);
         rig.submit(Operation::Read, false, 0, UNIT);
-        (1..9).for_each(|row| rig.submit(Operation::Write, false, row * OF_ROW * UNIT, OF_ROW * UNIT));
+        for row in 1..=others {
+            let operation = if row % 2 == 0 { Operation::Read } else { Operation::Write };
+            rig.submit(operation, false, row * OF_ROW * UNIT, OF_ROW * UNIT);
+        }
         rig.run_down_to(0);
-        let (_, read) =
-            rig.completions.iter().find(|(_, done)| done.command.tag == 0).expect("it was answered");
+        let of_row = |done: &Completion| done.command.sector == 0;
+        let (_, read) = rig.completions.iter().find(|(_, done)| of_row(done)).expect("it was answered");
         read.latency
     };
-    let (with, without) = (latency(Duration::from_us(1)), latency(Duration::ZERO));
-    assert_eq!(with, without + Duration::from_us(3));
+    let alone = latency(Duration::ZERO, 0);
+    assert_eq!(latency(Duration::ZERO, 8), alone);
+    assert_eq!(latency(Duration::from_us(1), 8), alone + Duration::from_us(3));
 }

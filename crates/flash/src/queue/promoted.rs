@@ -92,7 +92,7 @@ impl Queues {
                 self.remove_background(die);
             }
             any |= moves;
-            self.append(die, if moves { to } else { from }, at);
+            self.insert(die, if moves { to } else { from }, at);
             at = after;
         }
         any

@@ -242,3 +242,37 @@ fn a_read_that_an_erase_waits_for_goes_as_gc_does() {
     }
     assert_eq!(taken, [3, 4, 2, 0, 1]);
 }
+
+/// Takes the next chain of tasks and ends it. Tasks 0 and 1, 2 and 3, and so on share a command.
+fn take_pair(queues: &mut Queues) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    queues.next(DIE, at(1), &mut 0, |before, after| number(before) / 2 == number(after) / 2);
+    let mut next = queues.finish(DIE, at(1));
+    while let Some(id) = next {
+        tasks.push(queues.release(DIE, id));
+        next = tasks.last().and_then(Task::next_in_chain);
+    }
+    tasks
+}
+
+#[test]
+fn retries_go_before_other_tasks_of_their_rank_in_the_order_of_their_chains() {
+    for class in [Class::Read, Class::Background, Class::Gc] {
+        let mut queues = Queues::new(1, &rules(|_| ()));
+        for n in 0..6 {
+            queues.push(DIE, at(0), Ticket::Table(n), class);
+        }
+        // With a decoder, a die takes its next chain before the first one fails.
+        let failed = [take_pair(&mut queues), take_pair(&mut queues)].concat();
+        failed.iter().for_each(|task| queues.queue_again(DIE, Task { tries: 1, ..*task }));
+        queues.promote(DIE, |_| true);
+        let mut order = Vec::new();
+        while queues.has_work(DIE) {
+            order.push(take_pair(&mut queues).iter().map(number).collect::<Vec<_>>());
+        }
+        match class {
+            Class::Gc => assert_eq!(order.concat(), [0, 1, 2, 3, 4, 5], "GC reads are not merged"),
+            _ => assert_eq!(order, [[0, 1], [2, 3], [4, 5]], "{class:?}"),
+        }
+    }
+}
