@@ -97,9 +97,8 @@ impl Flash {
             self.counts.read_retries += 1;
             self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
         }
-        let tried = task.tried + done.bus + done.bus_wait + done.array;
-        let mut again =
-            Task { tries: task.tries + 1, unread: unread as u16, tried, shares_page: false, ..*task };
+        let (tries, tried) = (task.tries + 1, task.tried_with(done));
+        let mut again = Task { tries, unread: unread as u16, tried, shares_page: false, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());
             again.level = levels.retry_level(page, u32::from(again.tries), done.level, &self.chips, tuner);
@@ -117,16 +116,21 @@ impl Flash {
         self.chips.set_read_level(die, 0, time);
     }
 
-    /// Queues an unreadable read again, at another location. The page was relocated or written there
-    /// meanwhile.
-    pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
+    /// Repeats a failed read at another location, to which its page was relocated or written meanwhile.
+    pub fn read_elsewhere(
+        &mut self,
+        (task, done): (&Task, &CommandCompletion),
+        (location, page): (Location, PageId),
+        now: Instant,
+    ) -> DieId {
         let pools = self.chips.pools();
         let die = pools.die_of(location);
         let wanted = DataTag { version: self.chips.stamp(location).version, ..task.wanted };
-        let gc_before = self.queues.gc_time(die, now);
-        let again =
-            Task { page, location, wanted, tries: 0, unread: 0, gc_before, shares_page: false, ..*task };
-        self.queues.queue_again(die, again);
+        // The wait for GC at the last die counts on.
+        let gc_ps = self.queues.gc_time(done.die, now).wrapping_sub(task.gc_before);
+        let gc_before = self.queues.gc_time(die, now).wrapping_sub(gc_ps);
+        let again = Task { page, location, wanted, gc_before, tried: task.tried_with(done), ..*task };
+        self.queues.queue_again(die, Task { tries: 0, unread: 0, shares_page: false, ..again });
         die
     }
 
@@ -139,12 +143,12 @@ impl Flash {
         // While a suspend takes effect the array still works. This time counts only once.
         let array = done.array.min(elapsed.saturating_sub(on_bus));
         let mut waited = elapsed.saturating_sub(on_bus + array);
-        if task.tries > 0 {
+        if task.tried > Duration::ZERO {
             let tried = task.tried.min(waited);
             waited = waited.saturating_sub(tried);
             spent.set(FlashComponent::Retries, tried);
         }
-        let gc = self.queues.gc_time(done.die, now) - task.gc_before;
+        let gc = self.queues.gc_time(done.die, now).wrapping_sub(task.gc_before);
         let gc = Duration::from_ps(gc.min(waited.ps()));
         spent.set(FlashComponent::Mapping, task.looked_up);
         spent.set(FlashComponent::GcWait, gc);

@@ -466,7 +466,7 @@ impl Queues {
             let task = &mut self.pool[at.index()];
             task.decoding += time;
             // The tasks did not wait for GC in that time.
-            task.gc_before += meanwhile;
+            task.gc_before = task.gc_before.wrapping_add(meanwhile);
             at = task.next;
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, id};
-use wordline_nand::{DataTag, Location, Operation, PageId};
+use wordline_nand::{CommandCompletion, DataTag, Location, Operation, PageId};
 
 use super::ticket::{Class, Ticket};
 
@@ -52,7 +52,8 @@ pub struct Task {
     pub(super) unread: u16,
     /// Time when the task was queued.
     pub(super) queued: Instant,
-    /// GC time of the die when the task was queued, in picoseconds.
+    /// GC time of the die when the task was queued, in picoseconds. The time that a read waited for GC of
+    /// another die is subtracted, modulo 2^64.
     pub(super) gc_before: u64,
     /// Time that the data of all commands of the task spent in decoders, with the waits for them.
     pub(super) decoding: Duration,
@@ -112,6 +113,11 @@ impl Task {
     #[inline]
     pub(super) fn can_merge(&self) -> bool {
         self.operation == Operation::Read && !self.is_gc()
+    /// Time of all tries on the bus and in the array, with that of a command that has ended.
+    pub(super) fn tried_with(&self, done: &CommandCompletion) -> Duration {
+        self.tried + done.bus + done.bus_wait + done.array
+    }
+
     }
 
     /// Time when the task was queued.

@@ -6,7 +6,9 @@ use wordline_device::{BlockDevice, Operation};
 use wordline_flash::DieWork;
 use wordline_kernel::Duration;
 use wordline_nand::chain::BusPhase;
+use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::DeviceFile;
+use wordline_ssd::config::BufferMode;
 
 use crate::common::{Rig, small};
 
@@ -137,3 +139,25 @@ fn nothing_depends_on_whether_requests_are_explained() {
     };
     assert_eq!(digest(true), digest(false));
 }
+#[test]
+fn failed_senses_stay_retries_if_the_page_was_written_elsewhere_meanwhile() {
+    let mut failing = small();
+    failing.faults = vec![FaultFile { nth: Some(1), ..FaultFile::new(Fails::Read) }];
+    failing.buffer.mode = BufferMode::WriteThrough;
+    let mut rig = Rig::filled(failing);
+    rig.device.explain(Tail::keeping_slowest(2));
+    // The page is on the second die, and the first die programs it anew during the retries.
+    rig.submit(Operation::Read, false, 8 * 2, 8);
+    rig.submit(Operation::Write, false, 8 * 2, 8);
+    rig.run_down_to(0);
+    let slow = tail(&rig).slowest();
+    let read = slow.iter().find(|slow| slow.completion.command.operation == Operation::Read);
+    let read = read.expect("it was explained");
+    let part = small().part.check().expect("the part is sound");
+    let sense = BusPhase::Read.total(&part, 1) + part.read_time(0) + BusPhase::DataOut.total(&part, 1);
+    let retries = read.parts[Component::Retries as usize];
+    assert!(!read.completion.failed, "the new copy of the page is readable");
+    assert!(retries >= Duration::from_ps(8 * sense.ps()), "{retries} for eight senses of {sense}");
+    assert_eq!((read.die_wait(), sum(read)), (Duration::ZERO, read.completion.latency));
+}
+

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use wordline_flash::{Flash, Task};
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Instant, state};
-use wordline_nand::{DataTag, DieId, Location, PageId, PlaneGroupId};
+use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId};
 
 use crate::blocks::BlockManager;
 use crate::config::Config;
@@ -236,7 +236,7 @@ impl Map {
     /// The new read is at the new location. Returns the die of that location.
     pub fn read_elsewhere(
         &self,
-        task: &Task,
+        (task, done): (&Task, &CommandCompletion),
         blocks: &mut BlockManager,
         flash: &mut Flash,
         now: Instant,
@@ -248,7 +248,7 @@ impl Map {
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
         let block = pools.block_of(at);
         blocks.read_queued(block);
-        Some(flash.read_elsewhere(task, at, moved, now))
+        Some(flash.read_elsewhere((task, done), (at, moved), now))
     }
 
     /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.

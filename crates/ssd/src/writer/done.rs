@@ -186,7 +186,7 @@ impl Writer {
             return false;
         }
         let Ftl { blocks, flash, map, .. } = &mut core.ftl;
-        let elsewhere = map.read_elsewhere(task, blocks, flash, calendar.now());
+        let elsewhere = map.read_elsewhere((task, done), blocks, flash, calendar.now());
         if let Some(die) = elsewhere {
             core.start_die(die, calendar);
             self.finish_read(task.page, core, calendar);
