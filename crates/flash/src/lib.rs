@@ -229,6 +229,12 @@ impl Flash {
     #[inline]
     pub fn needs_tuner(&self) -> bool {
         self.levels.is_some()
+    /// Whether decoding takes time, so that reads must name their [sectors](Task::sectors).
+    #[inline]
+    pub fn decodes(&self) -> bool {
+        self.decoders.is_some()
+    }
+
     }
 
     /// Queues a read of a page for its die. The caller sets its size and the data that it must find.

@@ -63,11 +63,10 @@ impl Flash {
             return false;
         }
         let Some(first) = self.finish(done, now) else { return true };
-        let gc_ps = self.queues.gc_time(done.die, now);
-        let softly = self.chips.needs_soft_decision(done);
-        let Self { decoders, chips, .. } = self;
+        let softly = self.chips.pages_with_soft_decision(done);
+        let Self { decoders, chips, queues, .. } = self;
         let decoders = decoders.as_deref_mut().expect("they decode it");
-        let (id, end) = decoders.take((done, first), softly, (now, gc_ps), chips.pools());
+        let (id, end) = decoders.take((done, first), softly, now, (queues, chips.pools()));
         calendar.at(end, Event::Decoded(id));
         self.start(done.die, tuner, calendar);
         true

@@ -34,6 +34,9 @@ pub struct Task {
     pub planes: u32,
     /// Bytes that a read transfers out of the chip.
     pub bytes: u32,
+    /// Sectors that make up `bytes`, one bit for each from the begin of the location in the page. `0` for equal
+    /// parts of all planes, each from there on.
+    pub sectors: u64,
     /// The data tag that a read must find.
     pub wanted: DataTag,
     /// Time for which the request waited for the map entry of the page, before the task was queued.
@@ -75,6 +78,7 @@ impl Task {
         locations: 1,
         planes: 1,
         bytes: 0,
+        sectors: 0,
         wanted: DataTag::PADDING,
         looked_up: Duration::ZERO,
         again: 0,
@@ -109,15 +113,15 @@ impl Task {
         self.class == Class::Gc
     }
 
-    /// Whether the task and other reads can be merged into one command.
-    #[inline]
-    pub(super) fn can_merge(&self) -> bool {
-        self.operation == Operation::Read && !self.is_gc()
     /// Time of all tries on the bus and in the array, with that of a command that has ended.
     pub(super) fn tried_with(&self, done: &CommandCompletion) -> Duration {
         self.tried + done.bus + done.bus_wait + done.array
     }
 
+    /// Whether the task and other reads can be merged into one command.
+    #[inline]
+    pub(super) fn can_merge(&self) -> bool {
+        self.operation == Operation::Read && !self.is_gc()
     }
 
     /// Time when the task was queued.

@@ -28,6 +28,12 @@ impl WantedSectors {
         }
     }
 
+    /// A bit for each sector from `begin` on; 0 if 64 bits do not suffice.
+    #[cold]
+    fn bits_from(&self, begin: u32) -> u64 {
+        self.sectors().bits_from(begin)
+    }
+
     /// Number of sectors.
     #[inline]
     fn count(&self) -> u32 {
@@ -65,7 +71,7 @@ impl LocationRead {
         let locations = &blocks.pools().of_location(self.location).locations;
         let (first, pages) = (locations.page_of(self.location), locations.pages());
         if pages == 1 {
-            return (self.queue_page(first, self.sectors.count(), blocks, flash, now), 1);
+            return (self.queue_page(first, (self.sectors, 0), blocks, flash, now), 1);
         }
         let reads = self.queue_pages(first, pages, blocks, flash, now);
         (blocks.pools().die_of(self.location), reads)
@@ -87,18 +93,20 @@ impl LocationRead {
         for n in 0..pages {
             let here = sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
             if !here.is_empty() {
-                self.queue_page(PageId(first.0 + n), here.count(), blocks, flash, now);
+                let here = (WantedSectors::Set(here), n * per_page);
+                self.queue_page(PageId(first.0 + n), here, blocks, flash, now);
                 reads += 1;
             }
         }
         reads
     }
 
+    /// Queues a read of sectors in a page whose first sector of the location is `begin`.
     #[inline(always)]
     fn queue_page(
         &self,
         page: PageId,
-        sectors: u32,
+        (sectors, begin): (WantedSectors, u32),
         blocks: &mut BlockManager,
         flash: &mut Flash,
         now: Instant,
@@ -108,9 +116,13 @@ impl LocationRead {
         let die = geometry.die_of(block);
         blocks.read_queued(block);
         flash.prefetch(self.location);
+        let decodes = flash.decodes();
         let task = flash.read(die, now, (self.ticket, self.class), page);
         task.location = self.location;
-        task.bytes = sectors * SECTOR.0 as u32;
+        task.bytes = sectors.count() * SECTOR.0 as u32;
+        if decodes {
+            task.sectors = sectors.bits_from(begin);
+        }
         task.wanted = DataTag { logical: self.logical.0, version: self.version };
         task.looked_up = self.waited;
         die

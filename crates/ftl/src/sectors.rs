@@ -42,6 +42,14 @@ impl Sectors {
         first.count_ones() + beyond
     }
 
+    /// A bit for each sector from `begin` on. All sectors must be there. 0 if 64 bits do not suffice.
+    pub fn bits_from(self, begin: u32) -> u64 {
+        let (word, shift) = (begin as usize / 64, begin % 64);
+        let next = self.0.get(word + 1).filter(|_| shift > 0).map_or(0, |next| next << (64 - shift));
+        let bits = self.0[word] >> shift | next;
+        if bits.count_ones() == self.count() { bits } else { 0 }
+    }
+
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
@@ -105,6 +113,8 @@ mod tests {
             prop_assert_eq!(one.common(two).count(), plain(&|one, two| one && two));
             prop_assert_eq!(one.without(two).count(), plain(&|one, two| one && !two));
             prop_assert_eq!(one.covers(two), a <= c && d <= b);
+            let bits = if b - a <= 64 { ones(b - a) } else { 0 };
+            prop_assert_eq!(one.bits_from(a), bits);
         }
     }
 }

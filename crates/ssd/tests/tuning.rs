@@ -347,17 +347,17 @@ fn a_read_takes_longer_by_the_code_words_that_it_moves_out() {
     let part = common::with_cells(0.0).part.check().expect("the part is sound");
     let hard = part.ecc().expect("its cells say what decoding takes").hard;
     for decoder in [Decoder::Channel, Decoder::Die] {
-        // A page of 4 KiB has four ECC code words.
-        for (sectors, words) in [(8, 4), (4, 2), (1, 1)] {
+        // A page of 4 KiB has four ECC code words. Sectors 7 and 8 are in two planes.
+        for (first, sectors, words) in [(0, 8, 4), (0, 4, 2), (0, 1, 1), (1, 2, 2), (7, 2, 2)] {
             let [plain, longer] = [Decoder::None, decoder].map(|decoder| {
                 let mut rig = decoded(decoder);
-                (rig.alone(Operation::Read, false, 0, sectors), decoding(&rig))
+                (rig.alone(Operation::Read, false, first, sectors), decoding(&rig))
             });
             let time = hard * words / 4;
             assert_eq!(
                 (longer.0 - plain.0, plain.1, longer.1),
                 (time, Duration::ZERO, time),
-                "{sectors} sectors"
+                "{sectors} sectors from {first} on"
             );
         }
     }

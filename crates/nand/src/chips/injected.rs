@@ -36,10 +36,11 @@ impl Cells {
         asks.query_sensed(command, (mode, level, now), (pools.of_die(die), pages), query)
     }
 
-    /// Whether a page of a completed read of a die needs soft-decision decoding.
-    pub(super) fn needs_soft_decision(&mut self, work: &Die, done: &CommandCompletion) -> bool {
+    /// Pages of a completed read of a die that need soft-decision decoding: one bit for each, the lowest for the
+    /// first.
+    pub(super) fn pages_with_soft_decision(&mut self, work: &Die, done: &CommandCompletion) -> u16 {
         let soft = |asked: &mut CellModel, sensed: &Sensed| asked.needs_soft_decision(sensed);
-        self.query_sensed(done.die, &done.command, (done.level, work.ends()), soft) != 0
+        self.query_sensed(done.die, &done.command, (done.level, work.ends()), soft)
     }
 
     /// Checks the rules at the end of a command. If the command fails, applies the effect and returns the

@@ -228,9 +228,9 @@ impl Chips {
         self.cells.asked()?.outcome(done)
     }
 
-    /// Whether a page of a completed read needs soft-decision decoding.
-    pub fn needs_soft_decision(&mut self, done: &CommandCompletion) -> bool {
-        self.cells.needs_soft_decision(&self.sequencer.dies[done.die], done)
+    /// Pages of a completed read that need soft-decision decoding: one bit for each, the lowest for the first.
+    pub fn pages_with_soft_decision(&mut self, done: &CommandCompletion) -> u16 {
+        self.cells.pages_with_soft_decision(&self.sequencer.dies[done.die], done)
     }
 
     /// The factory bad block sets of the fault rules.
