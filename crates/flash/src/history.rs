@@ -135,12 +135,14 @@ struct WorkInterval {
     to: Instant,
     page: PageId,
     planes: u8,
+    /// Kind of work of the first task, and a bit for the kind of each task.
     work: DieWork,
+    works: u16,
 }
 
 impl WorkInterval {
     fn is_of(&self, work: DieWork, page: PageId) -> bool {
-        self.work == work && page.0.wrapping_sub(self.page.0) < u32::from(self.planes).max(1)
+        self.works >> work as u32 & 1 != 0 && page.0.wrapping_sub(self.page.0) < u32::from(self.planes).max(1)
     }
 }
 
@@ -161,6 +163,7 @@ impl RecentWork {
         page: PageId(0),
         planes: 0,
         work: DieWork::Scan,
+        works: 0,
     };
 
     #[inline]
@@ -281,11 +284,12 @@ impl History {
     #[inline]
     pub fn end(&mut self, die: DieId, now: Instant, (queues, pools): (&Queues, &Pools), planes: u32) {
         let task = queues.current(die);
-        let work = DieWork::of(task);
+        let (page, work, mut works) = (task.page, DieWork::of(task), 0);
+        queues.each_current(die, |task| works |= 1 << DieWork::of(task) as u32);
         let recent = &mut self.dies[die];
         let from = recent.began;
         self.done[work as usize] += now - from;
-        recent.push(WorkInterval { from, to: now, page: task.page, planes: planes as u8, work });
+        recent.push(WorkInterval { from, to: now, page, planes: planes as u8, work, works });
         if self.recorded.is_some() {
             self.record_command(die, (from, now), (queues, pools), planes as u8);
         }

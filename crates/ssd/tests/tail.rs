@@ -65,6 +65,25 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
 }
 
 #[test]
+fn a_host_read_that_shares_a_command_with_an_rmw_read_waits_behind_the_program_before_them() {
+    let mut two_planes = file();
+    two_planes.layout.planes_per_row = Some(2);
+    two_planes.buffer.mode = BufferMode::WriteThrough;
+    let mut rig = Rig::filled(two_planes);
+    rig.device.explain(Tail::keeping_slowest(10));
+    rig.submit(Operation::Write, false, 0, 16);
+    let sensed = rig.device.chips().counts().read_commands;
+    rig.submit(Operation::Write, false, 8 * 100, 1);
+    rig.submit(Operation::Read, false, 8 * 101, 8);
+    rig.run_down_to(0);
+    assert_eq!(rig.device.chips().counts().read_commands, sensed + 1, "one command reads both planes");
+    let read = |slow: &&RequestBreakdown| slow.completion.command.operation == Operation::Read;
+    let slow = tail(&rig).slowest().into_iter().find(read).expect("the read waited");
+    let behind = slow.behind.as_ref().expect("it waited for the die");
+    assert_eq!(behind.by_work[DieWork::HostProgram as usize], slow.die_wait(), "{slow:?}");
+}
+
+#[test]
 fn the_slowest_are_kept_and_no_others() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
@@ -124,22 +143,6 @@ fn the_time_of_earlier_tries_is_that_of_retries() {
 }
 
 #[test]
-fn nothing_depends_on_whether_requests_are_explained() {
-    let digest = |explains: bool| {
-        let mut rig = Rig::new(small(), 1);
-        rig.device.fill(1.0);
-        if explains {
-            rig.device.explain(Tail::keeping_slowest(10));
-        }
-        rig.overwrite(1_500);
-        rig.cut_power();
-        rig.wait_until_ready();
-        rig.overwrite(100);
-        (rig.device.digest(), rig.calendar_now())
-    };
-    assert_eq!(digest(true), digest(false));
-}
-#[test]
 fn failed_senses_stay_retries_if_the_page_was_written_elsewhere_meanwhile() {
     let mut failing = small();
     failing.faults = vec![FaultFile { nth: Some(1), ..FaultFile::new(Fails::Read) }];
@@ -161,3 +164,19 @@ fn failed_senses_stay_retries_if_the_page_was_written_elsewhere_meanwhile() {
     assert_eq!((read.die_wait(), sum(read)), (Duration::ZERO, read.completion.latency));
 }
 
+#[test]
+fn nothing_depends_on_whether_requests_are_explained() {
+    let digest = |explains: bool| {
+        let mut rig = Rig::new(small(), 1);
+        rig.device.fill(1.0);
+        if explains {
+            rig.device.explain(Tail::keeping_slowest(10));
+        }
+        rig.overwrite(1_500);
+        rig.cut_power();
+        rig.wait_until_ready();
+        rig.overwrite(100);
+        (rig.device.digest(), rig.calendar_now())
+    };
+    assert_eq!(digest(true), digest(false));
+}
