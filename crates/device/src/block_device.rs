@@ -223,8 +223,9 @@ pub trait BlockDevice: State {
         false
     }
 
-    /// Takes the work [recorded](Self::record) since the last call.
-    fn take_recorded(&mut self) -> Recorded {
+    /// Takes the work [recorded](Self::record) since the last call that has ended at `now`. If the recording
+    /// `ends`, array operations in progress end at `now`; otherwise they are taken when they have ended.
+    fn take_recorded(&mut self, _now: Instant, _ends: bool) -> Recorded {
         Recorded::default()
     }
 

@@ -200,10 +200,14 @@ impl Flash {
         if on { self.chips.record() } else { self.chips.stop_recording() }
     }
 
-    /// Takes the commands and stages recorded so far, each with the channel of its die.
-    pub fn take_recorded(&mut self) -> Recording {
+    /// Takes the recorded commands and stages that have ended at `now`, each with the channel of its die. If
+    /// the recording ends, stages in progress end at `now`.
+    pub fn take_recorded(&mut self, now: Instant, ends: bool) -> Recording {
         let commands = self.history.as_mut().map(|history| history.take_recorded());
-        let spans = self.chips.take_spans();
+        if ends {
+            self.chips.cut_spans(now);
+        }
+        let spans = self.chips.take_ended_spans(now);
         let pools = self.chips.pools();
         let on_channel = |span: Span| (span, pools.of_die(span.die).geometry.channel_of(span.die).0);
         Recording {
@@ -225,16 +229,16 @@ impl Flash {
         self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }
 
-    /// Whether the tuner is queried for the read levels of pages.
-    #[inline]
-    pub fn needs_tuner(&self) -> bool {
-        self.levels.is_some()
     /// Whether decoding takes time, so that reads must name their [sectors](Task::sectors).
     #[inline]
     pub fn decodes(&self) -> bool {
         self.decoders.is_some()
     }
 
+    /// Whether the tuner is queried for the read levels of pages.
+    #[inline]
+    pub fn needs_tuner(&self) -> bool {
+        self.levels.is_some()
     }
 
     /// Queues a read of a page for its die. The caller sets its size and the data that it must find.

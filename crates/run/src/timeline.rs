@@ -158,7 +158,7 @@ impl Recorder {
     /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`] if the file cannot be
     /// written.
     pub(crate) fn trigger(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
-        self.drain(device)?;
+        self.drain(device, now, true)?;
         let is_on = now >= self.window[0] && now < self.window[1];
         if !device.record(is_on) {
             return Err(Error::Argument {
@@ -172,10 +172,11 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes the events that the device recorded since the last call.
-    pub(crate) fn drain(&mut self, device: &mut impl BlockDevice) -> Result<()> {
+    /// Writes the events that the device recorded since the last call and that have ended at `now`. If the
+    /// recording `ends`, operations in progress end at `now`.
+    pub(crate) fn drain(&mut self, device: &mut impl BlockDevice, now: Instant, ends: bool) -> Result<()> {
         if self.is_on {
-            self.events.add_all(device.take_recorded());
+            self.events.add_all(device.take_recorded(now, ends));
         }
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
         self.file.write_all(self.events.text.as_bytes()).map_err(failed)?;
@@ -190,9 +191,9 @@ impl Recorder {
         (!self.began).then(missed)
     }
 
-    /// Finishes the time line, with facts about the run.
-    pub(crate) fn finish(mut self, device: &mut impl BlockDevice, run: &Summary) -> Result<()> {
-        self.drain(device)?;
+    /// Finishes the time line at `now`, with facts about the run.
+    pub(crate) fn finish(mut self, device: &mut impl BlockDevice, now: Instant, run: &Summary) -> Result<()> {
+        self.drain(device, now, true)?;
         let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
         let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
         // The last event must have no comma after it. So an event that was already written is repeated as the

@@ -170,9 +170,10 @@ pub trait PhysicalDevice: State {
         false
     }
 
-    /// Takes the recorded commands of the dies and their stages since the last call. The device does not know
-    /// which requests they serve.
-    fn take_recorded(&mut self) -> Recorded {
+    /// Takes the recorded commands of the dies and their stages that have ended at `now` since the last call.
+    /// If the recording ends, stages in progress end at `now`. The device does not know which requests they
+    /// serve.
+    fn take_recorded(&mut self, _now: Instant, _ends: bool) -> Recorded {
         Recorded::default()
     }
 

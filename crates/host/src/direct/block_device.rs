@@ -95,8 +95,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.device.record(on)
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        self.recorder.take(self.device.take_recorded())
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        self.recorder.take(self.device.take_recorded(now, ends))
     }
 
     fn outstanding(&self) -> usize {

@@ -75,8 +75,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.flash.port.device.record(on)
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        self.recorder.take(self.flash.port.device.take_recorded())
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        self.recorder.take(self.flash.port.device.take_recorded(now, ends))
     }
 
     /// Scales the host time of a command with the controller times.

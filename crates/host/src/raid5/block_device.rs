@@ -125,8 +125,9 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         recording.filter(|records| !records).count() == 0
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        let members = self.array.members.devices_mut().iter_mut().map(|member| member.take_recorded());
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        let members =
+            self.array.members.devices_mut().iter_mut().map(|member| member.take_recorded(now, ends));
         let members = Recorded::join(members);
         self.host.recorder.take(members)
     }

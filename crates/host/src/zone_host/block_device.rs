@@ -80,8 +80,8 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
         self.zoned.record(on)
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        self.recorder.take(self.zoned.take_recorded())
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        self.recorder.take(self.zoned.take_recorded(now, ends))
     }
 
     fn outstanding(&self) -> usize {

@@ -260,10 +260,21 @@ impl Chips {
         self.sequencer.recorder = None;
     }
 
-    /// The stages recorded so far, ordered by their begin, each with its whole length. A sense ahead is
-    /// included once the command that transfers its page has started.
+    /// Takes the recorded stages, ordered by their begin, each with its whole length. A sense ahead is included
+    /// once the command that transfers its page has started.
     pub fn take_spans(&mut self) -> Vec<Span> {
-        self.sequencer.recorder.as_mut().map_or_else(Vec::new, |recorder| recorder.take_spans())
+        self.take_ended_spans(Instant::MAX)
+    }
+
+    /// Takes the recorded stages that have ended at `now`, ordered by their begin. Other stages are kept until
+    /// they end, because a suspend can still shorten them.
+    pub fn take_ended_spans(&mut self, now: Instant) -> Vec<Span> {
+        self.sequencer.recorder.as_mut().map_or_else(Vec::new, |recorder| recorder.take_spans(now))
+    }
+
+    /// Ends all recorded stages at `now`.
+    pub fn cut_spans(&mut self, now: Instant) {
+        self.sequencer.recorder.iter_mut().for_each(|recorder| recorder.cut(now));
     }
 
     /// Whether `die` accepts a command (RDY in ONFI).
@@ -368,6 +379,7 @@ impl Chips {
     ///   [unreadable](DataTag::UNREADABLE).
     /// * An interrupted erase makes all pages of the block unreadable, and counts as an erase for wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
+        self.cut_spans(now);
         self.sequencer.cut(now, at_cut, &mut self.cells)
     }
 }

@@ -20,12 +20,19 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// The stages recorded so far, ordered by their begin, each with its whole length. A sense ahead is
-    /// included once the command that transfers its page has started.
-    pub(super) fn take_spans(&mut self) -> Vec<Span> {
-        let mut spans = std::mem::take(&mut self.spans);
+    /// Takes the recorded stages that have ended at `now`, ordered by their begin. Other stages are kept until
+    /// they end, because a suspend can still shorten them. A sense ahead is included once the command that
+    /// transfers its page has started.
+    pub(super) fn take_spans(&mut self, now: Instant) -> Vec<Span> {
+        let mut spans: Vec<Span> = self.spans.extract_if(.., |span| span.end() <= now).collect();
         spans.sort();
         spans
+    }
+
+    /// Ends all stages at `now`.
+    pub(super) fn cut(&mut self, now: Instant) {
+        self.spans.retain(|span| span.begin < now);
+        self.spans.iter_mut().for_each(|span| span.length = span.length.min(now - span.begin));
     }
 
     /// Records the stages of a bus grant, with adjacent spans of one stage joined.
@@ -86,8 +93,7 @@ impl Recorder {
         if ahead.is_some() { self.ahead.push(span) } else { self.spans.push(span) }
     }
 
-    /// Changes the length of the last array stage of a die in command `serial`, unless the span was taken out
-    /// already.
+    /// Changes the length of the last array stage of a die in command `serial`.
     pub(super) fn shorten(&mut self, die: DieId, serial: u32, stage: Stage, length: Duration) {
         let of_it = |span: &&mut Span| (span.die, span.stage, span.command) == (die, stage, serial);
         if let Some(span) = self.spans.iter_mut().rev().find(of_it) {

@@ -227,8 +227,8 @@ impl PhysicalDevice for OpenChannel {
         true
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        let mut recorded = Recorded::from(self.media.flash.take_recorded());
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        let mut recorded = Recorded::from(self.media.flash.take_recorded(now, ends));
         // The recorded numbers are numbers of vector commands, not of host requests.
         recorded.commands.iter_mut().for_each(|command| command.requests.clear());
         recorded

@@ -195,8 +195,8 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.below.device.record(on)
     }
 
-    fn take_recorded(&mut self) -> Recorded {
-        self.below.device.take_recorded()
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
+        self.below.device.take_recorded(now, ends)
     }
 
     fn record_times(&mut self) -> bool {

@@ -327,7 +327,7 @@ impl Checks {
     /// Checks that the device makes progress, and writes the recorded spans to the time line.
     #[cold]
     fn check_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
-        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
+        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device, now, false))?;
         self.watchdog.look(device, now).map_err(Error::Stuck)
     }
 

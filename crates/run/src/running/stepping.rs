@@ -221,7 +221,7 @@ impl<D: BlockDevice> Running<D> {
             record.finish(&summary)?;
         }
         if let Some(timeline) = self.checks.timeline.take() {
-            timeline.finish(&mut self.prepared.device, &summary)?;
+            timeline.finish(&mut self.prepared.device, self.calendar.now(), &summary)?;
         }
         Ok(summary)
     }

@@ -105,9 +105,9 @@ impl BlockDevice for Device {
         true
     }
 
-    fn take_recorded(&mut self) -> Recorded {
+    fn take_recorded(&mut self, now: Instant, ends: bool) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
-        Recorded { requests, levels, ..self.core.ftl.flash.take_recorded().into() }
+        Recorded { requests, levels, ..self.core.ftl.flash.take_recorded(now, ends).into() }
     }
 
     #[inline]

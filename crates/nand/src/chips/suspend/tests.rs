@@ -217,6 +217,38 @@ fn program_amid_an_erase(chips: &mut Chips, calendar: &mut Calendar<Event>) -> C
 
 #[test]
 fn a_program_of_another_block_goes_amid_a_suspended_erase() {
+#[test]
+fn an_operation_in_progress_appears_in_the_time_line_once_it_has_ended_or_is_suspended() {
+    let mut chips = chips(1);
+    chips.record();
+    let (command, ms) = (erase(&chips), Duration::from_ms);
+    let mut calendar = Calendar::new();
+    chips.begin(DIE, command, &mut calendar);
+    calendar.at(Instant::ZERO + ms(1), Event::BusFree(ChannelId(0)));
+    let erases = |chips: &mut Chips, now| {
+        let spans = chips.take_ended_spans(now).into_iter();
+        spans.filter(|span| span.stage == Stage::Ber).map(|span| span.end()).collect::<Vec<_>>()
+    };
+    while !(chips.is_suspended(DIE) && chips.is_idle(DIE)) {
+        let event = calendar.advance().expect("the erase is suspended");
+        assert!(chips.handle(event, &mut calendar).is_none(), "the erase is not over");
+        if event == Event::BusFree(ChannelId(0)) && chips.can_suspend(DIE, calendar.now()) {
+            assert_eq!(erases(&mut chips, calendar.now()), [], "it can still be suspended");
+            chips.suspend(DIE, &mut calendar);
+        }
+    }
+    assert_eq!(erases(&mut chips, calendar.now()), [calendar.now()]);
+    chips.resume(DIE, &mut calendar);
+    calendar.at(calendar.now() + ms(1), Event::BusFree(ChannelId(0)));
+    let cut = calendar.now() + ms(1);
+    while calendar.now() < cut {
+        let event = calendar.advance().expect("the erase continues");
+        chips.handle(event, &mut calendar);
+    }
+    chips.cut_power(cut, InFlightFate::Interrupted);
+    assert_eq!(erases(&mut chips, cut), [cut], "it ends when the power is cut");
+}
+
     let mut chips = chips(1);
     let part = chips.part().clone();
     let mut calendar = Calendar::new();
