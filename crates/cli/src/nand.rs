@@ -229,7 +229,7 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let items = nand::parse(&arguments.operations, &part, bench.dies())?;
     let trace = bench.run(&items);
     let names = trace.names();
-    let scene = TimelineInput { spans: &trace.spans, layout, names: &names };
+    let scene = TimelineInput { spans: &trace.spans, busy: None, layout, names: &names };
     let title = format!("{}: {}", part.name, arguments.operations.join(" "));
     let (chrome, svg) = (|| nand::chrome(&scene), || nand::svg(&scene, &title));
     places.give(chrome, svg)?;

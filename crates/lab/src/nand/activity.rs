@@ -1,4 +1,4 @@
-//! The activity of a die, derived from its spans: when RDY and ARDY are low, and when its page registers are
+//! The activity of a die, derived from its spans if only they are known: when RDY and ARDY are low, and when its page registers are
 //! in use.
 //!
 //! A bus grant that ends with a command cycle makes the die busy. Usually the array begins at once, and the
@@ -6,6 +6,7 @@
 //! transfer, and the array then works behind the cache register.
 
 use wordline_kernel::{Duration, Instant};
+use wordline_nand::onfi::BusyPeriod;
 use wordline_nand::{Span, Stage};
 use wordline_run::trace_event::is_on_bus;
 
@@ -49,8 +50,8 @@ struct BusGrant {
     data_out: Option<Instant>,
 }
 
-/// The time in which a die is busy after a command.
-struct BusyPeriod<'a> {
+/// The time in which a die is busy after a command, as derived from the spans.
+struct DerivedPeriod<'a> {
     hold: usize,
     ready: Instant,
     array_ready: Instant,
@@ -80,6 +81,18 @@ impl Activity {
     }
 }
 
+impl Activity {
+    /// Replaces the derived times of RDY and ARDY by the known ones of the die, in the order of their commands.
+    pub fn set_busy<'a>(&mut self, busy: impl Iterator<Item = &'a BusyPeriod>) {
+        let periods = busy.map(|&BusyPeriod { begin, ready, array_ready, command, .. }| {
+            [ready, array_ready].map(|end| Interval { begin, end, command })
+        });
+        (self.not_ready, self.array_not_ready) = periods.map(<(Interval, Interval)>::from).unzip();
+        merge(&mut self.not_ready);
+        merge(&mut self.array_not_ready);
+    }
+}
+
 fn bus_grants(spans: &[Span]) -> Vec<BusGrant> {
     let mut bus_grants = Vec::<BusGrant>::new();
     for span in spans.iter().filter(|span| is_on_bus(span.stage)) {
@@ -105,7 +118,7 @@ fn bus_grants(spans: &[Span]) -> Vec<BusGrant> {
     bus_grants
 }
 
-fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<BusyPeriod<'a>> {
+fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<DerivedPeriod<'a>> {
     let confirmed: Vec<usize> = (0..bus_grants.len()).filter(|n| bus_grants[*n].last == Stage::Cle).collect();
     let mut all = Vec::with_capacity(confirmed.len());
     let (mut at, mut before) = (0, Instant::ZERO);
@@ -121,9 +134,11 @@ fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<BusyPeriod<'a>>
             Some(&array) => {
                 let has_transfer = array.begin.since(rested) > ROUNDING;
                 let ready = if has_transfer { array.begin } else { array.end() };
-                BusyPeriod { hold, ready, array_ready: array.end(), has_transfer, array: Some(array) }
+                DerivedPeriod { hold, ready, array_ready: array.end(), has_transfer, array: Some(array) }
             }
-            None => BusyPeriod { hold, ready: rested, array_ready: rested, has_transfer: true, array: None },
+            None => {
+                DerivedPeriod { hold, ready: rested, array_ready: rested, has_transfer: true, array: None }
+            }
         };
         all.push(busy);
     }
@@ -134,8 +149,8 @@ fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<BusyPeriod<'a>>
 /// Sets the end of register transfers without an array operation (3F), for which there is no span. Such a
 /// transfer is assumed to take as long as the shortest transfer before an array operation. It ends at the
 /// latest when the die uses the bus again.
-fn add_final_transfers(all: &mut [BusyPeriod<'_>], bus_grants: &[BusGrant], arrays: &[&Span]) {
-    let gap = |busy: &BusyPeriod<'_>| {
+fn add_final_transfers(all: &mut [DerivedPeriod<'_>], bus_grants: &[BusGrant], arrays: &[&Span]) {
+    let gap = |busy: &DerivedPeriod<'_>| {
         let begin = busy.array.filter(|_| busy.has_transfer)?.begin;
         let before = arrays.iter().take_while(|array| array.begin < begin).map(|array| array.end()).max();
         Some(begin.since(bus_grants[busy.hold].end.max(before.unwrap_or_default())))
@@ -150,7 +165,7 @@ fn add_final_transfers(all: &mut [BusyPeriod<'_>], bus_grants: &[BusGrant], arra
     }
 }
 
-fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[BusyPeriod<'_>]) {
+fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[DerivedPeriod<'_>]) {
     for (n, one) in busy.iter().enumerate() {
         let Some(array) = one.array else { continue };
         let (begin, end, command) = (array.begin, array.end(), array.command);
@@ -182,8 +197,8 @@ fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[BusyPerio
 /// cache reads it is the end of the transfer, and in a copyback the beginning of the program.
 fn transfer_time(
     bus_grants: &[BusGrant],
-    sensed: &BusyPeriod<'_>,
-    next: Option<&BusyPeriod<'_>>,
+    sensed: &DerivedPeriod<'_>,
+    next: Option<&DerivedPeriod<'_>>,
     end: Instant,
 ) -> Instant {
     let Some(next) = next else { return end };
@@ -195,7 +210,7 @@ fn transfer_time(
 }
 
 /// Whether no data crossed the bus between a read and a program, so that the program is a copyback.
-fn is_copyback(bus_grants: &[BusGrant], sensed: &BusyPeriod<'_>, written: &BusyPeriod<'_>) -> bool {
+fn is_copyback(bus_grants: &[BusGrant], sensed: &DerivedPeriod<'_>, written: &DerivedPeriod<'_>) -> bool {
     bus_grants[sensed.hold + 1..=written.hold]
         .iter()
         .all(|hold| hold.data_in.is_none() && hold.data_out.is_none())

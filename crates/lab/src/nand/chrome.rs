@@ -97,7 +97,10 @@ impl Events<'_> {
             let its = spans.iter().filter(|span| span.planes >> plane & 1 == 1);
             its.for_each(|span| self.stage(process, track, span));
         }
-        let activity = Activity::of(spans);
+        let mut activity = Activity::of(spans);
+        if let Some(busy) = self.scene.busy {
+            activity.set_busy(busy.iter().filter(|busy| busy.die.0 == die));
+        }
         let registers = [("cache", &activity.cache_register), ("data", &activity.data_register)];
         for (n, (name, held)) in (0..).zip(registers) {
             let track = base + REGISTERS + n;

@@ -63,7 +63,8 @@ impl ScriptRun {
     /// The input for a time line of the script. The name of an operation is the line and statement that
     /// opened it.
     pub fn scene(&self) -> TimelineInput<'_> {
-        TimelineInput { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
+        let Transcript { spans, busy, .. } = &self.transcript;
+        TimelineInput { spans, busy: Some(busy), layout: self.layout, names: &self.names }
     }
 
     /// The results that differ from the expectations in the script, one line each, with file and line.

@@ -210,7 +210,7 @@ fn a_cache_read_hands_each_page_over_and_ends_at_rest() {
 #[test]
 fn a_time_line_is_a_trace_event_document() {
     let (spans, names) = (spans(), names());
-    let text = chrome(&TimelineInput { spans: &spans, layout: two_dies(), names: &names });
+    let text = chrome(&TimelineInput { spans: &spans, busy: None, layout: two_dies(), names: &names });
     let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let events = document["traceEvents"].as_array().expect("a list of events");
     let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
@@ -223,7 +223,10 @@ fn a_time_line_is_a_trace_event_document() {
 #[test]
 fn the_picture_of_a_time_line() {
     let (spans, names) = (spans(), names());
-    let text = svg(&TimelineInput { spans: &spans, layout: two_dies(), names: &names }, "Two <dies> & a bus");
+    let text = svg(
+        &TimelineInput { spans: &spans, busy: None, layout: two_dies(), names: &names },
+        "Two <dies> & a bus",
+    );
     assert!(text.contains("Two &lt;dies&gt; &amp; a bus") && text.contains("erase &lt;&amp;&gt;"), "{text}");
     insta::assert_snapshot!("svg", text);
 }
@@ -232,7 +235,7 @@ fn the_picture_of_a_time_line() {
 fn the_axis_has_the_unit_that_suits_it() {
     let label = |ps: u64| {
         let spans = [Span { length: Duration::from_ps(ps), ..spans()[0] }];
-        let text = svg(&TimelineInput { spans: &spans, layout: two_dies(), names: &[] }, "");
+        let text = svg(&TimelineInput { spans: &spans, busy: None, layout: two_dies(), names: &[] }, "");
         let labels: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix("</text>")).collect();
         let of = |line: &str| line.rsplit('>').next().unwrap_or_default().to_owned();
         // After the labels of the axis follow the name of the row, then the name of its stage.
@@ -270,7 +273,7 @@ proptest! {
         let operations: Vec<&str> = operations.iter().map(String::as_str).collect();
         let trace = trace(&operations, 3);
         let names = trace.names();
-        let scene = TimelineInput { spans: &trace.spans, layout: Setup::dies(3).layout, names: &names };
+        let scene = TimelineInput { spans: &trace.spans, busy: None, layout: Setup::dies(3).layout, names: &names };
         let mut drawn = rectangles(&svg(&scene, "random"));
         prop_assert_eq!(drawn.len(), trace.spans.len());
         prop_assert!(drawn.iter().all(|[x, _, width]| *x >= 110_000 && x + width <= 976_000));

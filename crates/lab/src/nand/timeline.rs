@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_nand::geometry::Layout;
+use wordline_nand::onfi::BusyPeriod;
 use wordline_nand::{Part, Span};
 use wordline_run::quantity::Quantity;
 use wordline_run::trace_event::{decimal, is_on_bus};
@@ -17,6 +18,8 @@ use super::bench::{Bench, CompletedOperation, STAGES, Trace};
 pub struct TimelineInput<'a> {
     /// The stages, in order of their beginnings.
     pub spans: &'a [Span],
+    /// The times in which dies are busy; `None` to derive them from the spans.
+    pub busy: Option<&'a [BusyPeriod]>,
     /// The package and channel of each die.
     pub layout: Layout,
     /// Names of the operations, by serial number. Operations beyond the list have no name.

@@ -47,6 +47,7 @@ use self::meter::Meter;
 use self::target::{Port, Target};
 use self::targets::Targets;
 use self::time::within;
+pub use self::trace::BusyPeriod;
 use self::trace::Trace;
 use super::failure::{Failure, FailureKind};
 use super::features::address;
@@ -451,6 +452,11 @@ impl Bus {
         let mut spans = std::mem::take(&mut self.collected);
         spans.sort();
         spans
+    }
+
+    /// The times in which dies are busy, in the order of their commands; each is returned once.
+    pub fn busy_periods(&mut self) -> Vec<BusyPeriod> {
+        self.trace.take_busy()
     }
 
     /// The energy of all LUNs from time 0 until now. It is calculated as for transactions, from the time in

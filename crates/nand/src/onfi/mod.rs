@@ -29,7 +29,7 @@ pub mod step;
 pub mod support;
 
 pub use crate::CellMode;
-pub use bus::{Bus, BusOptions, Pace, Wiring};
+pub use bus::{Bus, BusOptions, BusyPeriod, Pace, Wiring};
 pub use cells::LunTimes;
 pub use condition::Condition;
 pub use failure::{Failure, FailureKind, Fault};

@@ -3,6 +3,7 @@
 use wordline_kernel::Instant;
 
 use super::target::{Output, Target};
+use super::trace::BusyPeriod;
 use super::{Bus, Pace};
 use crate::Stage;
 use crate::onfi::command::{self, Operation};
@@ -84,8 +85,21 @@ impl Bus {
         self.edges.note(edge, end);
         if busy {
             self.edges.note(Edge::Confirm, end);
+            self.record_busy(until);
         }
         Ok(steps)
+    }
+
+    /// Records until when the LUNs of the selected target are busy, as a command has left them at `begin`.
+    fn record_busy(&mut self, begin: Instant) {
+        let Self { targets, trace, .. } = self;
+        let target = targets.selected();
+        for port in &target.ports {
+            let [ready, array_ready] =
+                [port.ready_at(), port.array_ready_at()].map(|at| at.max(target.busy_until));
+            let (die, command) = (port.lun.die(), port.serial);
+            trace.hold_die(BusyPeriod { die, begin, ready, array_ready, command });
+        }
     }
 
     /// The time from which the bus is occupied for a cycle that begins at `begin`. The waits that end at its

@@ -39,6 +39,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let rest = luns.max().unwrap_or_default();
     bus.wait_until(rest);
     transcript.spans = bus.spans();
+    transcript.busy = bus.busy_periods();
     transcript.energy = bus.energy();
     transcript.complete = complete;
     transcript

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Stage;
 use crate::part::tests::mqsim;
 
 fn parsed(text: &str) -> Script {
@@ -103,6 +104,32 @@ fn a_row_is_latched_in_the_cycles_that_spell_it() {
 fn what_the_array_does_after_the_last_statement_is_on_the_time_line() {
     let transcript = transcript("cmd 60\naddr row block=1\ncmd D0");
     assert_eq!(transcript.spans.last().map(|span| span.stage), Some(crate::Stage::Ber));
+}
+
+#[test]
+fn dies_are_busy_until_the_waits_for_them_end_and_while_their_arrays_work() {
+    let suspended = "cmd 80\naddr row block=4 page=0\nin fill 64 A5\ncmd 10\nwait 300us\ncmd 84\n\
+                     addr row block=4 page=0\nwait ready\nread block=8 page=0\ncmd 13\n\
+                     addr row block=4 page=0\nwait ready";
+    let reset = "cmd 60\naddr row block=4\ncmd D0\nwait 300us\ncmd FF\nwait ready";
+    let registers = "cmd EC\naddr 00\nwait ready\ncmd EF\naddr 91\nin 00 00 00 00\nwait ready";
+    let cached = "cmd 80\naddr row block=1 page=0\nin fill 64 A5\ncmd 15\nwait ready\n\
+                  cmd 80\naddr row block=1 page=1\nin fill 64 A5\ncmd 10\nwait ready";
+    for script in [suspended, reset, registers, cached] {
+        let Transcript { entries, spans, busy, .. } = transcript(script);
+        for wait in entries.iter().filter(|entry| entry.text == "wait ready") {
+            assert!(busy.iter().any(|busy| busy.ready == wait.end), "line {} of {script}", wait.line);
+        }
+        for span in spans.iter().filter(|span| [Stage::Tin, Stage::Ton, Stage::Ber].contains(&span.stage)) {
+            let mut at = span.begin;
+            while at < span.end() {
+                let end = busy.iter().filter(|busy| busy.begin <= at).map(|busy| busy.array_ready).max();
+                let end = end.filter(|end| *end > at);
+                at = end.unwrap_or_else(|| panic!("the array works at {at:?} in {script}"));
+            }
+        }
+        assert!(busy.windows(2).all(|pair| pair[0].array_ready <= pair[1].begin), "in {script}");
+    }
 }
 
 #[test]

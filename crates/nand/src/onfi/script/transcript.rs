@@ -5,7 +5,7 @@ use std::fmt;
 use wordline_kernel::{Duration, Instant};
 
 use super::expect::hex;
-use crate::onfi::{Failure, Status};
+use crate::onfi::{BusyPeriod, Failure, Status};
 use crate::{EnergyReport, Span};
 
 /// A result that differs from the expectation of the script.
@@ -60,6 +60,8 @@ pub struct Transcript {
     pub entries: Vec<Entry>,
     /// Spans of the bus and the arrays, ordered by their begin.
     pub spans: Vec<Span>,
+    /// Times in which the LUNs were busy.
+    pub busy: Vec<BusyPeriod>,
     /// The energy of all LUNs until all arrays are idle.
     pub energy: EnergyReport,
     /// Whether the last statement was reached: an unexpected rejection ends a script.
