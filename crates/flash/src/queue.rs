@@ -173,9 +173,11 @@ impl Rules {
     /// Whether a host read suspends a command with this operation.
     fn suspends(&self, operation: Operation) -> bool {
         match operation {
-            Operation::Program | Operation::ProgramCache => self.suspend_programs,
+            Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
+                self.suspend_programs
+            }
             Operation::Erase => self.suspend_erases,
-            Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. } => false,
+            Operation::Read | Operation::ReadCache { .. } => false,
         }
     }
 }

@@ -203,6 +203,11 @@ impl Die {
         Instant::from_ps(self.works_until.ps() - self.last_time.ps())
     }
 
+    /// Whether the command is a copyback that has not yet read its page.
+    pub(super) fn senses_for_copyback(&self) -> bool {
+        self.step == Step::Opening && matches!(self.command.operation, Operation::Copyback { .. })
+    }
+
     /// Whether the last array operation ends at `now`.
     pub(super) fn ends_at(&self, now: Instant) -> bool {
         self.works_until == now

@@ -77,7 +77,9 @@ impl Cells {
         let failed =
             faults.failed_planes_of(Fails::Program, &site, now) | if dead { plane_mask(planes) } else { 0 };
         if is_copy && failed == 0 {
-            faults.copied(sense(page), to, planes * word_line, of_source, now);
+            // It senses at the nominal levels. Reads amid a suspended copyback may have set others since.
+            let nominal = Sense { level: 0, ..sense(page) };
+            faults.copied(nominal, to, planes * word_line, of_source, now);
         }
         if failed != 0 {
             self.tear_program(die, command, to, word_line, failed);

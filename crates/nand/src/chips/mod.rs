@@ -337,15 +337,15 @@ impl Chips {
         self.sequencer.handle(event, &mut self.cells, calendar)
     }
 
-    /// Whether `die` executes a program or an erase that can be suspended. A cache program or a copyback
-    /// cannot be suspended, and only one operation at a time can. The operation must not end before the
-    /// suspend would take effect.
+    /// Whether `die` executes a program, a copyback or an erase that can be suspended. A cache program cannot be
+    /// suspended, and only one operation at a time can. The operation must not end before the suspend would
+    /// take effect.
     pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         self.sequencer.can_suspend(die, now)
     }
 
-    /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
-    /// [`Event::ArraySuspended`] reports that the die accepts reads. If the suspend is too late, this event
+    /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command. A
+    /// copyback is suspended in its program. [`Event::ArraySuspended`] reports that the die accepts reads. If the suspend is too late, this event
     /// does not occur, and the command completes normally.
     ///
     /// Panics unless [`can_suspend`](Self::can_suspend).

@@ -322,7 +322,8 @@ impl Sequencer {
         let suspend_soon = work.suspend_soon;
         self.record_array(die, stage, (working.begin, time), cells);
         calendar.at(working.end, Event::ArrayDone(die));
-        if suspend_soon {
+        // A copyback is suspended in its program, not in its sense.
+        if suspend_soon && stage != Stage::Ton {
             calendar.at(working.begin, Event::Suspend(die));
         }
     }
@@ -378,7 +379,7 @@ impl Sequencer {
     ) -> Duration {
         let work = &self.dies[die];
         let begin = begin.max(work.pipeline.array_ready_at);
-        let suspended = self.suspended[die].as_ref().map(|suspended| suspended.command.page);
+        let suspended = self.suspended[die].as_ref().map(Suspended::page);
         let view = self.tables.view_of(work, &cells.pools);
         match cells.query((die, work), operation, (data_sheet, begin), (view, suspended)) {
             Some(time) => self.tables.wiring.clocks.nand.whole(time),

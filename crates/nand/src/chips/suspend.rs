@@ -4,7 +4,8 @@
 //! The suspend command uses the bus like any other command. Then the array becomes idle after the part's
 //! suspend time, in which the operation makes no progress, and the die accepts reads. A resume continues the
 //! operation for its remaining time. A program or erase that would end before it could be suspended runs to
-//! its end. The pins ([`onfi`](crate::onfi)) have the same rules.
+//! its end. A copyback is suspended in its program: a suspend during its sense takes effect when the program
+//! begins. The pins ([`onfi`](crate::onfi)) have the same rules.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
@@ -12,7 +13,7 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use super::cells::Cells;
 use super::sequencer::Sequencer;
 use super::{Command, Event, Operation, Step};
-use crate::geometry::DieId;
+use crate::geometry::{DieId, PageId};
 use crate::{Pools, Stage};
 
 /// A program or erase that is being suspended, is suspended, or waits for the bus to resume.
@@ -42,11 +43,19 @@ impl Suspended {
         self.parked = parked;
     }
 
+    /// First page of its program, or a page of the block that it erases.
+    pub(super) fn page(&self) -> PageId {
+        match self.command.operation {
+            Operation::Copyback { to } => to,
+            _ => self.command.page,
+        }
+    }
+
     /// Whether a command does not touch the cells of the suspended operation: a read, or a program of another
     /// block.
     pub(super) fn leaves(&self, pools: &Pools, command: &Command) -> bool {
         command.operation == Operation::Read
-            || pools.block_of_page(command.page) != pools.block_of_page(self.command.page)
+            || pools.block_of_page(command.page) != pools.block_of_page(self.page())
     }
 }
 
@@ -54,14 +63,15 @@ impl Sequencer {
     /// Whether `die` executes a program or an erase that can be suspended.
     pub(super) fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
-        let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
-        let goes_on = match work.step {
-            Step::Opening => self.suspended[die].is_none(),
-            Step::Resume => true,
+        let goes_on = match (work.step, work.command.operation) {
+            (Step::Opening, Operation::Program | Operation::Erase | Operation::Copyback { .. })
+            | (Step::Copy, _) => self.suspended[die].is_none(),
+            (Step::Resume, _) => true,
             _ => false,
         };
-        let free = plain && goes_on && !work.suspend_soon && self.behind[die].is_none();
-        free && work.array_work(now).is_none_or(|(stage, left)| left > self.rest(die, stage))
+        let free = goes_on && !work.suspend_soon && self.behind[die].is_none();
+        let ends_later = |(stage, left)| left > self.rest(die, stage);
+        free && (work.senses_for_copyback() || work.array_work(now).is_none_or(ends_later))
     }
 
     /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
@@ -73,13 +83,14 @@ impl Sequencer {
         let now = calendar.now();
         assert!(self.can_suspend(die, now), "die {die:?} has something to suspend");
         let work = &mut self.dies[die];
-        if work.array_work(now).is_some() && work.hold_until <= now {
+        let senses = work.senses_for_copyback();
+        if !senses && work.array_work(now).is_some() && work.hold_until <= now {
             self.request_step(die, Step::Suspend, cells, calendar);
             return;
         }
         work.suspend_soon = true;
-        // Otherwise the command still waits for the bus.
-        if work.hold_until > now {
+        // Otherwise the command still waits for the bus, or a copyback has yet to program.
+        if !senses && work.hold_until > now {
             calendar.at(work.works_from(), Event::Suspend(die));
         }
     }

@@ -126,6 +126,31 @@ fn a_program_is_suspended_twice_and_writes_its_page_once() {
 }
 
 #[test]
+fn a_copyback_is_suspended_in_its_program() {
+    let stamp = DataTag { logical: 3, version: 1 };
+    let part = chips(1).part().clone();
+    let sensed = BusPhase::CopybackRead.total(&part, 1) + part.read_time(0);
+    let programs = sensed + BusPhase::CopybackProgram.total(&part, 1);
+    let [rest, _] = part.timing.suspend;
+    let us = Duration::from_us;
+    for (comes, suspended) in
+        [(us(1), programs), (sensed - us(1), programs), (programs + us(300), programs + us(300))]
+    {
+        let mut chips = chips(1);
+        chips.put(crate::Location(0), stamp);
+        let (_, read) = read(&chips, 0, Bytes::kib(8));
+        let to = chips.geometry().page(BlockSetId(1), 0);
+        let command = Command { operation: Operation::Copyback { to }, bytes: Bytes(0), ..read };
+        let met = meet(&mut chips, command, &[comes], true);
+        assert_eq!(met.suspends, 1, "a read at {comes}");
+        let rests = suspended + BusPhase::SuspendProgram.total(&part, 1) + rest;
+        assert_eq!(met.read, Instant::ZERO + rests + read_time(&part), "a read at {comes}");
+        assert_eq!(met.done.array, part.read_time(0) + part.program_time(0) + rest);
+        assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), stamp);
+    }
+}
+
+#[test]
 fn what_ends_before_it_could_rest_is_not_suspended() {
     let mut chips = chips(1);
     let part = chips.part().clone();
@@ -192,31 +217,6 @@ fn the_time_line_shows_the_array_as_long_as_it_worked() {
     assert!(sensing.begin + sensing.length <= erasing[1].begin);
 }
 
-/// Two blocks of a die: an erase of the first is suspended, and a program of the second begins.
-fn program_amid_an_erase(chips: &mut Chips, calendar: &mut Calendar<Event>) -> Command {
-    let (_, read) = read(chips, 0, Bytes::kib(8));
-    chips.begin(DIE, Command { operation: Operation::Erase, ..read }, calendar);
-    calendar.at(Instant::ZERO + Duration::from_ms(1), Event::BusFree(ChannelId(0)));
-    while !chips.is_suspended(DIE) || !chips.is_idle(DIE) {
-        let event = calendar.advance().expect("it comes to rest");
-        assert!(chips.handle(event, calendar).is_none(), "the erase is not over");
-        if event == Event::BusFree(ChannelId(0)) && chips.can_suspend(DIE, calendar.now()) {
-            chips.suspend(DIE, calendar);
-        }
-    }
-    let now = calendar.now();
-    let in_block = Command { operation: Operation::Program, ..read };
-    let page = chips.geometry().page(BlockSetId(1), 0);
-    let program = Command { page, ..in_block };
-    assert!(chips.takes(DIE, Operation::Program, now) && !chips.takes(DIE, Operation::ProgramCache, now));
-    assert_eq!(chips.check(DIE, &in_block, now), Err(Refusal::Suspended), "the block that is erased");
-    chips.start(DIE, program, calendar).expect("another block");
-    assert!(!chips.can_suspend(DIE, now), "one thing at a time is suspended");
-    program
-}
-
-#[test]
-fn a_program_of_another_block_goes_amid_a_suspended_erase() {
 #[test]
 fn an_operation_in_progress_appears_in_the_time_line_once_it_has_ended_or_is_suspended() {
     let mut chips = chips(1);
@@ -249,6 +249,31 @@ fn an_operation_in_progress_appears_in_the_time_line_once_it_has_ended_or_is_sus
     assert_eq!(erases(&mut chips, cut), [cut], "it ends when the power is cut");
 }
 
+/// Two blocks of a die: an erase of the first is suspended, and a program of the second begins.
+fn program_amid_an_erase(chips: &mut Chips, calendar: &mut Calendar<Event>) -> Command {
+    let (_, read) = read(chips, 0, Bytes::kib(8));
+    chips.begin(DIE, Command { operation: Operation::Erase, ..read }, calendar);
+    calendar.at(Instant::ZERO + Duration::from_ms(1), Event::BusFree(ChannelId(0)));
+    while !chips.is_suspended(DIE) || !chips.is_idle(DIE) {
+        let event = calendar.advance().expect("it comes to rest");
+        assert!(chips.handle(event, calendar).is_none(), "the erase is not over");
+        if event == Event::BusFree(ChannelId(0)) && chips.can_suspend(DIE, calendar.now()) {
+            chips.suspend(DIE, calendar);
+        }
+    }
+    let now = calendar.now();
+    let in_block = Command { operation: Operation::Program, ..read };
+    let page = chips.geometry().page(BlockSetId(1), 0);
+    let program = Command { page, ..in_block };
+    assert!(chips.takes(DIE, Operation::Program, now) && !chips.takes(DIE, Operation::ProgramCache, now));
+    assert_eq!(chips.check(DIE, &in_block, now), Err(Refusal::Suspended), "the block that is erased");
+    chips.start(DIE, program, calendar).expect("another block");
+    assert!(!chips.can_suspend(DIE, now), "one thing at a time is suspended");
+    program
+}
+
+#[test]
+fn a_program_of_another_block_goes_amid_a_suspended_erase() {
     let mut chips = chips(1);
     let part = chips.part().clone();
     let mut calendar = Calendar::new();
