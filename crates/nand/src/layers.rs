@@ -9,7 +9,6 @@ use std::ops::Range;
 use wordline_kernel::id;
 
 use crate::CellMode;
-use crate::Part;
 use crate::geometry::{BlockSetId, Geometry, PageId};
 use crate::pools::{Pool, Pools};
 
@@ -18,19 +17,6 @@ id!(
     /// have consecutive numbers, plane by plane.
     LayerId
 );
-
-impl Part {
-    /// Word lines of each horizontal layer of a block: the last layer may have fewer, and there may be fewer
-    /// layers than `geometry.layers` if the word lines cannot be divided among them.
-    pub fn word_lines_per_layer(&self) -> u32 {
-        self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1)
-    }
-
-    /// Number of horizontal layers of a block that have word lines.
-    pub fn layers_of_block(&self) -> u32 {
-        self.pages().word_lines().div_ceil(self.word_lines_per_layer())
-    }
-}
 
 /// Maps each page to its layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +46,7 @@ impl PoolLayers {
         Self {
             geometry: *geometry,
             first,
-            per_block: part.layers_of_block(),
+            per_block: part.pages().word_lines().div_ceil(word_lines_per_layer),
             word_lines_per_layer,
             of_page: (0..geometry.pages_per_block).map(layer).collect(),
         }

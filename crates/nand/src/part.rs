@@ -441,6 +441,12 @@ impl Part {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
     }
 
+    /// Word lines of each horizontal layer of a block: the last layer may have fewer, and there may be fewer
+    /// layers than `geometry.layers` if the word lines cannot be divided among them.
+    pub fn word_lines_per_layer(&self) -> u32 {
+        self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1)
+    }
+
     /// The cell model of its arrays with the age of the cells, if the file has one.
     pub fn aged_cells(&self) -> Option<&AgedCells> {
         self.cells.as_deref()

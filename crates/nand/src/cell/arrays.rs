@@ -17,7 +17,7 @@ use super::coding::Coding;
 use super::condition::Condition;
 use super::deviate::CellRandom;
 use super::mode::StoredBits;
-use super::rate_classes::RateClasses;
+use super::rate_classes::BlockRates;
 use super::rates::{RateKey, RateTable};
 use super::read::{Reading, deviation_of};
 use super::reprogram::Bit;
@@ -47,38 +47,18 @@ pub struct CellArrays {
     ways: ProgramVariants,
     /// Results of programs for each program variant and speed class.
     programs: Vec<Vec<Option<ProgramResult>>>,
-    rates: RateTable,
+    rates: BlockRates,
     surges: Vec<Surge>,
-    /// `None` if all data have the retention time of the condition.
-    passing: Option<RetentionClock>,
-    /// Page reads of each block since its last erase in the run; `None` without read disturb.
-    disturbing: Option<Vec<u32>>,
-    /// Rates at other ages and counts of reads than those of the condition.
-    classes: RateClasses,
 }
 
 impl State for CellArrays {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
-        let Self {
-            seed,
-            random,
-            erases,
-            ways,
-            passing,
-            disturbing,
-            classes: _,
-            chance: _,
-            set: _,
-            shape: _,
-            programs: _,
-            rates: _,
-            surges: _,
-        } = self;
+        let Self { seed, random, erases, ways, chance: _, set: _, shape: _, programs: _, rates, surges: _ } =
+            self;
         to.value("seed", seed)?;
         to.value("random", random)?;
         to.value("erases", erases)?;
-        passing.iter().try_for_each(|passing| passing.save_state(to))?;
-        disturbing.iter().try_for_each(|reads| reads.save_state(to))?;
+        rates.save_state(to)?;
         ways.save_state(to)
     }
 
@@ -86,16 +66,13 @@ impl State for CellArrays {
         self.seed = from.value("seed")?;
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
-        self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
-        self.disturbing.iter_mut().try_for_each(|reads| reads.load_state(from))?;
+        self.rates.load_state(from)?;
         self.ways.load_state(from)?;
         // The drawn properties of layers, blocks and chips follow from the seed. The results of programs
         // follow from the program variants.
         self.chance = CellRandom::new(self.seed);
         self.programs.clear();
-        self.rates.clear_variants();
-        self.classes.clear();
-        self.rates.draw(self.dies(), self.shape.blocks, self.seed);
+        self.rates.redraw(self.dies(), self.shape.blocks, self.seed);
         Ok(())
     }
 }
@@ -125,8 +102,7 @@ struct ArrayShape {
     word_lines: u32,
     /// Layers of the part.
     layers: u32,
-    /// Layers that have word lines, and word lines of each.
-    used_layers: u32,
+    /// Word lines of each layer that has any.
     per_layer: u32,
     page_bits: u64,
 }
@@ -152,7 +128,6 @@ impl CellArrays {
             blocks: geometry.planes * geometry.blocks_per_plane,
             word_lines: part.pages().word_lines(),
             layers: geometry.layers.max(1),
-            used_layers: part.layers_of_block(),
             per_layer: part.word_lines_per_layer(),
             page_bits: geometry.page_size.0 * 8,
         };
@@ -160,6 +135,7 @@ impl CellArrays {
         let frames = set.reading.as_ref().map_or(1, |reading| reading.ecc.frames(shape.page_bits) as u32);
         let of_blocks = (shape.blocks, shape.layers, frames);
         let rates = RateTable::new(set.clone(), condition, dies, of_blocks, part.endurance, seed);
+        let disturbing = set.disturb.map(|_| vec![0; all_blocks]);
         wrong.into_result(Self {
             seed,
             shape,
@@ -168,11 +144,8 @@ impl CellArrays {
             erases: vec![0; all_blocks],
             ways: ProgramVariants::new(all_blocks, shape.word_lines),
             programs: Vec::new(),
-            rates,
+            rates: BlockRates::new(rates, disturbing),
             surges: Vec::new(),
-            passing: None,
-            disturbing: set.disturb.map(|_| vec![0; all_blocks]),
-            classes: RateClasses::default(),
             set,
         })
     }
@@ -186,26 +159,19 @@ impl CellArrays {
     /// The cells, with retention time that passes with simulated time. Data from before the run have the age
     /// of the condition when the run begins; data written in the run age from their program on.
     #[must_use]
-    pub fn with_retention_clock(self) -> Self {
-        let passing = RetentionClock::new(self.erases.len(), self.shape.word_lines);
-        Self { passing: Some(passing), ..self }
+    pub fn with_retention_clock(mut self) -> Self {
+        self.rates.start_clock(RetentionClock::new(self.erases.len(), self.shape.word_lines));
+        self
     }
 
     /// Records the begin of a program. The data age from this instant on.
     fn record_program(&mut self, work: &Work<'_>) {
-        if self.passing.is_none() {
+        if !self.rates.has_clock() {
             return;
         }
         for at in work.blocks {
-            let block = self.block(*at);
-            self.passing.iter_mut().for_each(|passing| passing.note(block, work.word_line(), work.begin));
+            self.rates.note_program(self.block(*at), work.word_line(), work.begin);
         }
-    }
-
-    /// Retention time of a word line, in hours.
-    fn hours(&self, block: usize, word_line: u32, now: Instant) -> f64 {
-        let laid = self.rates.hours();
-        self.passing.as_ref().map_or(laid, |passing| passing.hours(block, word_line, laid, now))
     }
 
     /// Number of loops by which cells pass earlier at `now`.
@@ -234,8 +200,8 @@ impl CellArrays {
     /// The layer whose cells a word line has. If fewer layers have word lines than the part has, they are
     /// spread over its height.
     fn layer(&self, word_line: u32) -> u32 {
-        let ArrayShape { layers, used_layers, per_layer, .. } = self.shape;
-        word_line / per_layer * layers / used_layers
+        let ArrayShape { layers, per_layer, word_lines, .. } = self.shape;
+        word_line / per_layer * layers / word_lines.div_ceil(per_layer)
     }
 
     /// The speed class of a layer within a loop. Drawing it each time is faster than a table lookup.
@@ -275,26 +241,9 @@ impl CellArrays {
         offsets: &[i8],
     ) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
-        let (ways, erases, rates) = self.rates_of(block, word_line, now);
-        rates.rate(RateKey { block, erases, layer, page, way: (way, ways.get(way)) }, offsets)
-    }
-
-    /// The error rates of a word line by its age and the reads of its block, with the program variants and the
-    /// erases of the block.
-    fn rates_of(
-        &mut self,
-        block: usize,
-        word_line: u32,
-        now: Instant,
-    ) -> (&ProgramVariants, u32, &mut RateTable) {
-        let Self { passing, disturbing, rates, classes, ways, erases, .. } = self;
-        if passing.is_none() && disturbing.is_none() {
-            return (ways, erases[block], rates);
-        }
-        let laid = rates.hours();
-        let hours = passing.as_ref().map(|passing| passing.hours(block, word_line, laid, now));
-        let reads = disturbing.as_ref().map_or(0, |reads| reads[block]);
-        (ways, erases[block], classes.at(rates, hours, reads))
+        let Self { rates, ways, erases, .. } = self;
+        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        rates.at(block, word_line, now).rate(wanted, offsets)
     }
 
     /// The program variant of a word line that is read in `mode`. If the word line was programmed in another
@@ -385,7 +334,7 @@ impl CellArrays {
         let (block, layer) = (self.block(at), self.layer(word_line));
         let way = (way, self.ways.get(way));
         let wanted = RateKey { block, erases: self.erases[block], layer, page: 0, way };
-        let [erased_to_p1, all_pages] = self.rates.just_programmed(wanted);
+        let [erased_to_p1, all_pages] = self.rates.usual().just_programmed(wanted);
         let cells = self.shape.page_bits as f64 * 2.0 / f64::from(1 << bits);
         outcome.erased_to_p1 = self.chance.count(erased_to_p1 * cells, &mut self.random);
         let all = self.shape.page_bits * u64::from(bits);
@@ -413,8 +362,9 @@ impl CellArrays {
         let (block, layer) = (self.block(at), self.layer(word_line));
         let frames = self.set.reading.as_ref().map_or(1, |reading| reading.ecc.frames(bytes.0 * 8) as u32);
         let way = self.variant_of(at, word_line, mode);
-        let (ways, erases, rates) = self.rates_of(block, word_line, now);
-        rates.limit(RateKey { block, erases, layer, page, way: (way, ways.get(way)) }, entry, frames)
+        let Self { rates, ways, erases, .. } = self;
+        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        rates.at(block, word_line, now).limit(wanted, entry, frames)
     }
 
     /// The part of a page's error deviation that is the same in each read until the block is erased.
@@ -451,7 +401,7 @@ impl Physics for CellArrays {
                 for at in work.blocks {
                     let block = self.block(*at);
                     self.erases[block] += 1;
-                    self.disturbing.iter_mut().for_each(|reads| reads[block] = 0);
+                    self.rates.note_erase(block);
                     self.ways.erase(block);
                 }
             }
@@ -479,15 +429,14 @@ impl Physics for CellArrays {
         if let Some(factors) = &self.set.factors {
             let Sensed { at, word_line, page_type, mode, level, now, .. } = *sensed;
             let block = self.block(at);
-            let hours = self.hours(block, word_line, now);
+            let hours = self.rates.hours(block, word_line, now);
             let in_block = u64::from(word_line * self.set.coding.bits() + page_type);
             let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | in_block;
             return mode == CellMode::Native
                 && factors.is_uncorrectable(hours, (number, self.seed), level, last);
         }
         let limit = self.limit(sensed, u32::from(sensed.level.min(last)));
-        let block = self.block(sensed.at);
-        self.disturbing.iter_mut().for_each(|reads| reads[block] = reads[block].saturating_add(1));
+        self.rates.note_read(self.block(sensed.at));
         if limit.is_infinite() {
             return limit < 0.0;
         }
