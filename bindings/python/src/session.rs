@@ -104,7 +104,7 @@ impl Session {
 
     /// Advances the session to a time in picoseconds, by a number of completions, or until all requests are
     /// accepted. Without a condition it advances until the device is idle. Returns true if the condition was
-    /// reached, false if the device became idle first.
+    /// reached, false if the device became idle first, or if the step was stopped.
     #[pyo3(signature = (until, completions, taken, stop))]
     fn advance(
         &self,
@@ -129,11 +129,12 @@ impl Session {
                 ));
             }
         };
+        let is_to_idle = matches!(until, StepTarget::Idle);
         let mut watch = RunObserver::begin(stop.map(|stop| stop.get().clone()).unwrap_or_default());
         let reached = self.with(py, |session| session.advance_observed(until, &mut watch))?;
         match watch.raised {
             Some(raised) => Err(raised),
-            None => Ok(reached == StopReason::Target),
+            None => Ok(reached == StopReason::Target || is_to_idle && reached == StopReason::Idle),
         }
     }
 

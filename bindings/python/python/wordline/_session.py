@@ -122,7 +122,7 @@ class Session:
         - ``taken``: until the device has accepted every request.
         - Without an argument: until every request has completed.
 
-        Returns false if the device became idle before that point.
+        Returns true if that point was reached, and false if the device became idle before it.
 
         Other threads continue meanwhile. Ctrl-C raises ``KeyboardInterrupt``; the session can be advanced further
         afterwards.
