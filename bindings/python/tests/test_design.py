@@ -91,6 +91,28 @@ def test_a_wrong_answer_is_a_sentence(answer: Answer, error: type[wl.Error], sen
     assert sentence in str(raised.value)
 
 
+@pytest.mark.parametrize("count", [1.5, -1, "much"])
+def test_a_counter_that_is_no_count_is_named(count: Any) -> None:
+    class Counting(wl.Design, name="counting"):
+        made: wl.Counter = wl.counter("decisions")
+
+        def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
+            self.made = count
+            return view.fewest(1)[0]
+
+    with pytest.raises(wl.ConfigError, match=f"counter made of the design counting: found {count!r}, wanted a whole number from 0"):
+        wl.run("tiny", LOAD, design=Counting())
+
+
+@pytest.mark.parametrize("precondition", ["empty", "filled"])
+def test_a_design_that_selects_no_victim_is_told_so_when_commands_wait_for_ever(precondition: str) -> None:
+    sentence = r"found no victim, wanted a candidate of plane group \d+, which has \d free blocks: commands wait"
+    with pytest.raises(wl.DesignError, match=sentence):
+        wl.run("tiny", wl.Workload("randwrite-4k", requests=20_000), precondition=precondition, design=of(lambda view, random: None))
+    with pytest.raises(wl.ContractError, match=sentence):
+        wl.contract(of(lambda view, random: None))
+
+
 def test_a_block_of_an_earlier_view_is_no_answer() -> None:
     kept: list[wl.Block] = []
 

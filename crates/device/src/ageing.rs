@@ -135,7 +135,7 @@ pub fn carry_out<D: Ages>(
         } else {
             // The outstanding commands wait for a timer.
             let Some((time, event)) = clock.due(Instant::LIMIT) else {
-                assert!(device.give_up(clock), "nothing moves: {}", device.describe_outstanding(clock.now));
+                give_up(device, clock);
                 continue;
             };
             clock.now = clock.now.max(time);
@@ -145,9 +145,19 @@ pub fn carry_out<D: Ages>(
         device.clear_completions();
         upcoming = next(device.programmed());
     }
-    while device.outstanding() > 0 && (advance(device, clock) || device.give_up(clock)) {}
-    assert_eq!(device.outstanding(), 0, "nothing moves: {}", device.describe_outstanding(clock.now));
+    while device.outstanding() > 0 && device.invalid_decision().is_none() {
+        if !advance(device, clock) {
+            give_up(device, clock);
+        }
+    }
     device.clear_completions();
+}
+
+/// Fails commands that can never be executed. If there are none, a design has declined work that the commands wait
+/// for.
+fn give_up<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Event>) {
+    let gives_up = device.give_up(clock) || device.invalid_decision().is_some();
+    assert!(gives_up, "nothing moves: {}", device.describe_outstanding(clock.now));
 }
 
 /// Handles the next event that is due now, or completes the next flash command. Returns false if there is

@@ -246,7 +246,8 @@ pub trait BlockDevice: State {
     fn outstanding(&self) -> usize;
 
     /// Fails commands that can never be executed. Called when no event is pending. Returns whether there were
-    /// such commands.
+    /// such commands. If not, and they wait for what a design declined to do, that is an [invalid
+    /// decision](Self::invalid_decision).
     fn give_up(&mut self, _calendar: &mut impl Schedule<Self::Event>) -> bool {
         false
     }

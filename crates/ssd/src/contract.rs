@@ -316,6 +316,8 @@ impl<'a> Host<'a> {
 
     fn step(&mut self) {
         let Some(event) = self.calendar.advance() else {
+            self.device.give_up(&mut self.calendar);
+            self.check_decisions();
             fail("commands are outstanding and no event is pending")
         };
         self.device.handle(event, &mut self.calendar);

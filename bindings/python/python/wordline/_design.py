@@ -141,7 +141,9 @@ class Design:
     if TYPE_CHECKING:
 
         def victim(self, view: View, random: Random) -> Block | None:
-            """Returns the block to collect next, which must be a block of the view. ``None`` selects no block."""
+            """Returns the block to collect next, which must be a block of the view. ``None`` selects no block for
+            now. If the commands of the host then wait for free blocks for ever, the run ends with `DesignError`.
+            """
 
         def wear(self, row: Wearing, random: Random) -> Block | None:
             """Returns a block of the plane group whose data move now. The block is then erased, even if that frees

@@ -324,7 +324,7 @@ impl ActivePolicies {
     #[inline]
     pub(crate) fn victim<'a>(
         &mut self,
-        from: impl FnOnce() -> Candidates<'a>,
+        from: impl Fn() -> Candidates<'a>,
         row: PlaneGroupId,
         context: DesignContext<'a>,
     ) -> Option<Option<BlockSetId>> {
@@ -334,7 +334,27 @@ impl ActivePolicies {
             return None;
         };
         let owner = self.designs.owner(ExtensionPoint::Victim, pool)?;
-        Some(self.designs.query(owner, context, |design, view| design.victim(from(), row, view)))
+        let chosen = self.designs.query(owner, context, |design, view| design.victim(from(), row, view));
+        if chosen.is_none() && from().fewest_valid().is_some() {
+            self.designs.declined = Some(row);
+        } else if self.designs.declined == Some(row) {
+            self.designs.declined = None;
+        }
+        Some(chosen)
+    }
+
+    /// Records as an invalid decision that a design selected no victim although there were candidates, if one did.
+    /// For a device whose commands wait for free blocks for ever.
+    pub fn record_declined_victim(&self, context: DesignContext<'_>) {
+        let Some(row) = self.designs.declined else { return };
+        let free = context.blocks.space().free(row);
+        let allowed = || {
+            format!(
+                "a candidate of plane group {row}, which has {free} free blocks: commands wait for more of them"
+            )
+        };
+        let pool = context.blocks.pools().number_of_group(row);
+        self.designs.record_invalid(ExtensionPoint::Victim, pool, "no victim".into(), allowed);
     }
 
     /// Candidate indexes that the policy or some design needs.

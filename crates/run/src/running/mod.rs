@@ -446,6 +446,7 @@ fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut RunCalendar<D>) -> Res
     if device.give_up(&mut calendar.within(Event::Device)) {
         return Ok(());
     }
+    check_decisions(device)?;
     let now = calendar.now();
     Err(Error::Stuck(format!(
         "commands are outstanding and no event is pending\n{}",

@@ -14,6 +14,7 @@ use wordline_device::{
 use wordline_flash as flash;
 use wordline_flash::RequestId;
 use wordline_ftl::Ftl;
+use wordline_ftl::design::DesignContext;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
@@ -130,7 +131,12 @@ impl BlockDevice for Device {
     }
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        self.front.give_up(&mut self.core, calendar)
+        let gives_up = self.front.give_up(&mut self.core, calendar);
+        if !gives_up {
+            let Ftl { policies, blocks, flash, .. } = &self.core.ftl;
+            policies.record_declined_victim(DesignContext { flash, blocks });
+        }
+        gives_up
     }
 
     fn is_read_only(&self) -> bool {
