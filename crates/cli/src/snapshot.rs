@@ -108,6 +108,7 @@ fn show(file: &PathBuf, json: Json, registry: &Registry) -> Result<(), Failure> 
             ("size", format!("{}, of a state of {}", bytes(size.file_bytes), bytes(size.state_bytes))),
             ("written by", format!("wordline {}", head.program)),
         ];
+        rows.extend(head.designs.iter().map(|name| ("design", name.clone())));
         rows.extend(head.history.iter().map(|done| ("history", done.clone())));
         let rows: Vec<_> = rows.iter().map(|(what, value)| json!({ "snapshot": what, "": value })).collect();
         output::rows(&rows, &["snapshot", ""])

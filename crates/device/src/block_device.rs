@@ -242,6 +242,11 @@ pub trait BlockDevice: State {
         None
     }
 
+    /// Names of the designs that take decisions of the device, or of one of its members.
+    fn designs(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Outstanding commands.
     fn outstanding(&self) -> usize;
 

@@ -20,6 +20,11 @@ fn a_snapshot_is_made_shown_run_and_saved_again() {
     for wanted in [first["digest"].as_str().expect("a digest"), "uniform random writes", "ran randwrite-4k"] {
         assert!(shown.contains(wanted), "{shown}");
     }
+    let centaur = folder.path("centaur.snap");
+    let made =
+        wordline(&["snapshot", "make", &centaur, "--preset", "centaur", "--precondition", "empty"]).success();
+    assert!(made.contains("design") && made.contains("centaur"), "{made}");
+    std::fs::remove_file(&centaur).expect("it was just made");
     assert_eq!(run(&steady, &["--preset", "tiny"])["digest"], first["digest"], "the same device");
     assert_ne!(run(&later, &[])["digest"], first["digest"]);
     assert_eq!(folder.names(), ["later.snap", "steady.snap"]);

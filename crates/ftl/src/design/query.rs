@@ -71,6 +71,11 @@ impl Designs {
         self.wrong.get().map(|wrong| &**wrong)
     }
 
+    /// Names of all designs.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.all.iter().map(|one| one.design.name()).collect()
+    }
+
     /// Metrics of all designs, with their values.
     pub fn measure(&self) -> impl Iterator<Item = (&'static Metric, Value)> + '_ {
         self.all.iter().flat_map(|one| one.design.measure())

@@ -158,6 +158,10 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         any
     }
 
+    fn designs(&self) -> Vec<&'static str> {
+        self.devices().first().map(D::designs).unwrap_or_default()
+    }
+
     fn invalid_decision(&self) -> Option<&InvalidDecision> {
         self.devices().iter().find_map(D::invalid_decision)
     }

@@ -49,6 +49,9 @@ pub struct Head {
     pub device: String,
     /// The whole configuration of the device, in TOML.
     pub configuration: String,
+    /// Names of the designs that take decisions of the device; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub designs: Vec<String>,
     /// The seed of the device.
     pub seed: u64,
     /// History of the device: a sentence for each step, in order.
@@ -133,12 +136,17 @@ impl<D: BlockDevice> SnapshotState<'_, D> {
             program: env!("CARGO_PKG_VERSION").into(),
             device: self.name.into(),
             configuration: self.configuration.into(),
+            designs: names_of(self.device.designs()),
             seed: self.seed,
             history: self.history.to_vec(),
             simulated_seconds: (self.agenda.now - Instant::ZERO).seconds(),
             digest: self.device.digest().to_string(),
         }
     }
+}
+
+fn names_of(designs: Vec<&'static str>) -> Vec<String> {
+    designs.into_iter().map(str::to_owned).collect()
 }
 
 /// A device, and its pending events.
@@ -177,6 +185,14 @@ impl Snapshot {
     /// The errors of [`open`](Self::open).
     pub fn restore<D: BlockDevice>(self, mut device: D) -> Result<Restored<D>> {
         let Self { path, head, file } = self;
+        let designs = names_of(device.designs());
+        if designs != head.designs {
+            let told = |names: &[String]| match names {
+                [] => "the state of a device without a design".to_owned(),
+                names => format!("the state of a device with the design {}", names.join(", ")),
+            };
+            return Err(Error::Content { path, found: told(&head.designs), wanted: told(&designs) });
+        }
         // A state that fails a check of the simulation is a fault of the file, not of the program.
         let loaded = panics::catch_panic(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;

@@ -126,6 +126,10 @@ impl BlockDevice for Device {
         self.core.ftl.policies.designs.invalid_decision()
     }
 
+    fn designs(&self) -> Vec<&'static str> {
+        self.core.ftl.policies.designs.names()
+    }
+
     fn outstanding(&self) -> usize {
         self.front.outstanding()
     }
