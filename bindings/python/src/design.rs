@@ -56,11 +56,16 @@ impl State for PythonDesign {
         let why = || SnapshotError::Inconsistent {
             why: format!("the design {} cannot be saved", self.asked.kind.name),
         };
+        to.value("settings", &self.asked.settings())?;
         to.value("fields", &fields.ok_or_else(why)?)?;
         to.value("opened", &self.opened)
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        if !self.asked.has_settings(&from.value::<String>("settings")?) {
+            let why = format!("other settings of the design {}", self.asked.kind.name);
+            return Err(SnapshotError::Inconsistent { why });
+        }
         self.asked.take_fields(&from.value::<String>("fields")?);
         self.opened = from.value("opened")?;
         Ok(())

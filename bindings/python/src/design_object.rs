@@ -10,6 +10,7 @@ use wordline_kernel::Stream;
 
 use crate::errors::invalid_decision;
 use crate::kind::{Decision, Kind};
+use crate::settings::whole;
 use crate::values::shown;
 use crate::views::Random;
 
@@ -51,6 +52,8 @@ impl CallStats {
 pub struct DesignObject {
     object: Py<PyAny>,
     pub kind: Kind,
+    /// State of the object without counters, as it was made.
+    settings: Arc<str>,
     calls: Arc<CallStats>,
 }
 
@@ -58,13 +61,16 @@ impl DesignObject {
     /// A deep copy of an object, whose state belongs to one device.
     pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<CallStats>) -> PyResult<Self> {
         let object = object.bind(py).call_method0("_copied")?;
-        let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
-        Ok(Self { kind: kind.get().clone(), object: object.unbind(), calls: Arc::clone(calls) })
+        let kind = object.getattr("_kind")?.cast_into::<Kind>()?.get().clone();
+        let settings = object.call_method0("_settings")?.extract::<String>()?.into();
+        Ok(Self { kind, settings, object: object.unbind(), calls: Arc::clone(calls) })
     }
 
     /// Another reference to the object, for another part of the same device.
     pub fn shared(&self, py: Python<'_>) -> Self {
-        Self { object: self.object.clone_ref(py), kind: self.kind.clone(), calls: Arc::clone(&self.calls) }
+        let (kind, settings, calls) =
+            (self.kind.clone(), Arc::clone(&self.settings), Arc::clone(&self.calls));
+        Self { object: self.object.clone_ref(py), kind, settings, calls }
     }
 
     fn raise(&self, error: PyErr) {
@@ -114,6 +120,19 @@ impl DesignObject {
         self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>())
     }
 
+    /// The state of the object without counters, as it was made.
+    pub fn settings(&self) -> &str {
+        &self.settings
+    }
+
+    /// Whether the object was made with the settings `saved`. If not, the run ends with an exception.
+    pub fn has_settings(&self, saved: &str) -> bool {
+        let check = |py: Python<'_>| {
+            self.object.bind(py).call_method1("_check_settings", (&*self.settings, saved)).map(drop)
+        };
+        self.call(check).is_some()
+    }
+
     /// Restores the state of the object.
     pub fn take_fields(&self, fields: &str) {
         self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
@@ -121,6 +140,10 @@ impl DesignObject {
 
     /// The value of a counter of the object.
     pub fn counter(&self, attribute: &str) -> Option<u64> {
-        self.call(|py| self.object.bind(py).getattr(attribute)?.extract::<u64>())
+        self.call(|py| {
+            let value = self.object.bind(py).getattr(attribute)?;
+            let key = format!("counter {attribute} of the design {}", self.kind.name);
+            whole(&key, &value, 0)
+        })
     }
 }

@@ -120,8 +120,25 @@ def test_a_pickle_and_a_snapshot_have_the_content_of_fields(tmp_path: Path) -> N
     assert repr(same) == repr(design) and digests(same, (2,)) == digests(design, (2,))
     snapshot = tmp_path / "tiny.snap"
     wl.run("tiny", LOAD, seed=1, design=design, save_snapshot=snapshot)
-    restored = [wl.run("tiny", LOAD, seed=2, warm_up="none", design=own, from_snapshot=snapshot).digest for own in (design, Tables(), Tables())]
+    restored = [wl.run("tiny", LOAD, seed=2, warm_up="none", design=own, from_snapshot=snapshot).digest for own in (design, same, same)]
     assert len(set(restored)) == 1, "what was saved takes the place of what the object had"
+
+
+def test_a_snapshot_of_a_design_with_other_settings_is_refused_with_the_key(tmp_path: Path) -> None:
+    class Weighed(Tables, name="tables"):
+        weight: float = 0.5
+
+    snapshot = tmp_path / "tiny.snap"
+    wl.run("tiny", LOAD, design=Weighed(), save_snapshot=snapshot)
+    for design, sentence in [
+        (Weighed(weight=3.0), "the design Weighed: weight: found 3.0, wanted 0.5, with which the snapshot was made"),
+        (Weighed(weights=np.zeros(16)), "the design Weighed: weights: found <array of float64 16 "),
+        (None, "tiny.snap: found the state of a device with the design tables, wanted the state of a device without a design"),
+        (Hidden(), "tiny.snap: found the state of a device with the design tables, wanted the state of a device with the design hidden"),
+        (Tables(), "the design Tables: weight: found nothing, wanted 0.5, with which"),
+    ]:
+        with pytest.raises(wl.ConfigError, match=re.escape(sentence)):
+            wl.run("tiny", LOAD, warm_up="none", design=design, from_snapshot=snapshot)
 
 
 class Other:

@@ -41,7 +41,7 @@ def refuse(what: str, found: str, wanted: str, *, of: str = "") -> Never:
 
 def whole(name: str, value: object, least: int, most: int = U64) -> int:
     """Checks an integer. True and False are rejected."""
-    number = _plain(value)
+    number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         refuse(name, shown(value), f"a whole number from {least} to {most}")
     return number
@@ -54,13 +54,13 @@ def columns(value: object) -> int:
 
 def number(name: str, value: object, least: float, most: float) -> float:
     """Checks a number. NaN is rejected."""
-    found = _plain(value)
+    found = plain(value)
     if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
         refuse(name, shown(value), f"a number from {least:g} to {most:g}")
     return float(found)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Converts a NumPy scalar, or a member of an integer enumeration, to a Python value. Returns anything else
     unchanged.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from . import _native
-from ._arguments import instance, kind_of, one_of, refuse, shown, text, whole
+from ._arguments import instance, kind_of, one_of, plain, refuse, shown, text, whole
 from ._errors import ConfigError
 from ._native import Arriving, Block, Failure, Moved, Random, Resting, View, Wearing, Written
 from ._source import source_of
@@ -200,6 +201,8 @@ class Design:
                 wanted = f"one of {', '.join(self._fields)}" if self._fields else "none: there are none"
                 refuse(key, "an unknown key", wanted + (f"; did you mean {near[0]}?" if near else ""))
             usual = self._fields[key]
+            if not is_shared(usual):
+                value, usual = plain(value), plain(usual)
             if isinstance(usual, float) and type(value) is int:
                 value = float(value)
             if not is_like(value, usual) or (isinstance(value, float) and math.isnan(value)):
@@ -213,6 +216,18 @@ class Design:
 
     def _save(self) -> str:
         return written(type(self).__name__, self._state())
+
+    def _settings(self) -> str:
+        """Text of the state without counters, for a comparison with another object of the class."""
+        return json.dumps({key: told(value) for key, value in self._state().items() if key not in self._counters})
+
+    def _check_settings(self, made: str, saved: str) -> None:
+        """Checks that an object was made with the settings of the one that a snapshot has."""
+        own, kept = json.loads(made), json.loads(saved)
+        for key in {**own, **kept}:
+            found, wanted = own.get(key, "nothing"), kept.get(key, "nothing")
+            if found != wanted:
+                refuse(key, found, f"{wanted}, with which the snapshot was made", of=f"the design {type(self).__name__}: ")
 
     def _load(self, saved: str) -> None:
         state = read(saved)
