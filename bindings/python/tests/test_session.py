@@ -165,6 +165,10 @@ def test_a_report_of_zones_has_their_states_and_write_pointers() -> None:
     dev.submit(0, "zone_append", second.start, 128)
     dev.advance()
     assert dev.report_zones()[1] == second._replace(write_pointer=second.start + 128, state="implicitly_open")
+    dev.submit(dev.now_ps, "zone_append", [second.start, second.start], 64)
+    dev.advance()
+    written = [(answer["sector"].item() - second.start, answer["sectors"].item()) for answer in dev.completions()]
+    assert written == [(0, 128), (128, 64), (192, 64)], "an append tells where its data went"
     dev.submit(dev.now_ps, "zone_finish", second.start, 0)
     dev.advance()
     assert dev.report_zones()[1] == second._replace(write_pointer=None, state="full")

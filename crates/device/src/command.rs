@@ -114,7 +114,7 @@ const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its wa
 /// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// Command.
+    /// Command. A zone append has the address where its data were written.
     pub command: Command,
     /// Time from submission to completion.
     pub latency: Duration,

@@ -140,7 +140,8 @@ class Session:
         return await in_thread(lambda stop: self._native.advance(*end, stop))
 
     def completions(self) -> NDArray[Any]:
-        """The requests that completed since the last call, in order of completion. The array has records with the
+        """The requests that completed since the last call, in order of completion. The ``sector`` of a zone append is
+        the one that its data were written to. The array has records with the
         fields ``time_ps``, ``latency_ps``, ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``; see
         `ANSWER`.
         """

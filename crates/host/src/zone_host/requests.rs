@@ -189,7 +189,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         }
     }
 
-    /// Checks and counts the data of a completion.
+    /// Checks and counts the data of a completion. An append is completed with the address of its data.
     fn note_data(&mut self, completion: &zoned::Completion, part: Part) {
         match completion.operation {
             zoned::Operation::Read => {
@@ -204,6 +204,10 @@ impl<D: PhysicalDevice> ZoneHost<D> {
             }
             zoned::Operation::Write | zoned::Operation::Append if completion.status.is_none() => {
                 self.counts.blocks_written += u64::from(part.blocks);
+                if completion.operation == zoned::Operation::Append {
+                    let sector = completion.first * self.sectors_of_a_block;
+                    self.requests.all.get_mut(part.request).command.sector = sector;
+                }
             }
             _ => {}
         }
