@@ -77,12 +77,14 @@ impl Walk {
         if let Ok(path) = value.extract::<PathBuf>() {
             return Ok(path.to_string_lossy().into_owned().into());
         }
-        // A range has whole numbers. An array of NumPy is converted to a list.
+        // A range has whole numbers. An array of NumPy or a column of Polars is converted to a list.
         if value.is_instance_of::<PyRange>() {
             return self.within(value, Self::list).map(Value::Array);
         }
-        if value.getattr("shape").is_ok_and(|shape| shape.is_truthy().unwrap_or(false)) {
-            return self.within(&value.call_method0("tolist")?, Self::list).map(Value::Array);
+        if value.getattr("shape").is_ok_and(|shape| shape.is_truthy().unwrap_or(false))
+            && let Ok(list) = value.call_method0("tolist").or_else(|_| value.call_method0("to_list"))
+        {
+            return self.within(&list, Self::list).map(Value::Array);
         }
         // A NumPy number is converted to a Python number.
         match value.call_method0("item") {

@@ -161,8 +161,8 @@ def arguments() -> list[Argument]:
     one("Workload", "format", lambda value: wl.Workload(trace="a.csv", format=value), "None")
     one("Workload", "trace_options", lambda value: wl.Workload(trace="a.csv", trace_options=value), "None, empty dict, dict")
     given: dict[str, Any] = {"times": 0, "ops": "read", "sectors": 0, "lengths": 8}
-    add("Workload.given", lambda **more: wl.Workload.given(**{**given, **more}), *given, takes="range, list")
-    add("Session.submit", lambda **more: session().submit(**{**given, **more}), *given, takes="range, list")
+    add("Workload.given", lambda **more: wl.Workload.given(**{**given, **more}), *given, takes="range, list, empty list")
+    add("Session.submit", lambda **more: session().submit(**{**given, **more}), *given, takes="range, list, empty list")
     one("Workload.given", "name", lambda value: wl.Workload.given(**given, name=value), "text, nul, long text")
     one("Workload.drawn", "source", wl.Workload.drawn, "class, function")
     # Runs.
@@ -181,7 +181,7 @@ def arguments() -> list[Argument]:
     add("run", lambda **more: run(observe=len, **more), "batch")
     one("load", "source or no such thing", wl.load)
     # Sessions.
-    one("Session", "device", wl.Session)
+    one("Session", "device", wl.Session, "None")
     one("Session", "workload or name", lambda value: wl.Session("tiny", value), "None")
     add("Session", lambda **more: wl.Session("tiny", **{"precondition": "empty", **more}), "seed")
     add("Session", lambda **more: wl.Session("tiny", **{"precondition": "empty", **more}), "pace", takes="None, empty dict")
@@ -297,7 +297,7 @@ def test_methods_of_results_refuse_them_too(
 
 WITHOUT = {
     "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.report_zones", "Session.result", "Result.json", "Handle", "Handle.cancel",
-    "Search.table", "Table.to_dict", "Random.random", "presets", "workloads",
+    "Search.table", "Table.items", "Table.keys", "Table.to_dict", "Random.random", "presets", "workloads",
 }  # fmt: skip
 """Calls without arguments."""
 
@@ -354,3 +354,26 @@ def test_scalars_of_numpy_are_numbers() -> None:
     assert result.seed == 3 and result.table(np.int64(80))
     dev = wl.Session("tiny", precondition="empty", seed=np.int64(1))
     assert dev.advance(np.int64(5)) is True and dev.now_ps == 5
+    result = wl.run("tiny", LOAD, precondition=np.float32(0.5), warm_up=np.int64(10))
+    assert result.warm_up is not None and result.warm_up.requests == 10
+    assert [repr(Fewest(share=share, is_on=np.bool_(True), most=np.int8(2))) for share in np.linspace(0, 1, 2)] == [
+        repr(Fewest(share=share, is_on=True, most=2)) for share in (0.0, 1.0)
+    ]
+    study = wl.Study(KEYS)
+    assert len(study.search(minimise=["host.iops"], trials=np.int64(2), at_once=np.int64(1), seed=np.uint8(2), seeds=np.int64(1)).trials) == 2
+    polars = pytest.importorskip("polars")
+    varied = wl.Study({**KEYS, "vary": [{"key": "ftl.over_provisioning", "values": polars.Series([0.3, 0.4])}]})
+    assert varied.plan().runs == 2
+    with pytest.raises(typed.ConfigError, match="values: found shape: "):
+        wl.Study({**KEYS, "vary": [{"key": "ftl.over_provisioning", "values": polars.DataFrame({"a": [0.3, 0.4]})}]})
+
+
+def test_no_requests_are_none_and_names_of_operations_may_be_a_column_of_a_log() -> None:
+    assert wl.Session("tiny").submit([], "read", [], 8) == 0
+    wl.Workload.given([], "read", [], 8)
+    log: Any = wl.run("tiny", OFTEN, log=True, warm_up="none").log
+    for rows in (log.to_polars(), log.to_arrow()):
+        columns = [rows[name] for name in ("submitted_ps", "operation", "sector", "sectors")]
+        assert wl.run("tiny", wl.Workload.given(*columns), precondition="empty").host.requests == 3_000
+    with pytest.raises(typed.ConfigError, match="ops: found 'raed', wanted one of read, write"):
+        wl.Workload.given(0, np.array(["read", "raed"], dtype=object), 0, 8)

@@ -41,6 +41,9 @@ class Op(IntEnum):
     ZONE_CLOSE = 10
 
 
+NUMBERS = {op.name.lower(): int(op) for op in Op}
+"""The number of each operation by its name."""
+
 ANSWER = np.dtype(
     [
         ("time_ps", np.int64),
@@ -73,13 +76,14 @@ def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) ->
 def operations(ops: Operations) -> Any:
     """Converts names of operations to numbers."""
     array = _array("ops", ops)
-    if array.dtype.kind != "U" or array.ndim > 1:
+    # Columns of Arrow and of Polars with text are arrays of objects, or of the kind T.
+    names: list[Any] = np.atleast_1d(array).tolist() if array.dtype.kind in "UTO" and array.ndim <= 1 else []
+    if not any(isinstance(name, str) for name in names):
         return ops
-    named = {op.name.lower(): op.value for op in Op}
-    unknown = [name for name in np.unique(array).tolist() if name not in named]
+    unknown = [name for name in names if not isinstance(name, str) or name not in NUMBERS]
     if unknown:
-        refuse("ops", shown(unknown[0]), f"one of {', '.join(named)}")
-    return np.vectorize(named.__getitem__, otypes=[np.int64])(array)
+        refuse("ops", shown(unknown[0]), f"one of {', '.join(NUMBERS)}")
+    return np.array([NUMBERS[name] for name in names], np.int64).reshape(array.shape)
 
 
 def _array(name: str, column: Any) -> NDArray[Any]:
@@ -91,7 +95,8 @@ def _array(name: str, column: Any) -> NDArray[Any]:
 
 def _whole(name: str, column: Any) -> NDArray[np.int64]:
     array = _array(name, column)
-    if array.dtype.kind not in "iu" or array.ndim > 1:
+    # An empty list has no numbers that could be others; NumPy makes it one of floats.
+    if array.dtype.kind not in "iu" and array.size or array.ndim > 1:
         found = f"an array of {array.dtype} in {array.ndim} dimensions" if array.ndim else shown(column)
         refuse(name, found, "whole numbers in one dimension")
     if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from . import _arguments as arguments
 from . import _native
-from ._arguments import path, refuse, shown, whole
+from ._arguments import path, plain, refuse, shown, whole
 from ._design import Design, checked
 from ._device import Described, Device
 from ._errors import ConfigError, Error
@@ -194,16 +194,31 @@ class Start(TypedDict, total=False):
 _START = frozenset(Start.__annotations__)
 
 
-def settings(seed: int, given: Start) -> dict[str, object]:
-    """Checks the options of a run, and returns them for the native part."""
-    for key, value in given.items():
+_OTHERS = ("seed", "log", "design", "handle", "observe", "batch")
+# Keyword arguments of a run beside the options of `Start`.
+
+
+def settings(seed: int, given: Start, others: tuple[str, ...] = _OTHERS) -> dict[str, object]:
+    """Checks the options of a run, and returns them for the native part. ``others`` are the further arguments of the
+    call, for messages.
+    """
+    plainly = {key: plain(value) for key, value in given.items()}
+    for key, value in plainly.items():
         if key not in _START:
             raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
         if key in ("from_snapshot", "save_snapshot") and value is not None:
             path(key, value)
         elif key in ("precondition", "warm_up", "until", "cut_power_at") and (isinstance(value, bool) or not isinstance(value, str | int | float | None)):
             refuse(key, shown(value), "text, such as this argument takes on the command line, or a number where that is one")
-    return {"seed": whole("seed", seed, 0), **given}
+    return {"seed": whole("seed", seed, 0), **plainly}
+
+
+def device_of(device: Described | None, load: _native.Workload, given: Mapping[str, object]) -> _native.Device:
+    """The device of a run with these options: the given one, that of the snapshot, or the usual one."""
+    snapshot: Any = given.get("from_snapshot")
+    if device is None and snapshot is not None:
+        return _native.Device.snapshot(snapshot)
+    return Device.of(load.usual_preset if device is None else device).native
 
 
 def run(

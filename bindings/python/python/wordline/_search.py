@@ -258,8 +258,8 @@ def _choose(trial: Any, key: str, values: list[Any]) -> int:
 
 def check(
     axes: Sequence[tuple[str, list[Any]]], minimise: object, maximise: object, trials: object, at_once: object, seed: object
-) -> None:
-    """Rejects an invalid search."""
+) -> tuple[int, int, int]:
+    """Rejects an invalid search. Returns trials, at_once and seed."""
     columns = [column for name, given in (("minimise", minimise), ("maximise", maximise)) for column in texts(name, given, "a list of columns")]
     if not columns:
         refuse("search", "nothing to minimise or maximise", "a column, such as minimise=[\"write_amplification\"]")
@@ -269,7 +269,6 @@ def check(
     if not axes:
         refuse("search", "a study that varies nothing", "varied keys")
     # Chosen: the number of runs that a study may have.
-    whole("trials", trials, 1, 1_000_000)
-    whole("at_once", at_once, 1, 1_000_000)
+    most = 1_000_000
     # Optuna's sampler passes the seed to NumPy's `RandomState`, which takes 32 bits.
-    whole("seed", seed, 0, 2**32 - 1)
+    return whole("trials", trials, 1, most), whole("at_once", at_once, 1, most), whole("seed", seed, 0, 2**32 - 1)

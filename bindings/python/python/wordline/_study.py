@@ -332,7 +332,7 @@ class Study:
 
         from ._search import check, search
 
-        check(self._native.axes(), minimise, maximise, trials, at_once, seed)
+        trials, at_once, seed = check(self._native.axes(), minimise, maximise, trials, at_once, seed)
         given = _settings(store, seeds, traces, threads)
         self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:
@@ -349,7 +349,7 @@ class Study:
                 return done
 
             asked: dict[str, object] = {"minimise": list(minimise), "maximise": list(maximise), "trials": trials, "at_once": at_once, "seed": seed}
-            told = ", ".join(f"{key}={value!r}" for key, value in {**asked, "seeds": seeds}.items() if value not in ([], None))
+            told = ", ".join(f"{key}={value!r}" for key, value in {**asked, "seeds": given["seeds"]}.items() if value not in ([], None))
             # The configuration of a study that was made from a dict is shown as a file.
             file = self._made[0] if isinstance(self._made[1], str) else "study.toml"
             again = f"wl.Study({file!r}).search({told})", seed, self._native.text
