@@ -219,23 +219,43 @@ impl Sorted {
         }
     }
 
+    /// Adds a parameter of which several values were tried, as [`Self::read_off`] does, unless others fit as well.
+    fn tried(
+        &mut self,
+        parameter: &str,
+        value: (f64, &'static str),
+        others_fit: bool,
+        from: Option<&str>,
+        wanted: &'static str,
+    ) {
+        if others_fit {
+            let wanted = "measured, but not precisely enough: other values fit as well";
+            self.missing.push(NotIdentified { parameter: parameter.into(), wanted });
+        } else {
+            self.read_off(parameter, value, from, wanted);
+        }
+    }
+
     /// Adds the parameters that are read off measurements.
-    fn add_read_off(&mut self, drive: &Drive, twin: &Twin) {
+    fn add_read_off(&mut self, drive: &Drive, found: &Found) {
+        let twin = &found.twin;
         self.read_off(
             "space behind the capacity",
             (twin.space / 1e9, "GB"),
             drive.property(Quantity::Space).map(|_| "bytes to the first fall of random writes"),
             "saturating random writes on a full drive until they fall (job S2)",
         );
-        self.read_off(
+        self.tried(
             "units that read independently",
             (f64::from(twin.units), ""),
+            !fitting_others(&found.units, twin.units, found.limit).is_empty(),
             identifies_units(drive).then_some("random reads by depth"),
             "random reads of depths from 1 to 256 (job R1)",
         );
-        self.read_off(
+        self.tried(
             "rate of the flash bus",
             (f64::from(rate(twin.bus)), "MT/s"),
+            !fitting_others(&found.buses, twin.bus, found.limit).is_empty(),
             identifies_bus(drive).then_some("delays of reads; one of three rates"),
             "latencies of random reads (jobs R1, R2 and P1)",
         );
@@ -293,7 +313,7 @@ const NEVER_IDENTIFIED: [(&str, &str); 3] = [
 fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentified>) {
     let twin = &found.twin;
     let mut sorted = Sorted::default();
-    sorted.add_read_off(drive, twin);
+    sorted.add_read_off(drive, found);
     for parameter in [
         Parameter::FastRead,
         Parameter::MiddleRead,
@@ -316,7 +336,12 @@ fn parameters(drive: &Drive, found: &Found) -> (Vec<Identified>, Vec<NotIdentifi
             None if parameter == Parameter::SlcProgram && twin.cache.is_none() => (),
             // A limit was tried, and the sum did not fall by more than by chance.
             None if is_limit && twin.interval.is_none() && identifies_units(drive) => (),
-            None => sorted.missing.push(NotIdentified { parameter: name, wanted: identified_by(parameter) }),
+            None => {
+                let too_wide = "measured, but not precisely enough: its interval is wider than its value";
+                let wanted =
+                    if varied(parameter, found).is_some() { too_wide } else { identified_by(parameter) };
+                sorted.missing.push(NotIdentified { parameter: name, wanted });
+            }
         }
     }
     for (parameter, wanted) in NEVER_IDENTIFIED {
@@ -340,18 +365,26 @@ const fn identified_by(parameter: Parameter) -> &'static str {
 
 /// The 95 % interval of a parameter; `None` if it was not varied, or is too wide.
 fn interval(parameter: Parameter, found: &Found) -> Option<[f64; 2]> {
+    varied(parameter, found).filter(|[low, high]| libm::log(high / low) < 2.0 * WIDEST)
+}
+
+/// The 95 % interval of a parameter that was varied, however wide.
+fn varied(parameter: Parameter, found: &Found) -> Option<[f64; 2]> {
     let varied = |of: Parameter| found.intervals.iter().find(|(varied, _)| *varied == of);
     let is_middle = parameter == Parameter::MiddleRead;
-    let (_, [low, high]) =
-        *varied(parameter).or_else(|| is_middle.then(|| varied(Parameter::Read)).flatten())?;
-    (libm::log(high / low) < 2.0 * WIDEST).then_some([low, high])
+    let interval = varied(parameter).or_else(|| is_middle.then(|| varied(Parameter::Read)).flatten());
+    interval.map(|(_, interval)| *interval)
+}
+
+/// The other values that were tried and that fit as well as the chosen one, but for chance.
+fn fitting_others<T: Copy + PartialEq>(tried: &[(T, f64)], chosen: T, limit: f64) -> Vec<T> {
+    tried.iter().filter(|(value, sum)| *value != chosen && *sum < limit).map(|(value, _)| *value).collect()
 }
 
 /// The comment at the rate of the bus. Other rates may fit as well.
 fn bus_note(found: &Found) -> String {
-    let fits = |(bus, sum): &(u8, f64)| *bus != found.twin.bus && *sum < found.limit;
-    let others: Vec<String> =
-        found.buses.iter().filter(|one| fits(one)).map(|(bus, _)| rate(*bus).to_string()).collect();
+    let others = fitting_others(&found.buses, found.twin.bus, found.limit);
+    let others: Vec<String> = others.into_iter().map(|bus| rate(bus).to_string()).collect();
     let others = match others.as_slice() {
         [] => String::new(),
         [one] => format!(" ({one} fits as well)"),

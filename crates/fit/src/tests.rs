@@ -157,6 +157,34 @@ fn a_fastest_page_that_only_means_tell_is_searched_twice() {
 }
 
 #[test]
+fn a_rate_of_the_bus_beside_which_others_fit_as_well_is_not_identified() {
+    let mut drive = described();
+    for (quantity, load) in [
+        (Quantity::Read(Statistic::Percentile(50.0)), Load::RandomReads { size: 4096, depth: 1, jobs: 1 }),
+        (Quantity::Throughput, Load::FreshWrites),
+    ] {
+        drive.measured.push(Measurement {
+            quantity,
+            load,
+            value: 60.0,
+            spread: Some(3.0),
+            source: "test".into(),
+        });
+    }
+    let fit = fitted(&drive);
+    assert!(fit.buses.len() == 3 && fit.configuration.contains("fit as well"), "{}", fit.configuration);
+    let wanted =
+        |name: &str| fit.not_identified.iter().find(|one| one.parameter == name).map(|one| one.wanted);
+    for name in ["rate of the flash bus", "tPROG"] {
+        assert!(
+            wanted(name).is_some_and(|wanted| wanted.starts_with("measured, but not precisely")),
+            "{name}: {fit:#?}"
+        );
+    }
+    assert!(wanted("suspend").is_some_and(|wanted| wanted.starts_with("latencies of reads beside writes")));
+}
+
+#[test]
 fn a_drive_without_a_capacity_is_refused() {
     let stop = AtomicBool::new(false);
     let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
