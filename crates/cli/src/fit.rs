@@ -196,9 +196,22 @@ fn read(arguments: &Arguments) -> Result<Drive, Failure> {
         ([], true) => described.iter().map(String::as_str).collect(),
         (names, _) => names.iter().map(String::as_str).collect(),
     };
-    let mut measured = Vec::new();
+    let (mut measured, mut names_drives) = (Vec::new(), false);
     for file in arguments.files.iter().filter(|file| !is("toml")(file)) {
-        measured.extend(if file.is_dir() { outputs(file, &mut drive)? } else { rows(file, &named)? });
+        if file.is_dir() {
+            measured.extend(outputs(file, &mut drive)?);
+        } else {
+            let table = rows(file, &named)?;
+            names_drives |= table.names_drives;
+            measured.extend(table.measured);
+        }
+    }
+    if !arguments.drive.is_empty() && !names_drives {
+        return Err(Failure::Error(Error::Argument {
+            what: "--drive".into(),
+            found: format!("{}, but no table with a column drive", arguments.drive.join(", ")),
+            wanted: "no --drive, or a table whose rows name their drives".into(),
+        }));
     }
     if measured.is_empty() {
         return Err(Failure::Error(Error::Argument {
@@ -233,8 +246,8 @@ fn outputs(folder: &Path, drive: &mut Drive) -> Result<Vec<Measurement>, Error> 
 /// Most rows of a table that a note lists. Chosen.
 const SHOWN: usize = 8;
 
-/// The measurements in a table.
-fn rows(file: &Path, drive: &[&str]) -> Result<Vec<Measurement>, Error> {
+/// The measurements in a table. A note lists the rows that are not used.
+fn rows(file: &Path, drive: &[&str]) -> Result<table::Table, Error> {
     let table = table::read(file, drive)?;
     if !table.unused.is_empty() {
         let rows: Vec<String> =
@@ -243,7 +256,7 @@ fn rows(file: &Path, drive: &[&str]) -> Result<Vec<Measurement>, Error> {
         let more = if more.is_empty() { String::new() } else { format!("; {} more", more.len()) };
         print_message(&format!("note: {}: not used: {}{more}", file.display(), shown.join("; ")));
     }
-    Ok(table.measured)
+    Ok(table)
 }
 
 /// Writes the job files, and the script that runs them.

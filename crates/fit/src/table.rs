@@ -16,6 +16,8 @@ use crate::measurement::{MIB, Measurement, Quantity, RANKS, Statistic};
 pub struct Table {
     /// The measurements that the fit can use.
     pub measured: Vec<Measurement>,
+    /// Whether its rows name their drives.
+    pub names_drives: bool,
     /// Rows of other drives.
     pub other_drives: usize,
     /// Rows that the fit cannot use.
@@ -324,7 +326,7 @@ pub fn read(path: &Path, drive: &[&str]) -> Result<Table, Error> {
     let all = || rows.iter().map(|(_, cells)| Row { heads: &heads, cells });
     check_one_drive(path, all(), drive)?;
     let is_bypassed = all().any(|row| row.is_of(drive) && row.text("engine") == BYPASS);
-    let mut table = Table::default();
+    let mut table = Table { names_drives: has(&"drive"), ..Table::default() };
     for (line, cells) in &rows {
         let (line, row) = (*line, Row { heads: &heads, cells });
         if !row.is_of(drive) {

@@ -104,6 +104,10 @@ fn what_cannot_be_fitted_is_refused_with_file_and_line() {
         (vec!["fit", &drive, &drive, &few], "found a second description of a drive"),
         (vec!["fit", &few, "--scale", "3"], "--scale: found 3, wanted a power of two from 1 to 128"),
         (vec!["fit", &folder.path("")], "found no output of a job"),
+        (
+            vec!["fit", &few, "--capacity", "64GB", "--drive", "foo"],
+            "--drive: found foo, but no table with a column drive",
+        ),
         (vec!["fit", &folder.path("absent.csv")], "absent.csv: cannot read"),
     ] {
         let refusal = wordline(&arguments).refusal();
