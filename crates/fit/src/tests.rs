@@ -156,6 +156,7 @@ fn a_fastest_page_that_only_means_tell_is_searched_twice() {
     assert!((middle - fast - 24.0).abs() < 3.0, "{fast} and {middle}");
 }
 
+// A fit takes two seconds.
 #[test]
 fn a_rate_of_the_bus_beside_which_others_fit_as_well_is_not_identified() {
     let mut drive = described();
