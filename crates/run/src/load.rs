@@ -159,7 +159,7 @@ impl Load {
 impl std::str::FromStr for Precondition {
     type Err = String;
 
-    /// Reads `empty`, `filled`, `steady-state`, `steady-state:FRACTION`, `workload` or
+    /// Reads `empty`, `filled`, `filled:FRACTION`, `steady-state`, `steady-state:FRACTION`, `workload` or
     /// `workload:DRIVE-WRITES`. A fraction alone is the fraction to fill.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
@@ -167,7 +167,7 @@ impl std::str::FromStr for Precondition {
             let drives = drives.parse::<f64>().ok().filter(|drives| *drives > 0.0 && *drives <= 1_000.0);
             return drives.map(|drives| Self::Workload(Some(drives))).ok_or_else(|| refused(text));
         }
-        match (text, steady_to, text.parse::<f64>()) {
+        match (text, steady_to, text.strip_prefix("filled:").unwrap_or(text).parse::<f64>()) {
             ("empty", ..) => Ok(Self::Empty),
             ("filled", ..) => Ok(Self::Filled(1.0)),
             ("steady-state", ..) => Ok(Self::Steady),

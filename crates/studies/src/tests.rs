@@ -509,6 +509,10 @@ fn a_study_can_begin_with_devices_that_the_workload_aged() {
     for wrong in ["workload:x", "filled:x", "workload:-1"] {
         let told = Study::parse(&Registry::default(), Path::new("study.toml"), &text(wrong)).err();
         let told = told.map(|error| error.to_string()).unwrap_or_default();
+    let as_number = text("0.5").replace("\"0.5\"", "0.5");
+    for filled in [text("filled:0.5"), text("0.5"), as_number] {
+        assert_eq!(state(filled), Precondition::Filled(0.5));
+    }
         assert!(told.contains("precondition"), "{wrong}: {told}");
     }
 }

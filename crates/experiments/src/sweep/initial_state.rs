@@ -45,7 +45,7 @@ impl From<InitialState> for Precondition {
 
 /// The forms of a precondition.
 pub const INITIAL_STATES: &str =
-    "empty, filled, filled:0.5, steady-state, steady-state:0.5, workload or workload:3";
+    "empty, filled, filled:0.5 or 0.5, steady-state, steady-state:0.5, workload or workload:3";
 
 /// Converts a precondition to the form of an experiment. The form of the command line is accepted too.
 pub fn initial_state_of(value: toml::Value) -> toml::Value {
@@ -54,7 +54,11 @@ pub fn initial_state_of(value: toml::Value) -> toml::Value {
         let inner = amount.map(|amount| (key.to_owned(), amount.into()));
         toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
     };
-    let state = value.as_str().and_then(|text| match text.split_once(':') {
+    let text = match &value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => Some(value.to_string()),
+        _ => value.as_str().map(str::to_owned),
+    };
+    let state = text.as_deref().and_then(|text| match text.split_once(':') {
         None => Some((text, None)),
         Some((kind, amount)) => Some((kind, Some(amount.parse().ok()?))),
     });

@@ -231,7 +231,8 @@ fn a_precondition_reads_as_a_word_or_a_fraction() {
     assert_eq!("0.5".parse(), Ok(Precondition::Filled(0.5)));
     assert_eq!("steady-state".parse(), Ok(Precondition::Steady));
     assert_eq!("steady-state:0.5".parse(), Ok(Precondition::SteadyTo(0.5)));
-    for wrong in ["steady-state:", "steady-state:0", "filled:0.5", ":0.5"] {
+    assert_eq!("filled:0.5".parse(), "0.5".parse::<Precondition>());
+    for wrong in ["steady-state:", "steady-state:0", "filled:2", "filled:", ":0.5"] {
         assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
     }
     assert!("1.5".parse::<Precondition>().is_err());
