@@ -87,10 +87,13 @@ impl<'a> LoadArguments<'a> {
             found: format!("it with the workload {}", self.workload),
             wanted: wanted.into(),
         };
-        let workload = workload_of(self.table().into()).try_into();
-        match workload
-            .map_err(|_: toml::de::Error| refused("--format or --trace-option", "--trace FILE as well"))?
-        {
+        let workload = workload_of(self.table().into()).try_into().map_err(|_: toml::de::Error| {
+            match self.trace_options {
+                Some(_) => refused("--format or --trace-option", "--trace FILE as well"),
+                None => refused("--think-time", "a workload with another pace than that of a profile"),
+            }
+        });
+        match workload? {
             Workload::Named(_) if self.time_scale.is_some() => {
                 let wanted = "requests with times as well: --trace FILE, --workload FILE.toml";
                 Err(refused("--time-scale", wanted))

@@ -522,6 +522,21 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
     let axis = |text: &str| axis_of(text).expect("values");
     let asked = StudyArguments {
         preset: Some("tiny".into()),
+/// The arguments of a study of the smallest preset.
+fn of_tiny() -> StudyArguments<'static> {
+    StudyArguments {
+        preset: Some("tiny".into()),
+        load: LoadArguments::default(),
+        precondition: None,
+        warm_up: None,
+        until: None,
+        vary: Vec::new(),
+        repeat: Repeat::default(),
+        columns: Vec::new(),
+        config: None,
+    }
+}
+
         load: LoadArguments {
             requests: Some(500),
             queue_depth: Some(4),
@@ -533,7 +548,7 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
         vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],
-        config: None,
+        ..of_tiny()
     };
     let device = toml::from_str("[part]\nendurance = 50\n").expect("it is TOML");
     let made =
@@ -575,4 +590,18 @@ fn a_device_is_named_by_its_preset_or_file() {
     let of_file = Study { config: Some(("folder/mine.toml".into(), String::new())), ..of_file };
     let table = done(&of_file, &Store::in_memory());
     assert_eq!(table.devices().map(|(name, _)| name).collect::<Vec<_>>(), ["mine"]);
+}
+
+#[test]
+fn a_profile_is_a_workload_by_its_name() {
+    let text = "preset = \"tiny\"\nworkload = { name = \"centaur/hm_1\", requests = 50 }\ncolumns = [\"host.requests\"]\n";
+    let table = done(&study(text), &Store::in_memory());
+    assert_eq!(table.rows[0].of("host.requests"), [50.0]);
+    let asked = |load| StudyArguments { load, ..of_tiny() };
+    let profile = LoadArguments { requests: Some(50), ..LoadArguments::named("centaur/hm_1") };
+    let made = |load| Study::from_arguments(&Registry::default(), toml::Table::new(), asked(load));
+    assert!(made(profile).is_ok_and(|study| study.points(0).is_ok()));
+    let thinking = LoadArguments { think_time: Some("1us".parse().expect("a time")), ..profile };
+    let refused = made(thinking).expect_err("no closed loop").to_string();
+    assert!(refused.contains("--think-time: found it with the workload centaur/hm_1"), "{refused}");
 }

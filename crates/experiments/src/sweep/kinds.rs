@@ -1,5 +1,6 @@
 //! The workload of a point as its keys give it: one kind, whose keys may be written without the kind.
 
+use wordline_lab::trace::workload::Profile;
 use wordline_lab::words::found_and_wanted;
 
 use super::axes::merge;
@@ -12,10 +13,13 @@ const KINDS: [&str; 7] = ["uniform-writes", "generated", "named", "replayed", "c
 /// A fault: the value found, and the value wanted.
 type Fault = (String, String);
 
-/// The table of a workload that a name selects: a workload file, a job file or a built-in workload.
+/// The table of a workload that a name selects: a workload file, a job file, a profile or a built-in workload.
 pub fn of_name(name: &str) -> toml::Table {
-    let is_file = FileLoad::is_file(name);
-    let (kind, key) = if is_file { ("file", "path") } else { ("named", "name") };
+    let (kind, key) = match name {
+        name if FileLoad::is_file(name) => ("file", "path"),
+        name if Profile::named(name).is_ok() => ("volume", "profile"),
+        _ => ("named", "name"),
+    };
     let inner = toml::Table::from_iter([(key.to_owned(), name.into())]);
     toml::Table::from_iter([(kind.to_owned(), inner.into())])
 }
@@ -86,6 +90,8 @@ mod tests {
         assert_eq!(done("workload = 'mail'"), Ok(named("requests = 7")));
         let Ok(Workload::File(file)) = done("workload = 'a.fio'") else { panic!("a file") };
         assert_eq!((file.path.to_str(), file.requests), (Some("a.fio"), Some(7)));
+        let Ok(Workload::Volume(volume)) = done("workload = 'centaur/hm_1'") else { panic!("a profile") };
+        assert_eq!((&*volume.profile, volume.requests), ("centaur/hm_1", Some(7)));
     }
 
     #[test]

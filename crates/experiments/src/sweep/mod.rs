@@ -176,6 +176,9 @@ pub struct Volume {
     /// recorded trace these are the first requests.
     #[serde(default = "whole")]
     pub scale: f64,
+    /// Maximum number of requests, the first ones. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Warm-up of the device by whole passes over this volume. It brings the device to the state that the
     /// volume's own streams and times cause. Default: no warm-up.
     pub settle: Option<Settle>,

@@ -38,7 +38,7 @@ impl Volume {
 
     /// Rejects volumes that no device can run.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
-        let Self { profile, queue_depth, time_scale, bursts, scale, duration, settle } = self;
+        let Self { profile, queue_depth, time_scale, bursts, scale, requests, duration, settle } = self;
         if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
         {
             wrong.add("volume.bursts", found, wanted);
@@ -79,6 +79,7 @@ impl Volume {
             _ => {}
         }
         wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");
+        wrong.require(*requests != Some(0), "volume.requests", 0, "at least 1");
         let holds = *scale > 0.0 && *scale <= 1.0;
         wrong.require(holds, "volume.scale", scale, "a fraction above 0, up to 1");
         if let Some(factor) = time_scale {
@@ -100,11 +101,12 @@ impl Volume {
         seed: u64,
         capacity: Bytes,
     ) -> Result<VolumeRequests> {
+        let limit = self.requests.map_or(usize::MAX, |requests| requests as usize);
         match resolve(&self.profile, traces)? {
             RealOrProfile::Real(path) => {
                 let mut trace = trace::read(&path, &trace::Options::default())?;
                 let count = (trace.requests.len() as f64 * self.scale).ceil() as usize;
-                trace.requests.truncate(count);
+                trace.requests.truncate(count.min(limit));
                 let source = trace.source().recorded();
                 let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
                 let total = trace.requests.len() as u64;
@@ -124,14 +126,10 @@ impl Volume {
                     ProfileDuration::AsExtract => profile.as_extract(),
                 };
                 profile.bursts = self.bursts.as_deref().map(Bursts::named).transpose()?;
-                let pass = {
-                    let (profile, scale) = (profile.clone(), self.scale);
-                    move || profile.generator(Seed(seed), scale)
-                };
-                let generator = pass();
                 let source = Source { name: profile.name.clone(), kind: SourceKind::Profile };
-                let extent = generator.span();
-                let total = generator.size_hint().0 as u64;
+                let (extent, scale) = (profile.generator(Seed(seed), self.scale).span(), self.scale);
+                let pass = move || profile.generator(Seed(seed), scale).take(limit);
+                let total = pass().size_hint().0 as u64;
                 // No request of a profile is longer than a device, so wrapping suffices.
                 let requests =
                     Box::new(ReplayPasses::of(pass, self.passes_before()).map(move |mut request| {
@@ -215,6 +213,7 @@ mod tests {
             bursts: None,
             duration: ProfileDuration::default(),
             scale,
+            requests: None,
             settle: None,
         }
     }
@@ -229,6 +228,7 @@ mod tests {
                 bursts: None,
                 duration,
                 scale: 0.01,
+                requests: None,
                 settle: None,
             };
             let found = volume.requests(None, 1, GIB).expect("a profile");
