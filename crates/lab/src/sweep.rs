@@ -24,13 +24,14 @@ pub fn run<P: Sync, R: Send>(
     conduct: &SweepOptions<'_>,
     work: impl Fn(&P) -> Result<R> + Sync,
 ) -> Result<Vec<Option<R>>> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(conduct.threads).build().map_err(|reason| {
-        Error::Argument {
+    // A thread without a point would only cost its start.
+    let threads = conduct.threads.min(points.len().max(1));
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|reason| Error::Argument {
             what: "threads".into(),
             found: format!("{} ({reason})", conduct.threads),
             wanted: "as many as the system allows".into(),
-        }
-    })?;
+        })?;
     let done = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let one = |point: &P| -> Option<Result<R>> {
@@ -73,6 +74,16 @@ mod tests {
         for threads in [2, 3, 8] {
             assert_eq!(squares(threads, &stop).expect("no point fails"), alone);
         }
+    }
+
+    /// A thread takes some 2 ms to start, so that as many as asked for would take a minute.
+    #[test]
+    fn there_are_no_more_threads_than_points() {
+        let (stop, most) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let conduct = SweepOptions { threads: 30_000, stop: &stop, progress: &|_, _| () };
+        let work = |_: &u64| Ok(most.fetch_max(rayon::current_num_threads(), Ordering::Relaxed));
+        run(&[1, 2], &conduct, work).expect("no point fails");
+        assert_eq!(most.into_inner(), 2);
     }
 
     #[test]
