@@ -207,7 +207,7 @@ impl Arguments {
         study.traces.clone_from(&self.traces);
         study.budget = self.memory.or(study.budget);
         if !self.against.is_empty() {
-            study.against = studies::values_of("--against", &self.against)?;
+            study.against = studies::baseline_of(&self.against, &study.sweep.vary)?;
             study = study.checked()?;
         }
         Ok(study)

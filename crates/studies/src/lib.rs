@@ -36,4 +36,4 @@ pub use store::{
 };
 pub use table::{Cell, ColumnValues, Row, RunsForm, Statement, Table, TableColumn};
 pub use task::{Task, TaskTrace, carry_out};
-pub use values::{DeviceArguments, axis_of, device_of, values_of};
+pub use values::{DeviceArguments, axis_of, baseline_of, device_of};

@@ -1,5 +1,6 @@
 //! Values of a varied key: a list, or a range.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::de::Error as _;
@@ -78,7 +79,8 @@ impl Values {
 
 /// The first value that is in the list twice.
 fn twice(values: &[toml::Value]) -> Option<&toml::Value> {
-    values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)).map(|(_, value)| value)
+    let mut seen = BTreeSet::new();
+    values.iter().find(|value| !seen.insert(value.to_string()))
 }
 
 fn number(value: &toml::Value) -> Option<f64> {
@@ -311,22 +313,39 @@ fn place_files(table: &mut toml::Table, folder: &Path) {
 /// Keys of a configuration that may name a file: a part, its base and its cells, and the preset of an SSD.
 const NAMES_OF_FILES: [&str; 4] = ["part", "base", "set", "preset"];
 
-/// Parses values of keys from arguments `KEY=VALUE`. Messages call them `what`.
+/// Parses the values of a baseline from arguments `--against KEY=VALUE`. A value has the short form that
+/// [`axis_of`] takes, and is one of the values of its key in `vary` if it can be.
 ///
 /// # Errors
 /// [`Error::Argument`] for any other form.
-pub fn values_of(what: &str, arguments: &[String]) -> Result<toml::Table> {
-    arguments.iter().map(|argument| setting_of(what, argument)).collect()
+pub fn baseline_of(arguments: &[String], vary: &[Axis]) -> Result<toml::Table> {
+    let one = |argument: &String| {
+        let (key, text) = key_of("--against", argument)?;
+        let axis = vary.iter().find(|axis| axis.key == key);
+        let value = match listed(text).as_deref() {
+            Ok([value]) => value.clone(),
+            _ => value_of(text),
+        };
+        let policy = toml::Value::from(toml::Table::from_iter([("policy".to_owned(), value.clone())]));
+        let has = |value: &toml::Value| axis.is_some_and(|axis| axis.values.contains(value));
+        Ok((key, if !has(&value) && has(&policy) { policy } else { value }))
+    };
+    arguments.iter().map(one).collect()
 }
 
 fn setting_of(what: &str, argument: &str) -> Result<(String, toml::Value)> {
+    key_of(what, argument).map(|(key, value)| (key, value_of(value)))
+}
+
+/// The key and the text of an argument `KEY=VALUE`. Messages call it `what`.
+fn key_of<'a>(what: &str, argument: &'a str) -> Result<(String, &'a str)> {
     let parts = argument.split_once('=').filter(|(key, _)| !key.is_empty());
     let (key, value) = parts.ok_or_else(|| Error::Argument {
         what: what.to_owned(),
         found: format!("`{argument}`"),
         wanted: "KEY=VALUE".into(),
     })?;
-    Ok((key.trim().to_owned(), value_of(value)))
+    Ok((key.trim().to_owned(), value))
 }
 
 /// Parses a value as TOML. A text that is not TOML is a string.
@@ -394,6 +413,31 @@ mod tests {
             assert_eq!(format!("{shown:?}"), both, "{argument}");
         }
         assert_eq!(values("v=[1,2],'a,b'"), ["[1, 2]", "\"a,b\""]);
+    }
+
+    #[test]
+    fn a_baseline_takes_the_short_form_of_the_varied_key() {
+        let vary = [
+            axis_of("v=greedy,d-choices{choices=4}").expect("an axis"),
+            axis_of("p=greedy,fifo").expect("an axis"),
+        ];
+        for (argument, value) in [
+            ("v=greedy", &vary[0].values[0]),
+            ("v=d-choices{choices=4}", &vary[0].values[1]),
+            ("v={choices=4,policy='d-choices'}", &vary[0].values[1]),
+            ("p=greedy", &vary[1].values[0]),
+        ] {
+            let baseline = baseline_of(&[argument.to_owned()], &vary).expect(argument);
+            assert_eq!(baseline.values().next(), Some(value), "{argument}");
+        }
+    }
+
+    #[test]
+    fn many_values_are_compared_in_no_time() {
+        // With a comparison of each pair they would take half a minute.
+        let values: Vec<toml::Value> = (0..50_000).map(toml::Value::Integer).collect();
+        assert_eq!(twice(&values), None);
+        assert_eq!(twice(&[values, vec![7.into()]].concat()), Some(&7.into()));
     }
 
     #[test]
