@@ -328,6 +328,10 @@ impl Study {
                 wrong.add(key(at), format!("`{column}`"), wanted);
             }
         }
+        let twice = self.columns.iter().enumerate().find(|(n, column)| self.columns[..*n].contains(column));
+        if let Some((_, column)) = twice {
+            wrong.add(key("columns"), format!("`{column}` twice"), "each column once");
+        }
         wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))?;
         if self.columns.is_empty() {
             self.columns = COLUMNS.map(Into::into).to_vec();

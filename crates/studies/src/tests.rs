@@ -254,6 +254,11 @@ fn what_is_wrong_with_a_study_is_told_with_its_key() {
         ("steps = 3", "steps = 1", "study.toml:6: vary.values"),
         ("seeds = 2", "seeds = 0", "study.toml:3: repeat.seeds"),
         ("write_amplification", "waf", "study.toml:4: columns"),
+        (
+            "columns = [",
+            "columns = [\"host.write_latency_us.mean\", ",
+            "study.toml:4: columns: found `host.write_latency_us.mean` twice, wanted each column once",
+        ),
         ("write_amplification", "write_amplificatio", "wanted write_amplification, or another of"),
         (
             "seeds = 2",
@@ -504,24 +509,19 @@ fn a_study_can_begin_with_devices_that_the_workload_aged() {
     let state = |text: String| study(&text).points(0).expect("it is sound")[0].precondition;
     assert_eq!(state(text("workload")), Precondition::Workload(None));
     assert_eq!(state(text("workload:0.5")), Precondition::Workload(Some(0.5)));
+    let as_number = text("0.5").replace("\"0.5\"", "0.5");
+    for filled in [text("filled:0.5"), text("0.5"), as_number] {
+        assert_eq!(state(filled), Precondition::Filled(0.5));
+    }
     let table = done(&study(&text("workload:0.5")), &Store::in_memory());
     assert!(table.rows[0].of("host.iops")[0] > 0.0);
     for wrong in ["workload:x", "filled:x", "workload:-1"] {
         let told = Study::parse(&Registry::default(), Path::new("study.toml"), &text(wrong)).err();
         let told = told.map(|error| error.to_string()).unwrap_or_default();
-    let as_number = text("0.5").replace("\"0.5\"", "0.5");
-    for filled in [text("filled:0.5"), text("0.5"), as_number] {
-        assert_eq!(state(filled), Precondition::Filled(0.5));
-    }
         assert!(told.contains("precondition"), "{wrong}: {told}");
     }
 }
 
-#[test]
-fn arguments_are_told_as_a_file_that_asks_for_the_same() {
-    let axis = |text: &str| axis_of(text).expect("values");
-    let asked = StudyArguments {
-        preset: Some("tiny".into()),
 /// The arguments of a study of the smallest preset.
 fn of_tiny() -> StudyArguments<'static> {
     StudyArguments {
@@ -537,14 +537,16 @@ fn of_tiny() -> StudyArguments<'static> {
     }
 }
 
+#[test]
+fn arguments_are_told_as_a_file_that_asks_for_the_same() {
+    let axis = |text: &str| axis_of(text).expect("values");
+    let asked = StudyArguments {
         load: LoadArguments {
             requests: Some(500),
             queue_depth: Some(4),
             ..LoadArguments::named("randwrite-4k")
         },
         precondition: Some("steady-state:0.5"),
-        warm_up: None,
-        until: None,
         vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],
