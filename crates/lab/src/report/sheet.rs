@@ -45,8 +45,12 @@ impl Sheet {
     /// The table in HTML.
     pub fn html(&self) -> String {
         let mut table = scrolled(&format!("Table: {}", self.name)) + "<table><thead><tr>";
-        for head in &self.heads {
-            add(&mut table, format_args!("<th scope=\"col\">{}</th>", breakable(head)));
+        for (column, head) in self.heads.iter().enumerate() {
+            // A head is aligned as its cells are.
+            let has_numbers =
+                self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.value.is_some()));
+            let kind = if has_numbers { "" } else { " class=\"words\"" };
+            add(&mut table, format_args!("<th scope=\"col\"{kind}>{}</th>", breakable(head)));
         }
         table += "</tr></thead><tbody>\n";
         for row in &self.rows {
@@ -90,6 +94,9 @@ mod tests {
         let html = Sheet { name: "All".into(), heads, rows }.html();
         let cells = "<td class=\"words\">a&lt;b</td><td data-value=\"1516.2\" data-half=\"209.75\">1516 ± 210</td><td data-value=\"0.25\">0.25</td>";
         assert!(html.contains(cells), "{html}");
+        let heads =
+            "class=\"words\">ftl.<wbr>gc.<wbr>victim.<wbr>policy</th><th scope=\"col\">host.<wbr>iops</th>";
+        assert!(html.contains(heads), "heads are aligned as their cells: {html}");
         assert!(
             html.contains("class=\"sheet\" data-name=\"All\"") && html.contains("host.<wbr>iops"),
             "{html}"

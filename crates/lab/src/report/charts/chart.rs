@@ -71,11 +71,11 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Colours by run. The legend has as many columns as fit.
+    /// Colours by run. The legend has as many columns as fit, and is read row by row.
     pub(super) fn colour(&self) -> Value {
         let longest = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
         let columns = (60 / longest.max(1)).clamp(1, 4); // chosen: half a page has room for some 60 characters
-        json!({ "field": "run", "type": "nominal", "title": null, "legend": { "columns": columns },
+        json!({ "field": "run", "type": "nominal", "title": null, "legend": { "columns": columns, "direction": "horizontal" },
             "scale": { "domain": self.labels } })
     }
 

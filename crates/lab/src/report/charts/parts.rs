@@ -59,7 +59,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
                     "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS, "tickCount": 6,
                         "labelOverlap": true } },
                 "color": { "field": "stage", "type": "nominal", "title": null, "scale": colours,
-                    "legend": { "columns": if runs.are_several() { 3 } else { 4 } } },
+                    "legend": { "direction": "horizontal", "columns": if runs.are_several() { 3 } else { 4 } } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "stage" },
                     { "field": "time", "type": "nominal" }],

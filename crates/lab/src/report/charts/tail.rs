@@ -56,7 +56,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
                 "x": { "field": "us", "type": "quantitative", "stack": "normalize",
                     "axis": { "title": "Part of the time of a request", "format": "%", "tickCount": 6 } },
                 "color": { "field": "part", "type": "nominal", "title": null, "scale": colours,
-                    "legend": { "columns": if runs.are_several() { 2 } else { 3 }, "labelLimit": 260 } },
+                    "legend": { "direction": "horizontal", "columns": if runs.are_several() { 2 } else { 3 }, "labelLimit": 260 } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "part" },
                     { "field": "time", "type": "nominal", "title": "mean" }],
