@@ -273,6 +273,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let progress = Progress { conduct, again: arguments.again, elsewhere, shard: arguments.shard };
     let table = studies::run(&study, &store, &program, &progress)?;
     drop(cluster);
+    if table.runs() == 0 {
+        // A study that was stopped ends here, because no file is written without a result.
+        interrupt::set_polling(false);
+    }
     interrupt::take();
     if !json.is_standard() {
         output::table(&studies::text(&table, screen::width()))?;

@@ -87,7 +87,9 @@ pub fn write_report(
 ) -> Result<()> {
     let charts = charts(study, table);
     let mut files = chart_files(&charts);
-    files.push(("table.json".into(), pretty(&table.json()).into_bytes()));
+    let mut json = table.json();
+    json["provenance"] = serde_json::to_value(provenance).expect("its keys are text");
+    files.push(("table.json".into(), pretty(&json).into_bytes()));
     let page = page(study, table, provenance, &charts);
     files.push(("report.html".into(), page.into_bytes()));
     folder.write(&files)

@@ -78,8 +78,10 @@ fn what_has_no_result_yet_ends_at_once_and_leaves_nothing() {
     let steady = ["--preset", "nvme-tlc-1t", "--precondition", "steady-state"];
     let run = [&["run", "--workload", "randread-4k"][..], &steady].concat();
     let outputs = ["--json", &json, "--report", &report, "--log", &log, "--save-snapshot", &made];
-    let calls: [&[&str]; 7] = [
+    let swept = ["--vary", "workload.queue_depth=1,2", "--json", &json, "--report", &report];
+    let calls: [&[&str]; 8] = [
         &[&run[..], &outputs].concat(),
+        &[&["sweep", "--workload", "randread-4k"][..], &steady, &swept].concat(),
         &[&["snapshot", "make", &made][..], &steady].concat(),
         &["trace", "gen", "randwrite-4k", &made, "--requests", "1000000000"],
         &["trace", "convert", "-", &made],

@@ -53,6 +53,8 @@ fn runs_are_kept_and_written_in_all_forms() {
     let table: Value = serde_json::from_str(&text_of("table.json")).expect("it is JSON");
     assert_eq!(table["rows"].as_array().map(Vec::len), Some(3));
     assert!(table["provenance"]["version"].is_string());
+    let in_report: Value = serde_json::from_str(&text_of("report/table.json")).expect("it is JSON");
+    assert_eq!(in_report, table, "the program that made it, too");
     let page = text_of("report/report.html");
     assert!(page.contains("write_amplification") && page.contains("<table>"));
     assert!(text_of("report/charts/write_amplification.vl.json").contains("ftl.over_provisioning"));
