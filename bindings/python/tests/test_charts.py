@@ -60,5 +60,7 @@ def test_all_charts_are_written_for_a_page(compared: wl.Comparison, tmp_path: Pa
 def test_an_unknown_chart_is_refused_with_those_that_there_are(compared: wl.Comparison) -> None:
     with pytest.raises(wl.ConfigError, match="chart: found 'tail', wanted one of latency-distribution"):
         compared.chart("tail")
+    with pytest.raises(wl.ConfigError, match="width: found 219, wanted a number from 220"):
+        compared.chart("latency-tail", width=219)
     with pytest.raises(wl.ConfigError, match="compare: found no result"):
         wl.compare()

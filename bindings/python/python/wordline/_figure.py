@@ -25,8 +25,8 @@ PAGE = 174 / 25.4 * 72
 KINDS = ("pdf", "svg", "png", "html", "json")
 """File extensions of charts."""
 
-_LEAST_POINTS, _MOST_POINTS = 36.0, 14_400.0
-# Smallest and largest size in points. Chosen: half an inch, below which an axis does not fit; 200 inches, the largest
+_LEAST_POINTS, _MOST_POINTS = {"width": 220.0, "height": 36.0}, 14_400.0
+# Smallest and largest sizes in points. Chosen: below them legends are cut, and axes do not fit; 200 inches, the largest
 # PDF page (ISO 32000-1, annex C.2).
 
 
@@ -34,7 +34,7 @@ def check_size(width: float | None, height: float | None) -> None:
     """Rejects an invalid width or height."""
     for name, points in (("width", width), ("height", height)):
         if points is not None:
-            arguments.number(name, points, _LEAST_POINTS, _MOST_POINTS)
+            arguments.number(name, points, _LEAST_POINTS[name], _MOST_POINTS)
 
 
 @dataclass(frozen=True)
