@@ -74,6 +74,10 @@ impl Walk {
             let pairs = self.within(value, |walk, _| walk.pairs(mapping))?;
             return Ok(Value::Table(pairs.into_iter().collect()));
         }
+        // Tables of keys of a device.
+        if let Ok(bare) = value.call_method0("_bare") {
+            return self.value(&bare);
+        }
         if let Ok(path) = value.extract::<PathBuf>() {
             return Ok(path.to_string_lossy().into_owned().into());
         }

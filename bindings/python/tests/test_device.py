@@ -68,6 +68,18 @@ def test_tables_and_lists_can_be_looked_through() -> None:
         getattr(drive.ftl, "over_provisoning")
 
 
+def test_a_table_is_a_value_and_goes_along_as_a_dict_does() -> None:
+    one, other = wl.Device("tiny"), wl.Device("tiny", {"ftl.gc.victim": {"policy": "d-choices", "choices": 4}})
+    gc = other.ftl.gc
+    assert dict(gc) == gc.to_dict() and dict(gc.items()) == {**gc} and len(gc) == len(gc.keys())
+    for value in (gc, {**gc}, {"victim": gc.victim}):
+        one = wl.Device("tiny")
+        one.update({"ftl.gc": value})
+        assert one.ftl.gc.victim == other.ftl.gc.victim
+    pools = wl.Device("centaur").pools
+    assert wl.Device("centaur", {"pools": pools}).pools[0].part == pools[0].part
+
+
 def test_every_key_of_every_preset_is_an_attribute_that_says_what_it_is() -> None:
     def walk(table: wl.Table, path: str) -> int:
         seen = 0

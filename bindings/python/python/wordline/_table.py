@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, overload
@@ -84,6 +84,21 @@ class Table:
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
 
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    def keys(self) -> KeysView[str]:
+        """Names of the keys, as those of a dict."""
+        return self.to_dict().keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """The keys and their values, as those of a dict."""
+        return self.to_dict().items()
+
+    def _bare(self) -> dict[str, Any]:
+        """The table as a value, which another key can be set to."""
+        return self.to_dict()
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(key for key in self if key.isidentifier())})
 
@@ -124,8 +139,12 @@ class Tables(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self[:])
 
+    def _bare(self) -> list[Any]:
+        """The tables as a value, which another key can be set to."""
+        return self._device.get(self._path) or []
+
     def __repr__(self) -> str:
-        return repr(self._device.get(self._path) or [])
+        return repr(self._bare())
 
 
 class _Docstring:
