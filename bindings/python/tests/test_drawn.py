@@ -94,6 +94,10 @@ def test_what_is_wrong_with_a_generator_ends_the_run() -> None:
         wl.run("tiny", wl.Workload.drawn(narrow))
     with pytest.raises(wl.Error, match="found"):
         wl.run("tiny", wl.Workload.drawn(beyond, fit="refuse"))
+    with pytest.raises(wl.ConfigError, match="^requests: found 9, wanted none: the source makes as many requests as there are"):
+        wl.Workload.drawn(few, requests=9)
+    with pytest.raises(wl.ConfigError, match="^pace.requests: found 9, wanted none: the caller submits as many requests as there are"):
+        wl.Session("tiny", pace={"requests": 9})
     wrong: Any = few()
     with pytest.raises(wl.ConfigError, match="source: found <generator .*, wanted a function that returns an iterator"):
         wl.Workload.drawn(wrong)

@@ -57,6 +57,27 @@ def test_devices_workloads_and_arrays_are_values() -> None:
         wl.Study({"preset": "tiny", "device": drive, "workload": load})
 
 
+def test_what_a_study_cannot_take_of_a_workload_is_refused_by_its_name(tmp_path: Path) -> None:
+    for options in ({"queues": 2}, {"namespace": 1}, {"fit": "scale"}, {"times_of": "embedded"}, {"traces": "."}):
+        (key,) = options
+        given: Any = options
+        with pytest.raises(wl.ConfigError, match=f"workload.{key}: found .*, wanted a workload of a study without it; there are bursts, format"):
+            wl.Study({"preset": "tiny", "workload": wl.Workload("randread-4k", **given)})
+    with pytest.raises(wl.ConfigError, match="workload: found the embedded trace, wanted a name or the file of a trace"):
+        wl.Study({"preset": "tiny", "workload": wl.Workload()})
+    trace = tmp_path / "trace.csv"
+    trace.write_text("t_ps,op,offset,size\n0,read,0,4096\n1,read,4096,4096\n")
+    load = wl.Workload(trace=trace, format="csv", requests=1)
+    assert wl.Study({"preset": "tiny", "workload": load, "columns": ["host.requests"]}).run().rows[0].columns["host.requests"].mean == 1
+
+
+def test_a_profile_is_a_workload_and_a_column_is_named_once() -> None:
+    keys: dict[str, Any] = {"preset": "tiny", "workload": wl.Workload("centaur/hm_1", requests=50)}
+    assert wl.Study({**keys, "columns": ["host.requests"]}).run().rows[0].columns["host.requests"].mean == 50
+    with pytest.raises(wl.ConfigError, match="columns: found `host.iops` twice, wanted each column once"):
+        wl.Study({**keys, "columns": ["host.iops", "host.iops"]})
+
+
 def test_given_requests_are_a_trace_named_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     times = np.arange(600) * 50_000_001

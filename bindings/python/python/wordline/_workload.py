@@ -124,6 +124,9 @@ class Workload:
         """
         if not callable(source):
             refuse("source", shown(source), "a function that returns an iterator over chunks of requests")
+        requests = pace.get("requests")
+        if requests is not None:
+            refuse("requests", shown(requests), "none: the source makes as many requests as there are")
         made = cls.__new__(cls)
         made.native = _native.Workload.submitted(known({**pace}))
         made._described = f"drawn from {getattr(source, '__qualname__', 'a function')}"
@@ -142,6 +145,10 @@ def is_drawn(load: Workload) -> bool:
     return len(load._made[0]) == 1  # pyright: ignore[reportPrivateUsage]
 
 
+_IN_STUDIES = frozenset({"name", "trace", "format", "trace_options", "requests", "queue_depth", "time_scale", "think_time", "bursts"})
+# The arguments of a workload that a study takes.
+
+
 def keys_of(load: Workload) -> dict[str, Any] | None:
     """The arguments that describe a workload, for other processes; ``None`` for a drawn workload. Given requests are
     written to a trace, which is named by its content.
@@ -149,10 +156,18 @@ def keys_of(load: Workload) -> dict[str, Any] | None:
     from ._columns import write_trace
 
     columns, keys = load._made  # pyright: ignore[reportPrivateUsage]
-    if len(columns) != 4:
-        return None if columns else dict(keys)
-    pace = {key: value for key, value in keys.items() if key != "name"}
-    return {"trace": write_trace(*columns), **pace}
+    if is_drawn(load):
+        return None
+    keys = {key: value for key, value in keys.items() if value is not None and not (columns and key == "name")}
+    unknown = sorted(keys.keys() - _IN_STUDIES)
+    if unknown:
+        wanted = f"a workload of a study without it; there are {', '.join(sorted(_IN_STUDIES))}"
+        refuse(f"workload.{unknown[0]}", shown(keys[unknown[0]]), wanted)
+    if not columns and not keys.keys() & {"name", "trace"}:
+        refuse("workload", "the embedded trace", "a name or the file of a trace, in a study")
+    if "format" in keys:
+        keys["trace_options"] = dict(keys.get("trace_options", {}), format=keys.pop("format"))
+    return {**keys, "trace": write_trace(*columns)} if columns else keys
 
 
 def chunks_of(load: Workload) -> Iterator[Any] | None:
