@@ -170,8 +170,10 @@ impl Design for PythonDesign {
     }
 }
 
-pub fn name_of(design: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-    let kind = design.getattr("_kind").ok().and_then(|kind| Some(kind.cast_into::<Kind>().ok()?.get().name));
+/// The class of a design.
+pub fn kind_of(design: &Bound<'_, PyAny>) -> PyResult<Kind> {
+    let kind =
+        design.getattr("_kind").ok().and_then(|kind| Some(kind.cast_into::<Kind>().ok()?.get().clone()));
     kind.ok_or_else(|| refused("design", shown(design), "an instance of a subclass of wordline.Design"))
 }
 
@@ -180,7 +182,7 @@ pub fn with_design(
     device: &lab::Device,
     design: &Bound<'_, PyAny>,
 ) -> PyResult<(lab::Device, Arc<CallStats>)> {
-    let calls = CallStats::of(name_of(design)?);
+    let calls = CallStats::of(kind_of(design)?.name);
     let mut device = device.clone();
     device.configured = placed(&device.configured, design, &calls).map_err(device_error)?;
     Ok((device, calls))
@@ -260,7 +262,7 @@ struct TrialDesign {
 
 impl TrialDesign {
     fn of(design: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (py, calls) = (design.py(), CallStats::of(name_of(design)?));
+        let (py, calls) = (design.py(), CallStats::of(kind_of(design)?.name));
         let object = design.clone().unbind();
         let made = PythonDesign::of(py, &object, &calls)?;
         let streams = made.asked.kind.streams.len() + made.asked.kind.gc_streams.len();

@@ -9,9 +9,10 @@ use wordline_lab::devices::Configured;
 use wordline_lab::error::Result as LabResult;
 use wordline_studies::{CallerDesigns, DesignMonitor, DeviceWithDesign};
 
-use crate::design::{name_of, placed};
+use crate::design::{kind_of, placed};
 use crate::design_object::CallStats;
 use crate::errors::MODULE;
+use crate::kind::Kind;
 
 /// The varied key that selects the design of a run.
 const KEY: &str = "design";
@@ -22,7 +23,7 @@ pub struct PythonDesigns(BTreeMap<String, Option<LabelledDesign>>);
 
 struct LabelledDesign {
     object: Py<PyAny>,
-    name: &'static str,
+    kind: Kind,
     source: String,
 }
 
@@ -33,7 +34,7 @@ impl PythonDesigns {
         for (label, given) in designs {
             let given: Option<(Bound<'_, PyAny>, String)> = given.extract()?;
             let given = given.map(|(object, source)| {
-                Ok::<_, PyErr>(LabelledDesign { name: name_of(&object)?, object: object.unbind(), source })
+                Ok::<_, PyErr>(LabelledDesign { kind: kind_of(&object)?, object: object.unbind(), source })
             });
             all.insert(label.extract()?, given.transpose()?);
         }
@@ -51,9 +52,14 @@ impl CallerDesigns for PythonDesigns {
         self.given(at).map(|given| given.source.clone())
     }
 
+    fn metrics(&self) -> Vec<&'static str> {
+        let kinds = self.0.values().flatten().map(|given| &given.kind);
+        kinds.flat_map(|kind| kind.counters.iter().map(|(_, metric)| metric.name)).collect()
+    }
+
     fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> LabResult<Option<DeviceWithDesign>> {
-        let Some(LabelledDesign { object, name, .. }) = self.given(at) else { return Ok(None) };
-        let calls = CallStats::of(name);
+        let Some(LabelledDesign { object, kind, .. }) = self.given(at) else { return Ok(None) };
+        let calls = CallStats::of(kind.name);
         let device = Python::attach(|py| placed(device, object.bind(py), &calls))?;
         Ok(Some(DeviceWithDesign { device, design: Box::new(StudyMonitor(calls)) }))
     }

@@ -13,8 +13,8 @@ use wordline_lab::Registry;
 use wordline_lab::error::{Error, Result as LabResult};
 use wordline_lab::sweep::SweepOptions;
 use wordline_studies::{
-    self as studies, CallerDesigns, CombinationResult, Files, Progress, RunExecutor, RunNames, RunOutcome,
-    Shard, Store, Task,
+    self as studies, CallerDesigns, CombinationResult, Files, KeyOrigin, Progress, RunExecutor, RunNames,
+    RunOutcome, Shard, Store, Task,
 };
 
 use crate::arrow::ArrowTable;
@@ -48,36 +48,38 @@ type PlainTask = (String, String, Option<(String, String, String)>);
 /// The numbers of a plan, as [`Study::plan`] returns them.
 type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>, usize);
 
+/// Parses a study with designs by label.
+fn parsed(path: &Path, text: &str, written: KeyOrigin, designs: &Bound<'_, PyDict>) -> PyResult<Study> {
+    let own = if designs.is_empty() { None } else { Some(Arc::new(PythonDesigns::of(designs)?) as _) };
+    let study = studies::Study::parse_with(&Registry::default(), path, text, written, studies::Designs(own));
+    study.map(Study).map_err(device_error)
+}
+
 #[pymethods]
 impl Study {
-    /// Reads the study in the file `path`.
+    /// Reads the study in the file `path`, with designs by label.
     #[staticmethod]
-    fn file(path: PathBuf) -> PyResult<Self> {
-        studies::Study::read(&Registry::default(), &path).map(Self).map_err(device_error)
+    fn file(path: PathBuf, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let text = studies::Study::file_text(&path).map_err(device_error)?;
+        parsed(&path, &text, KeyOrigin::File, designs)
     }
 
-    /// Creates a study from a table of keys.
+    /// Creates a study from a table of keys, with designs by label.
     #[staticmethod]
-    fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
+    fn of_keys(name: &str, keys: &Bound<'_, PyMapping>, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
         let text = to_table("study", keys)?.to_string();
-        studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(device_error)
+        parsed(Path::new(name), &text, KeyOrigin::Keys, designs)
     }
 
-    /// Parses a study from the text of the file `name`.
+    /// Parses a study from the text of the file `name`, with designs by label.
     #[staticmethod]
-    fn of_text(name: &str, text: &str) -> PyResult<Self> {
-        studies::Study::parse(&Registry::default(), Path::new(name), text).map(Self).map_err(device_error)
+    fn of_text(name: &str, text: &str, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
+        parsed(Path::new(name), text, KeyOrigin::File, designs)
     }
 
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
-    }
-
-    /// Returns this study with designs.
-    fn with_designs(&self, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let own = Arc::new(PythonDesigns::of(designs)?);
-        Ok(Self(studies::Study { own: studies::Designs(Some(own)), ..self.0.clone() }))
     }
 
     /// The text of its file. A study made from keys has an equivalent text.

@@ -53,6 +53,14 @@ def measured(row: wl.Row) -> tuple[float, ...]:
     return row.columns["write_amplification"].values
 
 
+def test_columns_are_counters_of_a_design_too() -> None:
+    columns = {"columns": ["broken.calls", "write_amplification"]}
+    for study in (wl.Study(keys(**columns), design=Broken(after=10**6)), wl.Study(keys(Broken(after=10**6), **columns))):
+        assert (pickle.loads(pickle.dumps(study)).run().rows[0].columns["broken.calls"].mean or 0) > 0
+    with pytest.raises(wl.ConfigError, match="columns: found `broken.calls`"):
+        wl.Study(keys(**columns), design=Fewest())
+
+
 def test_designs_are_varied_as_keys_are() -> None:
     study = wl.Study(keys(None, Fewest(), Young(weight=0.5), against={"design": None}))
     table = study.run(seeds=2)

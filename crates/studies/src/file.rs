@@ -180,8 +180,19 @@ impl Study {
     /// # Errors
     /// [`Error::File`] if it cannot be read, and the errors of [`parse`](Self::parse).
     pub fn read(registry: &Registry, path: &Path) -> Result<Self> {
-        let failed = |reason| Error::File { path: path.into(), action: "read", reason };
-        Self::parse(registry, path, &std::fs::read_to_string(path).map_err(failed)?)
+        Self::parse(registry, path, &Self::file_text(path)?)
+    }
+
+    /// The text of the file of a study.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read.
+    pub fn file_text(path: &Path) -> Result<String> {
+        std::fs::read_to_string(path).map_err(|reason| Error::File {
+            path: path.into(),
+            action: "read",
+            reason,
+        })
     }
 
     /// Parses a study from the text of the file `path`.
@@ -189,18 +200,21 @@ impl Study {
     /// # Errors
     /// [`Error::Config`] with every fault, each with file, line and key.
     pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
-        Self::parse_written(registry, path, text, KeyOrigin::File)
+        Self::parse_with(registry, path, text, KeyOrigin::File, Designs::default())
     }
 
-    /// Parses a study from the text of a table of keys. Messages call it `path`.
+    /// Parses a study with designs of the caller, from the text of the file `path` or of a table of keys that
+    /// messages call `path`.
     ///
     /// # Errors
-    /// Those of [`parse`](Self::parse), without lines.
-    pub fn of_keys(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
-        Self::parse_written(registry, path, text, KeyOrigin::Keys)
-    }
-
-    fn parse_written(registry: &Registry, path: &Path, text: &str, written: KeyOrigin) -> Result<Self> {
+    /// Those of [`parse`](Self::parse); without lines for a table of keys.
+    pub fn parse_with(
+        registry: &Registry,
+        path: &Path,
+        text: &str,
+        written: KeyOrigin,
+        own: Designs,
+    ) -> Result<Self> {
         let mut wrong = ErrorCollector { path, text, written, all: Complaints::default() };
         let file: StudyFile = match toml::from_str(text) {
             Ok(file) => file,
@@ -211,14 +225,7 @@ impl Study {
                 return Err(Error::Config(wrong.all));
             }
         };
-        let mut vary = Vec::new();
-        for axis in file.vary {
-            let (at, axis) = (axis.span().start, axis.into_inner());
-            match axis.values.all() {
-                Ok(values) => vary.push(Axis { key: axis.key, values, sets: axis.sets }),
-                Err((found, wanted)) => wrong.add(at, "vary.values", found, wanted),
-            }
-        }
+        let vary = wrong.read_axes(file.vary);
         let workload = match file.workload {
             Some(workload) => wrong.read("workload", workload_of(workload)),
             None => {
@@ -264,7 +271,7 @@ impl Study {
             budget: file.budget.memory,
             against: file.against,
             traces: None,
-            own: Designs::default(),
+            own,
             config: None,
         };
         made.checked()
@@ -321,16 +328,20 @@ impl Study {
                 wanted,
             );
         }
-        let of_until = until.iter().map(|until| &until.column);
-        let of_table = self.columns.iter().map(|column| ("columns", column));
-        for (at, column) in of_table.chain(of_until.map(|column| ("repeat.until.column", column))) {
-            if let Some(wanted) = self.sweep.unknown_column(column) {
-                wrong.add(key(at), format!("`{column}`"), wanted);
-            }
-        }
         let twice = self.columns.iter().enumerate().find(|(n, column)| self.columns[..*n].contains(column));
         if let Some((_, column)) = twice {
             wrong.add(key("columns"), format!("`{column}` twice"), "each column once");
+        }
+        let of_until = until.iter().map(|until| &until.column);
+        let of_table = self.columns.iter().map(|column| ("columns", column));
+        let of_designs = self.own.0.as_ref().map(|own| own.metrics()).unwrap_or_default();
+        for (at, column) in of_table.chain(of_until.map(|column| ("repeat.until.column", column))) {
+            if of_designs.contains(&&**column) {
+                continue;
+            }
+            if let Some(wanted) = self.sweep.unknown_column(column) {
+                wrong.add(key(at), format!("`{column}`"), wanted);
+            }
         }
         wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))?;
         if self.columns.is_empty() {
@@ -450,12 +461,26 @@ impl ErrorCollector<'_> {
             KeyOrigin::File => format!(":{}", self.text[..at.min(self.text.len())].matches('\n').count() + 1),
             KeyOrigin::Keys | KeyOrigin::Arguments => String::new(),
         };
-        self.all.add(format!("{}{line}: {key}", self.path.display()), found, wanted);
+        let key = if key.is_empty() { String::new() } else { format!(": {key}") };
+        self.all.add(format!("{}{line}{key}", self.path.display()), found, wanted);
     }
 
     /// Adds the fault of a key that is missing.
     fn missing(&mut self, key: &str, wanted: &str) {
         self.all.add(format!("{}: {key}", self.path.display()), "nothing", wanted);
+    }
+
+    /// Parses the varied keys.
+    fn read_axes(&mut self, axes: Vec<Spanned<AxisFile>>) -> Vec<Axis> {
+        let mut vary = Vec::new();
+        for axis in axes {
+            let (at, axis) = (axis.span().start, axis.into_inner());
+            match axis.values.all() {
+                Ok(values) => vary.push(Axis { key: axis.key, values, sets: axis.sets }),
+                Err((found, wanted)) => self.add(at, "vary.values", found, wanted),
+            }
+        }
+        vary
     }
 
     /// Parses the state of the device before a run.

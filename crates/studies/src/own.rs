@@ -11,6 +11,9 @@ pub trait CallerDesigns: Send + Sync {
     /// values of the varied keys. The text is part of the run's name. `None` without a design.
     fn source(&self, at: &toml::Table) -> Option<String>;
 
+    /// The metrics of the designs, which columns may name.
+    fn metrics(&self) -> Vec<&'static str>;
+
     /// Attaches the design at these values of the varied keys to a device. Returns `None` without a design.
     ///
     /// # Errors

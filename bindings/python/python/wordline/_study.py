@@ -182,17 +182,17 @@ class Study:
     def __init__(self, study: str | PathLike[str] | Mapping[str, Any], *, design: Design | None = None) -> None:
         if isinstance(study, Mapping):
             keys, designs = _labelled(study, design)
-            self._become(_native.Study.of_keys("study", keys), ("study", keys, designs))
+            self._become(_native.Study.of_keys("study", keys, designs), ("study", keys, designs))
         else:
             if not arguments.is_of(study, str | PathLike):
                 refuse("study", shown(study), "a path or a dict of keys")
             file = arguments.path("study", study)
-            self._become(_native.Study.file(file), (file, Path(file).read_text(), _described("", design)))
+            designs = _described("", design)
+            self._become(_native.Study.file(file, designs), (file, Path(file).read_text(), designs))
 
     def _become(self, native: _native.Study, made: tuple[str, Mapping[str, Value] | str, Designs]) -> None:
         """Takes a study of the native part, and the name, the content and the designs that it was made from."""
-        self._made, self._designs, self._is_tried = made, made[2], False
-        self._native = native.with_designs(self._designs) if self._designs else native
+        self._native, self._made, self._designs, self._is_tried = native, made, made[2], False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._made
@@ -386,7 +386,7 @@ def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None], handl
 
 def _restored(name: str, study: Mapping[str, Value] | str, designs: Designs) -> Study:
     made = Study.__new__(Study)
-    native = _native.Study.of_text(name, study) if isinstance(study, str) else _native.Study.of_keys(name, study)
+    native = _native.Study.of_text(name, study, designs) if isinstance(study, str) else _native.Study.of_keys(name, study, designs)
     made._become(native, (name, study, designs))  # pyright: ignore[reportPrivateUsage]
     return made
 

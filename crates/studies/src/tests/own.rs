@@ -55,6 +55,10 @@ impl CallerDesigns for Named {
         (name(at) != "none").then(|| format!("{} {}", self.0, name(at)))
     }
 
+    fn metrics(&self) -> Vec<&'static str> {
+        vec!["idle.calls"]
+    }
+
     fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<DeviceWithDesign>> {
         let placed = |name: &str| DeviceWithDesign {
             device: Arc::clone(device),
