@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
+use wordline_experiments::FileLoad;
 use wordline_kernel::Complaints;
 use wordline_lab::{Error, Finding};
 use wordline_ssd::contract::Failure;
@@ -18,7 +19,9 @@ pub fn device_error(error: Error) -> PyErr {
 /// The exception for an error of a run or its requests. `others` are files of the run that are not traces.
 pub fn run_error(error: Error, others: &[Option<&Path>]) -> PyErr {
     let files = match &error {
-        Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => {
+        Error::File { path, .. } | Error::Content { path, .. } | Error::Line { path, .. }
+            if others.contains(&Some(path)) || FileLoad::is_file(&path.to_string_lossy()) =>
+        {
             "ConfigError"
         }
         _ => "TraceError",

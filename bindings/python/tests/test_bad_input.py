@@ -156,8 +156,26 @@ def test_a_file_says_where_the_slip_is(tmp_path: Path) -> None:
     assert [(finding.line, finding.key) for finding in error.findings] == [(3, "ftl.over_provisioning")]
 
 
+def test_a_slip_of_toml_has_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "slip.toml"
+    file.write_text('preset = "tiny\nftl = { gc = 3 }\n')
+    errors = [refused(lambda: wl.Device(file), "slip.toml:"), refused(lambda: wl.Study(file), "slip.toml:")]
+    for error in errors:
+        (finding,) = error.findings
+        assert finding.file == str(file) and finding.line == 1 and not finding.key and ": :" not in str(error), error
+
+
+@pytest.mark.parametrize("name", ["none.toml", "none.fio"])
+def test_a_missing_workload_file_is_an_error_of_the_configuration(name: str) -> None:
+    assert isinstance(refused(lambda: wl.run("tiny", name), f"{name}: cannot read"), wl.ConfigError)
+
+
 def test_an_unknown_argument_is_a_slip_of_python() -> None:
     with pytest.raises(TypeError, match="request"):
         wl.Workload("randread-4k", request=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match="sed"):
         wl.run("tiny", "randread-4k", sed=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="there are seed, log, design, handle, observe, batch, cut_power_after"):
+        wl.run("tiny", "randread-4k", sed=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="there are seed, pace, cut_power_after"):
+        wl.Session("tiny", log=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -104,7 +104,10 @@ impl Finding {
                 let (file, line) = numbered.map_or((place, None), |(file, line)| (file, Some(line)));
                 (Some(file.to_owned()), line, key.to_owned())
             }
-            (None, None) => (None, None, key.clone()),
+            (None, None) => match position(key) {
+                Some((file, line)) => (Some(file.to_owned()), Some(line), String::new()),
+                None => (None, None, key.clone()),
+            },
         };
         let key = key.trim_end_matches(" (default)").to_owned();
         Self {
@@ -115,6 +118,14 @@ impl Finding {
             wanted: wanted.clone(),
         }
     }
+}
+
+/// File and line of a place `file:line` or `file:line:column`.
+fn position(place: &str) -> Option<(&str, u64)> {
+    let (before, last) = place.rsplit_once(':')?;
+    let last = last.parse().ok()?;
+    let line = before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    Some(line.unwrap_or((before, last)))
 }
 
 /// A result of this crate.
@@ -154,6 +165,9 @@ mod tests {
         assert_eq!(finding("--set ftl.gc.policy"), at("--set ftl.gc.policy", None, "ftl.gc.policy"));
         assert_eq!(finding("--set ftl.gc: ftl.gc.policy"), at("--set ftl.gc", None, "ftl.gc.policy"));
         assert_eq!(finding("drive: part.endurance"), at("drive", None, "part.endurance"));
+        for place in ["a:b.toml:1:15", "a:b.toml:1"] {
+            assert_eq!(finding(place), at("a:b.toml", Some(1), ""));
+        }
         assert_eq!(finding("ftl.gc.policy (default)"), (None, None, "ftl.gc.policy".into()));
     }
 }
