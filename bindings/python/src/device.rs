@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use wordline_lab as lab;
 use wordline_lab::Registry;
+use wordline_lab::snapshot::Snapshot;
 
 use crate::errors::{device_error, refused, refused_key};
 use crate::values::{to_pairs, to_python, to_table};
@@ -26,6 +27,13 @@ impl Device {
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
         lab::Device::file(path).map(Self).map_err(device_error)
+    }
+
+    /// Returns the device that a snapshot holds.
+    #[staticmethod]
+    fn snapshot(path: PathBuf) -> PyResult<Self> {
+        let snapshot = Snapshot::open(&path).map_err(device_error)?;
+        lab::Device::of_snapshot(&Registry::default(), &snapshot, &[]).map(Self).map_err(device_error)
     }
 
     /// Returns the device `name` from a table of keys.

@@ -56,6 +56,11 @@ mod _native {
     #[pymodule_export]
     use crate::workload::Workload;
 
+    /// Version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python packages give to their version")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     /// Suppresses the messages of panics that become errors. Other panics are printed as usual.
     #[pymodule_init]
     fn quieten() {

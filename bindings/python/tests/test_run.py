@@ -66,6 +66,30 @@ def test_without_a_device_a_workload_has_its_usual_one() -> None:
     assert (result.device, result.host.requests) == ("nvme-tlc", 100) and result.workload.kind == "real_trace"
 
 
+def test_without_a_device_a_snapshot_has_it(tmp_path: Path) -> None:
+    snapshot = tmp_path / "tiny.snap"
+    wl.run(wl.Device("tiny", {"ftl.over_provisioning": 0.3}), LOAD, save_snapshot=snapshot)
+    result = wl.run(workload=LOAD, from_snapshot=snapshot)
+    assert result.device == "tiny" and "over_provisioning = 0.3" in result.configuration
+    dev = wl.Session(from_snapshot=snapshot)
+    dev.submit(0, "read", 0, 8)
+    assert dev.finish().device == "tiny"
+    with pytest.raises(wl.ConfigError, match="none.snap: cannot open"):
+        wl.run(workload=LOAD, from_snapshot=tmp_path / "none.snap")
+
+
+def test_a_part_to_fill_has_one_form_in_runs_and_studies() -> None:
+    keys = {"preset": "tiny", "workload": {"name": "randwrite-4k", "requests": 50}, "columns": ["write_amplification"]}
+    assert len({wl.run("tiny", LOAD, precondition=state).digest for state in (0.5, "0.5", "filled:0.5")}) == 1
+    values = [wl.Study({**keys, "precondition": state}).run().rows[0].columns for state in (0.5, "0.5", "filled:0.5")]
+    assert values[0] == values[1] == values[2]
+
+
+def test_the_package_has_a_version() -> None:
+    result = wl.run("tiny", wl.Workload("randread-4k", requests=20))
+    assert wl.__version__ == result.provenance.version
+
+
 def test_a_device_without_flash_has_no_counts_of_it() -> None:
     result = wl.run("fixed-latency", "randread-4k")
     assert result.flash is None and result.write_amplification is None  # pyright: ignore[reportUnnecessaryComparison]

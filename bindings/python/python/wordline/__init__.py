@@ -22,6 +22,7 @@ from ._figure import COLUMN, PAGE, Figure
 from ._handle import Handle, Progress
 from ._log import Log
 from ._run import Cancelled, Interrupted, Result, Start, load, run, run_async
+from ._run import __version__ as __version__
 from ._session import Session, Standing, Zone
 from ._study import Cell, Plan, Row, Runs, Study, StudyTable
 from ._table import Table, Tables, Value

@@ -14,11 +14,16 @@ Ended: TypeAlias = tuple[str, str | None, str | None, str | None]
 Place: TypeAlias = Callable[[list[Task]], Iterable[Ended]]
 """An executor of runs other than this machine."""
 
+__version__: str
+"""Version of the package."""
+
 class Device:
     @staticmethod
     def preset(name: str) -> Device: ...
     @staticmethod
     def file(path: str | PathLike[str]) -> Device: ...
+    @staticmethod
+    def snapshot(path: str | PathLike[str]) -> Device: ...
     @staticmethod
     def of_keys(name: str, keys: Mapping[str, object]) -> Device: ...
     @staticmethod

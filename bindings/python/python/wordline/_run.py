@@ -24,6 +24,8 @@ from ._results import Summary
 from ._workload import Workload, chunks_of
 
 
+__version__ = _native.__version__
+
 BATCH = 131_072
 """Default number of requests of a batch of ``observe``. Chosen: a few megabytes, as in a log file."""
 
@@ -205,7 +207,7 @@ def settings(seed: int, given: Start, others: tuple[str, ...] = _OTHERS) -> dict
     plainly = {key: plain(value) for key, value in given.items()}
     for key, value in plainly.items():
         if key not in _START:
-            raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
+            raise TypeError(f"got an unexpected keyword argument {key!r}; there are {', '.join((*others, *sorted(_START)))}")
         if key in ("from_snapshot", "save_snapshot") and value is not None:
             path(key, value)
         elif key in ("precondition", "warm_up", "until", "cut_power_at") and (isinstance(value, bool) or not isinstance(value, str | int | float | None)):
@@ -235,8 +237,8 @@ def run(
 ) -> Result:
     """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
 
-    The default workload is the embedded recorded trace. The default device depends on the workload, as on the command
-    line.
+    The default workload is the embedded recorded trace. The default device is that of ``from_snapshot``, or else the
+    preset ``nvme-tlc``.
 
     ``log=True`` keeps every request in `Result.log`. With a path, the log is written to a Parquet file. A ``design``
     in Python takes decisions in place of the designs that the device names. Other threads continue during the run.
@@ -302,7 +304,7 @@ def _ready(
         given["observe"] = observe
         given["batch"] = whole("batch", batch, 1)
     load = Workload.of(workload)
-    native = Device.of(load.native.usual_preset if device is None else device).native
+    native = device_of(device, load.native, given)
     return lambda stop: _native.run(native, load.native, {**given, "source": chunks_of(load), "stop": stop}, log is True)
 
 

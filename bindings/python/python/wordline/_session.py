@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from . import _arguments as arguments
 from . import _native
 from ._arguments import refuse, shown
-from ._device import Described, Device
-from ._run import Result, Start, result_of, settings
+from ._device import Described
+from ._run import Result, Start, device_of, result_of, settings
 from ._workload import Pace, Workload, is_drawn, known
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ class Session:
     2
 
     Times are in picoseconds since the session began. Sectors have 512 bytes. Without a ``workload`` the caller
-    submits the requests; ``pace`` sets their number and pace. With a ``workload`` the session generates its own
-    requests.
+    submits the requests; ``pace`` sets their pace. With a ``workload`` the session generates its own requests. The
+    default device is that of ``from_snapshot``, or else the preset ``nvme-tlc``.
     """
 
     __slots__ = ("_native",)
 
     def __init__(
         self,
-        device: Described,
+        device: Described | None = None,
         workload: Workload | str | None = None,
         *,
         seed: int = 0,
@@ -84,7 +84,10 @@ class Session:
         **start: Unpack[Start],
     ) -> None:
         if workload is None:
-            requests = _native.Workload.submitted(known(dict(arguments.mapping("pace", {} if pace is None else pace, "a dict of a pace, such as {\"queue_depth\": 8}"))))
+            asked = dict(arguments.mapping("pace", {} if pace is None else pace, "a dict of a pace, such as {\"queue_depth\": 8}"))
+            if asked.get("requests") is not None:
+                refuse("pace.requests", shown(asked["requests"]), "none: the caller submits as many requests as there are")
+            requests = _native.Workload.submitted(known(asked))
         elif pace is not None:
             refuse("pace", "it together with a workload", "the pace of the workload: wl.Workload(..., queue_depth=8)")
         else:
@@ -92,7 +95,8 @@ class Session:
             if is_drawn(load):
                 refuse("workload", shown(load), "one that is not drawn, or none: submit the chunks yourself")
             requests = load.native
-        self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
+        given = settings(seed, start, _OTHERS)
+        self._native = _native.Session(device_of(device, requests, given), requests, given)
 
     def submit(self, times: Column, ops: Operations, sectors: Column, lengths: Column) -> int:
         """Submits requests. Each argument is an array, or one value for all requests. The device accepts a request at
@@ -102,10 +106,13 @@ class Session:
         has the number of its request. If a request is rejected, the requests before it remain submitted. A note of
         the exception has their number.
         """
-        if type(times) is int and type(ops) is int and type(sectors) is int and type(lengths) is int:
+        from ._columns import NUMBERS, columns
+
+        number = NUMBERS.get(ops) if type(ops) is str else ops
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if type(times) is int and is_number and type(sectors) is int and type(lengths) is int:
             with contextlib.suppress(OverflowError):  # a number that is too large for a column, too
-                return self._native.submit_one(times, ops, sectors, lengths)
-        from ._columns import columns
+                return self._native.submit_one(times, number, sectors, lengths)
 
         standing = self._native.standing
         submitted, raised = self._native.submit(columns(times, ops, sectors, lengths))
@@ -185,6 +192,10 @@ class Session:
         """
         native, raised = self._native.finish()
         return result_of(native, None, raised)
+
+
+_OTHERS = ("seed", "pace")
+# Keyword arguments of a session beside the options of `Start`.
 
 
 def _end(until: int | None, completions: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
