@@ -3,7 +3,7 @@
 use wordline_flash::policy::failure::FailurePolicy;
 use wordline_flash::policy::tuner::Tuner;
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
-use wordline_nand::{CellMode, Layers, Pool};
+use wordline_nand::{CellMode, Layers, PlaneGroupId, Pool};
 
 use crate::Config;
 use crate::design::{Combination, Demands, Designs, ExtensionPoint};
@@ -204,6 +204,8 @@ pub struct ActivePolicies {
     pub(crate) frontiers: Vec<Box<dyn Frontier>>,
     /// `None` without background work.
     pub(crate) background: Option<Box<dyn Background>>,
+    /// Plane group for which a design last selected no victim although there were candidates.
+    pub(crate) declined: Option<PlaneGroupId>,
 }
 
 /// Policies that one engine queries: GC, or the cached map.
@@ -241,6 +243,7 @@ impl Policies {
             relocator: self.relocator,
             failure: self.failure,
             tuner: self.tuner,
+            declined: None,
             frontiers: std::iter::once(self.frontier).chain(others).collect(),
             background: rests.then_some(self.background),
         };
@@ -261,4 +264,4 @@ impl ActivePolicies {
     }
 }
 
-state!(ActivePolicies { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });
+state!(ActivePolicies { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } fixed { declined } });

@@ -341,9 +341,9 @@ impl ActivePolicies {
         let owner = self.designs.owner(ExtensionPoint::Victim, pool)?;
         let chosen = self.designs.query(owner, context, |design, view| design.victim(from(), row, view));
         if chosen.is_none() && from().fewest_valid().is_some() {
-            self.designs.declined = Some(row);
-        } else if self.designs.declined == Some(row) {
-            self.designs.declined = None;
+            self.declined = Some(row);
+        } else if self.declined == Some(row) {
+            self.declined = None;
         }
         Some(chosen)
     }
@@ -351,7 +351,7 @@ impl ActivePolicies {
     /// Records as an invalid decision that a design selected no victim although there were candidates, if one did.
     /// For a device whose commands wait for free blocks for ever.
     pub fn record_declined_victim(&self, context: DesignContext<'_>) {
-        let Some(row) = self.designs.declined else { return };
+        let Some(row) = self.declined else { return };
         let free = context.blocks.space().free(row);
         let allowed = || {
             format!(

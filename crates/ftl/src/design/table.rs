@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use wordline_device::InvalidDecision;
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
-use wordline_nand::{CellMode, PlaneGroupId};
+use wordline_nand::CellMode;
 
 use super::{
     BufferOccupancy, Demands, Design, EventMask, ExtensionPoint, ExtensionPoints, Needs, WriteStream,
@@ -482,8 +482,6 @@ pub struct Designs {
     pub(super) logical_pages: u32,
     /// First invalid decision.
     pub(super) wrong: OnceCell<Box<InvalidDecision>>,
-    /// Plane group for which a design last selected no victim although there were candidates.
-    pub(super) declined: Option<PlaneGroupId>,
 }
 
 /// The table of a device, kept while policies decide instead of designs.
@@ -496,7 +494,7 @@ pub struct PausedDecisions {
 state!(Designs {
     values { level, notified_level, is_maintenance_due }
     lists { all }
-    fixed { table, claimed, observed, routes, gathered, now, logical_pages, wrong, declined }
+    fixed { table, claimed, observed, routes, gathered, now, logical_pages, wrong }
 });
 
 impl Designs {
@@ -534,7 +532,6 @@ impl Designs {
             is_maintenance_due: false,
             logical_pages,
             wrong: OnceCell::new(),
-            declined: None,
             all,
             table,
             routes,

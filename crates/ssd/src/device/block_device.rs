@@ -14,7 +14,6 @@ use wordline_device::{
 use wordline_flash as flash;
 use wordline_flash::RequestId;
 use wordline_ftl::Ftl;
-use wordline_ftl::design::DesignContext;
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
@@ -135,12 +134,7 @@ impl BlockDevice for Device {
     }
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        let gives_up = self.front.give_up(&mut self.core, calendar);
-        if !gives_up {
-            let Ftl { policies, blocks, flash, .. } = &self.core.ftl;
-            policies.record_declined_victim(DesignContext { flash, blocks });
-        }
-        gives_up
+        self.front.give_up(&mut self.core, calendar)
     }
 
     fn is_read_only(&self) -> bool {

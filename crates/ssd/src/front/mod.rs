@@ -31,6 +31,8 @@ use wordline_device::tail::{RequestBreakdown, Tail};
 use wordline_device::timeline::{OccupancySample, TimelineRequest};
 use wordline_device::{Command, Completion, Operation, UnscalableReason};
 use wordline_flash::{Flash, RequestId};
+use wordline_ftl::Ftl;
+use wordline_ftl::design::DesignContext;
 use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Factor, Instant, Schedule, state};
 
@@ -267,9 +269,11 @@ impl Front {
 
     /// Called when commands are outstanding but no event is pending. A device at its end of life may be
     /// unable to program the pages in its buffer; it then fails the commands that wait for them. Returns
-    /// false if this is not the reason.
+    /// false if this is not the reason. A design that selected no victim may be.
     pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         if !core.ftl.health.read_only {
+            let Ftl { policies, blocks, flash, .. } = &core.ftl;
+            policies.record_declined_victim(DesignContext { flash, blocks });
             return false;
         }
         let ids: Vec<RequestId> =
