@@ -284,8 +284,11 @@ impl History {
     #[inline]
     pub fn end(&mut self, die: DieId, now: Instant, (queues, pools): (&Queues, &Pools), planes: u32) {
         let task = queues.current(die);
-        let (page, work, mut works) = (task.page, DieWork::of(task), 0);
-        queues.each_current(die, |task| works |= 1 << DieWork::of(task) as u32);
+        let (page, work) = (task.page, DieWork::of(task));
+        let mut works = 1 << work as u32;
+        if task.next_in_chain().is_some() {
+            queues.each_current(die, |task| works |= 1 << DieWork::of(task) as u32);
+        }
         let recent = &mut self.dies[die];
         let from = recent.began;
         self.done[work as usize] += now - from;

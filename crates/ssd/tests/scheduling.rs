@@ -112,7 +112,9 @@ fn no_read_waits_for_an_erase_that_is_suspended() {
     let longest = longest_read(suspends.clone());
     assert!(longest < PROGRAM * 2, "{longest}");
     suspends.ftl.scheduling.suspend_programs = true;
-    assert!(longest_read(suspends) < PROGRAM);
+    assert!(longest_read(suspends.clone()) < PROGRAM);
+    suspends.ftl.gc.copyback = true;
+    assert!(longest_read(suspends) < PROGRAM, "the program of a copyback is suspended, too");
 }
 
 #[test]

@@ -243,18 +243,6 @@ fn a_read_that_an_erase_waits_for_goes_as_gc_does() {
     assert_eq!(taken, [3, 4, 2, 0, 1]);
 }
 
-#[test]
-fn a_copyback_is_suspended_as_a_program_is() {
-    for suspend_programs in [true, false] {
-        let mut queues = Queues::new(1, &rules(|file| file.suspend_programs = suspend_programs));
-        let task = queues.push(DIE, at(0), Ticket::Table(0), Class::Gc);
-        task.operation = Operation::Copyback { to: PageId(7) };
-        assert!(queues.next(DIE, at(0), &mut 0, |_, _| false).is_some());
-        push(&mut queues, HostRead, 1, 1);
-        assert_eq!(queues.wants_suspend(DIE, at(1)), suspend_programs);
-    }
-}
-
 /// Takes the next chain of tasks and ends it. Tasks 0 and 1, 2 and 3, and so on share a command.
 fn take_pair(queues: &mut Queues) -> Vec<Task> {
     let mut tasks = Vec::new();
