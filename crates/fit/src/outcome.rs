@@ -10,7 +10,7 @@ use crate::identify::{
 use crate::load::Load;
 use crate::measurement::{Measurement, Quantity};
 use crate::search::{Found, deviation};
-use crate::twin::{Link, Origin, Parameter, Twin, bus_rate};
+use crate::twin::{Link, Origin, Parameter, bus_rate};
 
 /// Greatest half-width of an interval, relative to the value, of a parameter that counts as identified. Chosen.
 const WIDEST: f64 = 0.5;
