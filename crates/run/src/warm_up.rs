@@ -155,6 +155,18 @@ impl CommandSource<'_> {
     }
 }
 
+/// The pace of a load while it ages a device: its queue depth, `None` for arrival times, and their scale.
+fn pace(load: &Load) -> (Option<u32>, f64) {
+    match load.pace {
+        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => {
+            (Some(depth * u32::from(load.spread.queues)), 0.0)
+        }
+        Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
+        // Jobs have the times of a run on a device with constant latency.
+        Pace::SourcePaced { .. } => (None, 1.0),
+    }
+}
+
 /// Ages a filled device. `kind` names the device in messages. Returns its time and pending events, and a
 /// sentence for the history.
 pub(crate) fn warm_up<D: BlockDevice>(
@@ -172,14 +184,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
     };
     let shape = device.shape();
     let sectors = (shape.capacity.0 / SECTOR.0) as f64;
-    let (depth, time_scale) = match load.pace {
-        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => {
-            (Some(depth * u32::from(load.spread.queues)), 0.0)
-        }
-        Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
-        // Jobs have the times of a run on a device with constant latency.
-        Pace::SourcePaced { .. } => (None, 1.0),
-    };
+    let (depth, time_scale) = pace(load);
     let mut source = CommandSource {
         passes,
         pass: 1,

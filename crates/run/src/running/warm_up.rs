@@ -2,6 +2,7 @@
 
 use wordline_device::BlockDevice;
 use wordline_device::tail::Tail;
+use wordline_host::Source;
 use wordline_kernel::{Instant, Schedule};
 
 use super::{Running, StopCondition};
@@ -74,10 +75,11 @@ impl<D: BlockDevice> Running<D> {
         Ok(reached)
     }
 
-    /// Whether the workload has no more requests, and none is outstanding.
+    /// Whether the workload has no more requests, or a session none for now, and none is outstanding.
     pub(super) fn has_ended(&self) -> bool {
-        let queue = &self.queue;
-        queue.upcoming()[0].is_none() && queue.source().pending() == 0 && queue.outstanding() == 0
+        let (queue, source) = (&self.queue, self.queue.source());
+        let is_drawn = queue.upcoming()[0].is_none() && source.pending() == 0;
+        is_drawn && queue.outstanding() == 0 && (source.accepts_requests() || !source.has_more())
     }
 
     fn run_warm_up(
