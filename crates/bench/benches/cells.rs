@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
 use wordline_lab::{cells, config};
 use wordline_nand::cell::*;
 use wordline_nand::physics::Work;
@@ -53,8 +53,8 @@ fn outcome(arrays: &mut CellArrays, part: &Part, stage: Stage, n: u32) -> u32 {
 /// Whether a page is unreadable with an entry of the retry table.
 fn is_uncorrectable(arrays: &mut CellArrays, n: u32) -> u32 {
     let ((at, word_line), level) = (place(n), (n % 28) as u8);
-    let sensed =
-        Sensed { at, word_line, page_type: n % 3, mode: CellMode::Native, level, now: Instant::ZERO };
+    let (mode, bytes, now) = (CellMode::Native, Bytes::kib(16), Instant::ZERO);
+    let sensed = Sensed { at, word_line, page_type: n % 3, mode, level, bytes, now };
     u32::from(arrays.is_uncorrectable(&sensed))
 }
 
