@@ -296,7 +296,7 @@ class Host:
     writes: int
     """Writes completed."""
     written_bytes: int
-    """Bytes written."""
+    """Bytes written, by write zeroes too where the device writes them as data."""
     zones: ZoneRequests | None = None
     """Requests to zones; left out without any. Appended bytes are written bytes."""
 
@@ -867,7 +867,7 @@ class Window:
     writes: int
     """Writes completed."""
     written_bytes: int
-    """Bytes written."""
+    """Bytes written, by write zeroes too where the device writes them as data."""
 
 
 @dataclass(frozen=True)
