@@ -81,16 +81,24 @@ fn has_example(text: &str) -> bool {
     fences.step_by(2).any(|info| info.is_empty() || info.starts_with("rust") || info.contains("no_run"))
 }
 
-#[test]
-fn no_test_or_example_is_left_out_by_a_manifest() {
+/// Checks that no manifest of the repository has offences.
+fn check_manifests(offences: fn(&File, &[File]) -> Vec<Offence>) {
     let files = files();
     let manifests = subjects(&files, 15, |file| file.path.ends_with("/Cargo.toml"));
-    assert_none(&manifests.into_iter().flat_map(|manifest| left_out(manifest, &files)).collect::<Vec<_>>());
+    assert_none(&manifests.into_iter().flat_map(|manifest| offences(manifest, &files)).collect::<Vec<_>>());
+}
+
+fn file(path: &str, text: &str) -> File {
+    File { path: path.into(), text: text.into() }
+}
+
+#[test]
+fn no_test_or_example_is_left_out_by_a_manifest() {
+    check_manifests(left_out);
 }
 
 #[test]
 fn a_test_that_a_manifest_leaves_out_is_caught() {
-    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
     let files = [
         file("crates/a/src/lib.rs", "/// ```text\n/// a\n/// ```\n#[cfg(test)]\nmod tests;\n"),
         file("crates/a/src/b.rs", "/// ```\n/// assert!(true);\n/// ```\n"),
@@ -101,14 +109,11 @@ fn a_test_that_a_manifest_leaves_out_is_caught() {
 
 #[test]
 fn every_test_is_part_of_a_program() {
-    let files = files();
-    let manifests = subjects(&files, 15, |file| file.path.ends_with("/Cargo.toml"));
-    assert_none(&manifests.into_iter().flat_map(|manifest| not_run(manifest, &files)).collect::<Vec<_>>());
+    check_manifests(not_run);
 }
 
 #[test]
 fn a_test_in_no_program_is_caught() {
-    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
     let manifest = |autotests: bool| {
         let programs = "[[test]]\nname = 'all'\npath = 'tests/all.rs'\n[[test]]\nname = 'big'\npath = 'tests/big/main.rs'\n";
         file("crates/ssd/Cargo.toml", &format!("{programs}[package]\nautotests = {autotests}\n"))

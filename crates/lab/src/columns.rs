@@ -48,14 +48,11 @@ pub fn columns(registry: &Registry, section: Option<&str>) -> Result<Vec<Column>
             meaning: metric.meaning.to_owned(),
         })
         .collect();
-    // Several types of devices have a metric.
-    let mut known = BTreeSet::new();
-    all.retain(|metric| known.insert(metric.name.clone()));
     let root = summary_schema();
-    let mut others = Vec::new();
-    walk(root, root, ("", ""), &mut others);
-    others.retain(|column| all.iter().all(|metric| metric.name != column.name));
-    all.extend(others);
+    walk(root, root, ("", ""), &mut all);
+    // Several types of devices may have a metric, and the summary may have it, too.
+    let mut known = BTreeSet::new();
+    all.retain(|column| known.insert(column.name.clone()));
     let section_of = |column: &Column| column.name.split('.').next().unwrap_or("").to_owned();
     let Some(section) = section else { return Ok(all) };
     let found: Vec<Column> = all.iter().filter(|column| section_of(column) == section).cloned().collect();

@@ -46,15 +46,15 @@ impl Mean {
         Self { mean, half: Some(quantile(values.len() - 1) * deviation / count.sqrt()) }
     }
 
-    /// The ratio of two sums, from a list of at least one pair of addends. Its interval is that of the ratio
-    /// estimator (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3): pairs with a greater
-    /// divisor weigh more. Pairs with equal divisors have the [mean](Self::of) of their quotients.
+    /// The sum of the first values of at least one pair, divided by the sum of the second ones. Its interval is
+    /// that of the ratio estimator (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3). If the
+    /// second values are equal, this is the [mean](Self::of) of the quotients.
     pub fn of_ratio(pairs: &[(f64, f64)]) -> Self {
-        let quotients: Vec<f64> = pairs.iter().map(|(sum, divisor)| sum / divisor).collect();
-        let [sum, divisor] = pairs.iter().fold([0.0, 0.0], |[sum, all], pair| [sum + pair.0, all + pair.1]);
-        if pairs.iter().all(|(_, other)| *other == pairs[0].1) {
+        if pairs.iter().all(|(_, divisor)| *divisor == pairs[0].1) {
+            let quotients: Vec<f64> = pairs.iter().map(|(sum, divisor)| sum / divisor).collect();
             return Self::of(&quotients);
         }
+        let [sum, divisor] = pairs.iter().fold([0.0, 0.0], |[sum, all], pair| [sum + pair.0, all + pair.1]);
         let (mean, count) = (sum / divisor, pairs.len() as f64);
         let squares: f64 = pairs.iter().map(|(sum, divisor)| (sum - mean * divisor).powi(2)).sum();
         let deviation = (squares / (count - 1.0)).sqrt() / (divisor / count);

@@ -216,7 +216,7 @@ def settings(seed: int, given: Start, others: tuple[str, ...] = _OTHERS) -> dict
 
 
 def device_of(device: Described | None, load: _native.Workload, given: Mapping[str, object]) -> _native.Device:
-    """The device of a run with these options: the given one, that of the snapshot, or the usual one."""
+    """The device of a run with these options: the given one, that of the snapshot, or the default one."""
     snapshot: Any = given.get("from_snapshot")
     if device is None and snapshot is not None:
         return _native.Device.snapshot(snapshot)

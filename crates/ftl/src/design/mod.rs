@@ -258,8 +258,8 @@ pub trait Design: State + Send {
     }
 
     /// [`ExtensionPoint::Victim`]: selects one of the candidates of a plane group; `None` if there are none.
-    /// If there are some, `None` leaves the plane group without GC for now. It is an invalid decision once commands
-    /// wait for free blocks and nothing else can happen.
+    /// If there are some, `None` leaves the plane group without GC until the next query. It is an invalid decision
+    /// once commands wait for free blocks and nothing else can happen.
     /// Candidates are closed blocks with at least one invalid page, and [suspended](Candidates::suspended)
     /// blocks. If superblocks are collected, the candidates are superblocks and the plane group is 0.
     fn victim(

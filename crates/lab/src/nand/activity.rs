@@ -1,5 +1,5 @@
-//! The activity of a die, derived from its spans if only they are known: when RDY and ARDY are low, and when its page registers are
-//! in use.
+//! The activity of a die: when RDY and ARDY are low, and when its page registers are in use. It is derived
+//! from the spans of the die; on the pins, RDY and ARDY are known.
 //!
 //! A bus grant that ends with a command cycle makes the die busy. Usually the array begins at once, and the
 //! die is busy until the array ends. If data first move between the registers, the die is ready after that
@@ -79,9 +79,7 @@ impl Activity {
         trim_overlaps(&mut activity.data_register);
         activity
     }
-}
 
-impl Activity {
     /// Replaces the derived times of RDY and ARDY by the known ones of the die, in the order of their commands.
     pub fn set_busy<'a>(&mut self, busy: impl Iterator<Item = &'a BusyPeriod>) {
         let periods = busy.map(|&BusyPeriod { begin, ready, array_ready, command, .. }| {

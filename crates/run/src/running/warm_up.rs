@@ -75,7 +75,8 @@ impl<D: BlockDevice> Running<D> {
         Ok(reached)
     }
 
-    /// Whether the workload has no more requests, or a session none for now, and none is outstanding.
+    /// Whether no request is outstanding, and the workload has no more requests, or a session none that it has
+    /// not submitted.
     pub(super) fn has_ended(&self) -> bool {
         let (queue, source) = (&self.queue, self.queue.source());
         let is_drawn = queue.upcoming()[0].is_none() && source.pending() == 0;
