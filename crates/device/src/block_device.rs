@@ -280,6 +280,11 @@ pub trait BlockDevice: State {
     /// Whether the device accepts commands.
     fn is_ready(&self) -> bool;
 
+    /// Whether a power cut may undo completed writes that were neither flushed nor FUA.
+    fn has_volatile_writes(&self) -> bool {
+        true
+    }
+
     /// Pages that power-loss recovery has read or is reading.
     fn pages_recovered(&self) -> u64 {
         0

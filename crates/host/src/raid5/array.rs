@@ -34,8 +34,9 @@ pub(super) struct Array<D> {
 impl<D: BlockDevice> Array<D> {
     pub(super) fn new(devices: Vec<D>, settings: Settings) -> Self {
         let striping = settings.striping;
+        let is_volatile = devices.iter().any(D::has_volatile_writes);
         Self {
-            durability: Durability::new(striping, settings.log_sectors()),
+            durability: Durability::new(striping, settings.log_sectors(), is_volatile),
             members: Members::new(devices, striping.members as usize),
             settings,
             sync: None,

@@ -33,7 +33,12 @@ impl Stripes {
         match job {
             Job::WriteData => {
                 for member in each(head.written) {
-                    array.durability.written(row.row, member, head.covered[usize::from(member)]);
+                    array.durability.written(
+                        row.row,
+                        member,
+                        head.covered[usize::from(member)],
+                        head.turns.fua,
+                    );
                 }
                 if row.missing & head.written != 0 || head.turns.fua {
                     // The writes complete once parity includes the data that the failed member should have.
@@ -48,7 +53,12 @@ impl Stripes {
             }
             Job::Write => {
                 for member in each(head.written) {
-                    array.durability.written(row.row, member, head.covered[usize::from(member)]);
+                    array.durability.written(
+                        row.row,
+                        member,
+                        head.covered[usize::from(member)],
+                        head.turns.fua,
+                    );
                 }
                 if is_right {
                     array.durability.rows.is_right(row.row);
@@ -133,7 +143,7 @@ impl Stripes {
         self.clear_stale(id, &array.settings.striping, &mut host.requests);
         let row = self.row_of(id, array);
         let head = self.heads.get_mut(id);
-        (head.job, head.rewrite, head.bad) = (Job::None, 0, 0);
+        (head.job, head.rewrite, head.bad, head.turns.fua) = (Job::None, 0, 0, false);
         let mut writes = std::mem::take(&mut head.current);
         writes.append(&mut head.pending);
         let reads = std::mem::take(&mut head.reads);

@@ -61,7 +61,7 @@ impl Stripes {
             let head = self.heads.get_mut(id);
             (head.step, head.turns.changes) = (Step::Storing, true);
             let row = self.row_of(id, array).row;
-            array.durability.note_write_start(row);
+            array.durability.note_write_start(row, false);
             self.heads.get_mut(first).batch.push(id);
         }
         self.log_and_store(first, &row, row.all, array, host, calendar);
@@ -77,7 +77,7 @@ impl Stripes {
         host: &mut Host,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        array.durability.note_write_start(row.row);
+        array.durability.note_write_start(row.row, self.heads.get(id).turns.fua);
         let whole = 0..array.settings.striping.block;
         let head = self.heads.get_mut(id);
         (head.step, head.turns.changes) = (Step::Storing, true);
@@ -130,7 +130,7 @@ impl Stripes {
             return self.end_job(id, array, host, calendar);
         }
         if changes {
-            array.durability.note_write_start(row.row);
+            array.durability.note_write_start(row.row, head.turns.fua);
         }
         head.turns.changes = changes;
         head.step = Step::Storing;
@@ -204,6 +204,7 @@ impl Stripes {
             let batch = std::mem::take(&mut head.batch);
             for id in std::iter::once(&id).chain(&batch) {
                 host.attribution.end_step(*id, over.sent.why);
+                array.durability.note_write_end(self.row_of(*id, array).row);
             }
             self.end_job(id, array, host, calendar);
             batch.into_iter().for_each(|id| self.end_job(id, array, host, calendar));

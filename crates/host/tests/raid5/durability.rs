@@ -6,6 +6,7 @@ use wordline_device::{BlockDevice, Command, FixedLatency, Operation};
 use wordline_host::raid5::members::{Members, Purpose};
 use wordline_host::raid5::{ArrayFile, Event, Parity};
 use wordline_kernel::{Bytes, Calendar, Duration, Seed};
+use wordline_ssd::cache::protection::Protection;
 use wordline_ssd::{Device, contract};
 
 use super::{Bench, LATENCY, cached, explained, md, null};
@@ -29,6 +30,52 @@ fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_du
     bench.run();
     assert_eq!((bench.array.lost_sectors(), bench.array.dirty_rows().count()), (0, 0));
     bench.time(Operation::Read, 0, 24);
+}
+
+/// The sectors lost by a power cut long after a FUA write to an array with a missing member.
+fn lost_after_fua(file: ArrayFile) -> u64 {
+    let mut bench = null(4, 0, SIZE, file);
+    bench.time(Operation::Write, 0, 3 * 128);
+    bench.time(Operation::Flush, 0, 0);
+    bench.fail(1);
+    bench.submit_command(Command {
+        operation: Operation::Write,
+        sector: 128,
+        sectors: 8,
+        fua: true,
+        ..Command::default()
+    });
+    bench.run();
+    let written = bench.tag;
+    bench.cut_and_recover();
+    bench.run();
+    assert!(bench.array.lost_sectors() > 0 || bench.reads_as(128, 8, written));
+    bench.array.lost_sectors()
+}
+
+#[test]
+fn a_fua_write_to_an_array_with_a_missing_member_outlives_a_power_cut() {
+    let logged = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
+    for file in [md(), logged, ArrayFile { block: Bytes::kib(4), ..cached() }] {
+        assert_eq!(lost_after_fua(file), 0);
+    }
+}
+
+#[test]
+fn members_whose_buffers_survive_a_power_cut_leave_no_row_in_doubt() {
+    for protects in [false, true] {
+        let mut file = contract::small();
+        if protects {
+            file.buffer.power_loss_protection = Protection::Full;
+        }
+        let config = file.check().expect("it is sound");
+        let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
+        let mut bench = Bench::new(devices, 4, md());
+        bench.time(Operation::Write, 0, 3 * 128);
+        bench.cut_and_recover();
+        bench.run();
+        assert_eq!(bench.array.counts().dirty_rows == 0, protects);
+    }
 }
 
 #[test]

@@ -64,7 +64,8 @@ pub(super) struct Host<D: BlockDevice> {
     pub(super) bench: Bench<D>,
     random: Stream,
     sectors: Vec<Sector>,
-    /// Rows with unflushed writes, each with the number of its last write command.
+    /// Rows with unflushed writes, each with the number of its last write command. FUA writes that completed
+    /// are flushed.
     unflushed: BTreeMap<u64, u64>,
     /// Rows that may have losses.
     excused: BTreeSet<u64>,
@@ -155,7 +156,9 @@ impl<D: Ages> Host<D> {
                 }
             }
             self.submitted += 1;
-            self.unflushed.extend(rows.into_iter().map(|row| (row, self.submitted)));
+            if !fua {
+                self.unflushed.extend(rows.into_iter().map(|row| (row, self.submitted)));
+            }
         }
         if operation == Operation::Flush {
             let outstanding = self.sent.iter().filter(|command| Self::writes(command).is_some());
@@ -210,6 +213,10 @@ impl<D: Ages> Host<D> {
                 _ => {
                     assert!(!completion.failed || self.trouble.fails, "{command:?} failed");
                     let new = Self::writes(&command).expect("it writes");
+                    if completion.failed {
+                        let rows: Vec<u64> = self.rows(&command).collect();
+                        self.unflushed.extend(rows.into_iter().map(|row| (row, self.submitted)));
+                    }
                     for sector in range {
                         let sector = &mut self.sectors[sector as usize];
                         sector.history.push(new);
@@ -240,7 +247,12 @@ impl<D: Ages> Host<D> {
         let range = command.sector..command.sector + command.sectors;
         let lost: Vec<u64> = range.clone().filter(|sector| self.bench.array.is_lost(*sector)).collect();
         if failed {
-            assert!(!lost.is_empty(), "{command:?} failed, and nothing of it is lost");
+            let striping = self.bench.array.striping();
+            let may_be = |sector: &u64| self.excused.contains(&(striping.locate(*sector).1 / self.block));
+            assert!(
+                lost.iter().any(may_be),
+                "{command:?} failed, and lost nothing that was under way: {lost:?}"
+            );
             return;
         }
         let found = self.bench.array.take_contents(command.tag).expect("contents are followed");
@@ -325,6 +337,12 @@ impl<D: Ages> Host<D> {
         self.go_on(0);
     }
 
+    /// Rows with writes that are neither flushed nor FUA, or that have not completed.
+    fn volatile_rows(&self) -> BTreeSet<u64> {
+        let writes = self.sent.iter().filter(|command| Self::writes(command).is_some());
+        writes.flat_map(|command| self.rows(command)).chain(self.unflushed.keys().copied()).collect()
+    }
+
     fn fail(&mut self) {
         let member = self.random.below(u64::from(self.members)) as u16;
         if self.bench.array.degraded() > 0 {
@@ -336,12 +354,12 @@ impl<D: Ages> Host<D> {
         // With deferred parity, rows with unflushed writes may lack parity. Otherwise only rows that a power
         // cut left in doubt are at risk.
         if self.bench.array.has_parity_behind() {
-            self.excused.extend(self.unflushed.keys());
+            self.excused.extend(self.volatile_rows());
         }
         self.excused.extend(self.bench.array.dirty_rows());
         self.excused.extend(&self.spoilt);
         let striping = self.bench.array.striping();
-        self.bare.extend(self.unflushed.keys().filter(|row| striping.parity(**row) == member));
+        self.bare.extend(self.volatile_rows().into_iter().filter(|row| striping.parity(*row) == member));
         self.bench.fail(member);
         self.take_completions();
     }
@@ -377,7 +395,7 @@ impl<D: Ages> Host<D> {
                     && !self.bare.contains(row)
                     && (modified & missing == 0 || modified & !missing == 0)
             };
-            let endangered: Vec<u64> = self.unflushed.keys().copied().filter(|row| !is_safe(row)).collect();
+            let endangered: Vec<u64> = self.volatile_rows().into_iter().filter(|row| !is_safe(row)).collect();
             self.excused.extend(endangered);
             self.excused.extend(self.bench.array.dirty_rows());
             let discarded: Vec<u64> =

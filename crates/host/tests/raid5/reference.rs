@@ -16,12 +16,13 @@ const ROWS: u64 = 12;
 /// Sectors of each member's log.
 const LOG: u64 = 32;
 
-/// A flush of all members: its start, the rows that were being written, and the rows that waited for log
-/// space.
+/// A flush of all members: its start, the rows that were being written, those of them that were being logged,
+/// and the rows that waited for log space.
 #[derive(Clone, Debug, Default)]
 struct Flush {
     began: u64,
     open: BTreeSet<u64>,
+    logging: BTreeSet<u64>,
     wait: BTreeSet<u64>,
 }
 
@@ -34,6 +35,8 @@ struct Write {
     logged: Option<MemberSet>,
     /// Whether the write has been sent to the members, not only to the log.
     sent: bool,
+    /// Whether the write is non-volatile when it ends.
+    forced: bool,
 }
 
 /// Lost sectors of a block that were rewritten at a time; `None` for discarded sectors.
@@ -62,8 +65,15 @@ struct Reference {
 }
 
 impl Reference {
-    /// Whether a completed flush covers all writes of a row until a time.
+    /// Whether a completed flush covers the writes of a row until a time, and the row was not being logged.
     fn is_durable(&self, row: u64, over: Option<u64>) -> bool {
+        let covers =
+            |flush: &Flush| over.is_some_and(|over| over < flush.began) && !flush.logging.contains(&row);
+        self.flushes.iter().any(covers)
+    }
+
+    /// Whether a completed flush covers the writes of a row until a time, and no other write was in progress.
+    fn is_closed(&self, row: u64, over: Option<u64>) -> bool {
         let covers =
             |flush: &Flush| over.is_some_and(|over| over < flush.began) && !flush.open.contains(&row);
         self.flushes.iter().any(covers)
@@ -90,8 +100,8 @@ impl Reference {
         self.rooms.retain(|(of, ..)| *of != row);
     }
 
-    fn begin(&mut self, row: u64, logged: Option<MemberSet>) {
-        let write = Write { row, over: None, logged, sent: logged.is_none() };
+    fn begin(&mut self, row: u64, logged: Option<MemberSet>, forced: bool) {
+        let write = Write { row, over: None, logged, sent: logged.is_none(), forced };
         match logged {
             Some(_) => self.entries.entry(row).or_default().push(write),
             None => self.forget(row),
@@ -113,20 +123,33 @@ impl Reference {
         fits
     }
 
+    /// Ends the write of a row. If it is non-volatile and nothing volatile is behind it, it needs no entry.
     fn end(&mut self, row: u64) {
         let now = self.now;
+        let (of_row, others): (Vec<Write>, _) = self.writes.iter().partition(|write| write.row == row);
+        let is_durable = |write: &Write| write.forced || self.is_durable(row, write.over);
+        let forced = of_row.iter().any(|write| write.over.is_none() && write.forced);
+        let in_doubt = self.in_doubt.contains(&row) || self.discarded.contains(&row);
+        if forced && !in_doubt && of_row.iter().all(is_durable) {
+            self.writes = others;
+            return self.forget(row);
+        }
         let of_entry = self.entries.get_mut(&row).into_iter().flatten();
         let all = self.writes.iter_mut().filter(|write| write.row == row).chain(of_entry);
         all.filter(|write| write.over.is_none()).for_each(|write| write.over = Some(now));
     }
 
-    fn written(&mut self, row: u64, member: u16, which: u64) {
+    fn written(&mut self, row: u64, member: u16, which: u64, forced: bool) {
         let mut taken = which & self.lost.get(&(row, member)).copied().unwrap_or(0);
         self.lost.entry((row, member)).and_modify(|lost| *lost &= !which);
         let of_block = |of: &&mut Regained| (of.0, of.1, of.3) == (row, member, None);
         for (_, _, discarded, _) in self.regained.iter_mut().filter(of_block) {
             taken |= *discarded & which;
             *discarded &= !which;
+        }
+        if forced {
+            let of_block = self.regained.iter_mut().filter(|of| (of.0, of.1) == (row, member));
+            return of_block.for_each(|(_, _, volatile, _)| *volatile &= !which);
         }
         self.regained.push((row, member, taken, Some(self.now)));
     }
@@ -146,7 +169,7 @@ impl Reference {
             return;
         }
         self.flushes.push(flush.clone());
-        let Flush { began, open, wait } = flush;
+        let Flush { began, open, wait, .. } = flush;
         let is_covered = |write: &Write| write.over.is_some_and(|over| over < began);
         self.entries.retain(|row, writes| open.contains(row) || !writes.iter().all(is_covered));
         let is_free = |row: &u64, taken: u64| taken < began && (!open.contains(row) || wait.contains(row));
@@ -172,11 +195,14 @@ impl Reference {
                 *self.lost.entry((row, member)).or_default() |= which;
             }
         }
-        let volatile = self.writes.iter().filter(|write| !self.is_durable(write.row, write.over));
-        let (bare, logged): (Vec<&Write>, Vec<&Write>) = volatile.partition(|write| write.logged.is_none());
-        let bare: BTreeSet<u64> = bare.into_iter().map(|write| write.row).collect();
-        let sent = logged.into_iter().filter(|write| write.sent).map(|write| write.row);
-        self.in_doubt.extend(sent.chain(bare.iter().copied()).chain(behind));
+        let is_bare = |write: &&Write| write.logged.is_none() && !self.is_closed(write.row, write.over);
+        let bare: BTreeSet<u64> = self.writes.iter().filter(is_bare).map(|write| write.row).collect();
+        let unsure = |write: &&Write| match (write.forced, write.over) {
+            (true, Some(_)) => false,
+            (_, over) => write.sent && !self.is_durable(write.row, over),
+        };
+        let unsure: Vec<u64> = self.writes.iter().filter(unsure).map(|write| write.row).collect();
+        self.in_doubt.extend(unsure.into_iter().chain(behind));
         let Self { in_doubt, discarded, .. } = self;
         let keeps = |row: &u64| in_doubt.contains(row) && !discarded.contains(row) && !bare.contains(row);
         self.entries.retain(|row, _| keeps(row));
@@ -238,13 +264,15 @@ impl Pair {
             return self.allocate_log(row, sectors);
         }
         if !std::mem::replace(&mut write.sent, true) {
-            return array.note_write_start(row);
+            return array.note_write_start(row, write.forced);
         }
+        let forced = write.forced;
         reference.end(row);
+        array.note_write_end(row);
         for member in 0..4 {
             let which = self.below(256);
-            self.reference.written(row, member, which);
-            self.array.written(row, member, which);
+            self.reference.written(row, member, which, forced);
+            self.array.written(row, member, which, forced);
         }
         if self.below(2) == 0 {
             self.reference.in_doubt.remove(&row);
@@ -254,15 +282,16 @@ impl Pair {
 
     fn begin(&mut self, row: u64) {
         let parity = 1 << STRIPING.parity(row);
+        let forced = self.below(3) == 0;
         if self.reference.missing(row) & parity != 0 {
-            self.reference.begin(row, None);
+            self.reference.begin(row, None, forced);
             self.array.note_unlogged_write(row);
-            return self.array.note_write_start(row);
+            return self.array.note_write_start(row, forced);
         }
         let written = (1 + self.below(15)) & !parity;
         let written = if written == 0 { 0b1111 & !parity } else { written };
         assert_eq!(self.array.write_in_log(row, written), self.reference.modified(row));
-        self.reference.begin(row, Some(written));
+        self.reference.begin(row, Some(written), forced);
         let sectors = 8 + self.below(9);
         self.allocate_log(row, sectors);
     }
@@ -280,8 +309,9 @@ impl Pair {
             self.reference.end_flush(failed);
             return self.array.end_flush(failed);
         }
-        let Reference { now, waiting, .. } = &self.reference;
-        let flush = Flush { began: *now, open: self.reference.open(), wait: waiting.clone() };
+        let Reference { now, waiting, writes, .. } = &self.reference;
+        let logging = writes.iter().filter(|write| !write.sent).map(|write| write.row).collect();
+        let flush = Flush { began: *now, open: self.reference.open(), logging, wait: waiting.clone() };
         self.array.start_flush(&flush.open, &flush.wait);
         self.reference.under_way = Some(flush);
     }
@@ -390,7 +420,7 @@ fn a_power_cut_leaves_what_the_reference_says() {
     let trials = if std::env::var_os("WORDLINE_LONG").is_some() { 5_000 } else { 200 };
     for seed in 0..trials {
         let random = Seed(seed).stream("raid5.durability", 0);
-        let array = Durability::new(STRIPING, LOG);
+        let array = Durability::new(STRIPING, LOG, true);
         let mut pair = Pair { reference: Reference::default(), array, random };
         for _ in 0..600 {
             pair.step();

@@ -113,6 +113,11 @@ impl BufferFile {
         self.power_loss_protection != Protection::None
     }
 
+    /// Whether completed writes are lost with the buffer in a power loss.
+    pub fn is_volatile(&self) -> bool {
+        self.mode == BufferMode::WriteBack && !self.is_protected()
+    }
+
     /// Capacity in sectors; `None` if pages are counted.
     pub fn room(&self) -> Option<u32> {
         (self.space == BufferSpace::Written).then_some((self.size.0 / SECTOR.0) as u32)

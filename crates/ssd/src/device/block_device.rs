@@ -41,6 +41,10 @@ impl BlockDevice for Device {
         self.notify_designs(calendar);
     }
 
+    fn has_volatile_writes(&self) -> bool {
+        self.config().file.buffer.is_volatile()
+    }
+
     fn follow_contents(&mut self) {
         self.core.ftl.keep_contents(Contents::default());
     }

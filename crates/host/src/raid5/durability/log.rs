@@ -134,6 +134,12 @@ impl PartialParityLog {
         }
     }
 
+    /// Notes that all writes of a row are non-volatile.
+    pub(super) fn note_durable(&mut self, row: u64) {
+        self.forget(row);
+        self.bare.remove(&row);
+    }
+
     /// Whether a covering flush would free log space. It frees the entries of rows that are not being
     /// written. `open`: rows that are being written. `wait`: rows among them that wait for log space; their
     /// existing entries are of earlier writes, which a flush covers.

@@ -35,11 +35,20 @@ impl LostSectors {
         u64::from(new.count_ones())
     }
 
-    /// Notes a write to sectors of a block.
-    pub(super) fn written(&mut self, row: u64, member: u16, which: SectorSet, stamp: Stamp) {
+    /// Notes a write to sectors of a block. `forced`: the write is non-volatile.
+    pub(super) fn written(
+        &mut self,
+        row: u64,
+        member: u16,
+        which: SectorSet,
+        (stamp, forced): (Stamp, bool),
+    ) {
         let place = (row, member);
         let written = take(&mut self.lost, place, which) | take(&mut self.discarded, place, which);
-        if written != 0 {
+        if forced {
+            let of_place = self.written.iter_mut().filter(|(_, of, _)| *of == place);
+            of_place.for_each(|(_, _, volatile)| *volatile &= !which);
+        } else if written != 0 {
             self.written.push((stamp, place, written));
         }
     }

@@ -88,15 +88,19 @@ impl MemberState {
         self.rebuild = Some(Rebuild::of(member));
     }
 
-    pub(super) fn note_row_rebuilt(&mut self, member: u16, done: u64) {
+    /// Notes a rebuilt row. `forced`: its block is non-volatile.
+    pub(super) fn note_row_rebuilt(&mut self, member: u16, done: u64, forced: bool) {
         let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.member == member) else { return };
-        let Rebuild { row, ahead, .. } = rebuild;
+        let Rebuild { row, ahead, durable, .. } = rebuild;
         if done >= *row && !ahead.contains(&done) {
             ahead.push(done);
         }
         while let Some(at) = ahead.iter().position(|ahead| ahead == row) {
             ahead.swap_remove(at);
             *row += 1;
+        }
+        if forced {
+            *durable = *row;
         }
     }
 

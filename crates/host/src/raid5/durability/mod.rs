@@ -6,6 +6,9 @@
 //! stamp of the flush after that. When flush n has completed, everything with a stamp of n or less is
 //! non-volatile. A failed flush changes nothing, and the next flush covers the same writes.
 //!
+//! A *forced* write needs no flush: data and parity were written with FUA, or completed writes of the members
+//! are non-volatile anyway. When it ends, its row has the stamp again that it had before the write.
+//!
 //! | stamped item | effect of a power cut before it is non-volatile |
 //! |---|---|
 //! | written row ([`rows`]) | its parity is in doubt |
@@ -39,6 +42,8 @@ pub type Stamp = u64;
 #[derive(Clone, Debug)]
 pub struct Durability {
     striping: Striping,
+    /// Whether completed writes of the members may be volatile.
+    is_volatile: bool,
     /// Covering flushes started. The next one covers a write that starts now.
     begun: Stamp,
     /// The last covering flush that completed without failure.
@@ -59,7 +64,7 @@ pub struct Durability {
 state!(Durability {
     values { begun, done, is_flushing }
     parts { rows, held, lost, log }
-    fixed { striping }
+    fixed { striping, is_volatile }
 });
 
 /// Outcome of a power cut.
@@ -72,10 +77,12 @@ pub struct CutOutcome {
 }
 
 impl Durability {
-    /// The durability of an array with `log_sectors` of log area on each member; 0 for no log.
-    pub fn new(striping: Striping, log_sectors: u64) -> Self {
+    /// The durability of an array with `log_sectors` of log area on each member; 0 for no log. `is_volatile`:
+    /// whether completed writes of the members may be volatile.
+    pub fn new(striping: Striping, log_sectors: u64, is_volatile: bool) -> Self {
         Self {
             striping,
+            is_volatile,
             begun: 0,
             done: 0,
             is_flushing: false,
@@ -92,8 +99,15 @@ impl Durability {
     }
 
     /// Notes the start of a write to a row.
-    pub fn note_write_start(&mut self, row: u64) {
-        self.rows.write(row, self.begun + 1);
+    pub fn note_write_start(&mut self, row: u64, fua: bool) {
+        self.rows.write(row, self.begun + 1, fua || !self.is_volatile);
+    }
+
+    /// Notes the end of a write to a row. A row that is non-volatile then needs no log entry.
+    pub fn note_write_end(&mut self, row: u64) {
+        if self.rows.end_write(row, self.done) && self.log.is_enabled() {
+            self.log.note_durable(row);
+        }
     }
 
     /// Logs a row before these blocks are written. If the row had an entry, returns the members written since
@@ -114,8 +128,8 @@ impl Durability {
     }
 
     /// Notes a write to sectors of a block.
-    pub fn written(&mut self, row: u64, member: u16, which: SectorSet) {
-        self.lost.written(row, member, which, self.begun + 1);
+    pub fn written(&mut self, row: u64, member: u16, which: SectorSet, fua: bool) {
+        self.lost.written(row, member, which, (self.begun + 1, fua || !self.is_volatile));
     }
 
     /// Notes the discard of a row on all members.
@@ -153,7 +167,7 @@ impl Durability {
 
     /// Applies a power cut. `behind`: rows with deferred parity.
     pub fn cut(&mut self, behind: impl Iterator<Item = u64>) -> CutOutcome {
-        behind.for_each(|row| self.note_write_start(row));
+        behind.for_each(|row| self.rows.write(row, self.begun + 1, false));
         self.is_flushing = false;
         self.held.cut();
         self.lost.cut();
@@ -235,7 +249,7 @@ impl Durability {
                 }
             }
             _ if missing > 1 => {}
-            Task::Rebuild { member } => self.held.note_row_rebuilt(member, row),
+            Task::Rebuild { member } => self.held.note_row_rebuilt(member, row, !self.is_volatile),
             Task::Resync | Task::Scrub if missing == 0 => self.rows.is_right(row),
             Task::Resync | Task::Scrub => {}
         }
@@ -246,7 +260,7 @@ impl Durability {
     /// # Errors
     /// A description of the contradiction.
     pub fn check_loaded(&self) -> Result<(), String> {
-        let Self { striping, begun, done, is_flushing, rows, held, lost, log } = self;
+        let Self { striping, begun, done, is_flushing, rows, held, lost, log, is_volatile: _ } = self;
         let (all, members) = (striping.rows(), striping.members as u16);
         let is_place = |row: u64, member: u16| row < all && member < members;
         // The number of flushes in an array never reaches half of the range of stamps.

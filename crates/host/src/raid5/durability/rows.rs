@@ -2,7 +2,7 @@
 //! rows whose parity may be inconsistent since an earlier cut. The bitmap survives power cuts, and its
 //! updates take no time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::state;
 
@@ -17,6 +17,8 @@ pub struct DirtyRows {
     /// By row: the stamp of its last write, relative to `base` so that it fits into a byte; 0 for no write.
     stamps: Vec<u8>,
     base: Stamp,
+    /// By row with a write in progress that is non-volatile when it ends: the stamp of the row before it.
+    before: BTreeMap<u64, u8>,
     /// Bitmap of rows whose parity may be wrong.
     untrusted: Vec<u64>,
     /// Number of set bits in `untrusted`.
@@ -24,7 +26,7 @@ pub struct DirtyRows {
 }
 
 state!(DirtyRows {
-    values { base, wrong }
+    values { base, before, wrong }
     parts { stamps, untrusted }
 });
 
@@ -32,11 +34,28 @@ impl DirtyRows {
     /// The bitmap of `rows` consistent rows.
     pub(super) fn new(rows: u64) -> Self {
         let untrusted = vec![0; rows.div_ceil(64) as usize];
-        Self { stamps: vec![0; rows as usize], base: 0, untrusted, wrong: 0 }
+        Self { stamps: vec![0; rows as usize], base: 0, untrusted, before: BTreeMap::new(), wrong: 0 }
     }
 
-    /// Notes a write to a row.
-    pub(super) fn write(&mut self, row: u64, stamp: Stamp) {
+    /// Notes the start of a write to a row. `forced`: it is non-volatile when it ends.
+    pub(super) fn write(&mut self, row: u64, stamp: Stamp, forced: bool) {
+        if forced {
+            self.before.entry(row).or_insert(self.stamps[row as usize]);
+        } else {
+            self.before.remove(&row);
+        }
+        self.raise(row, stamp);
+    }
+
+    /// Notes the end of a write to a row. If the write is non-volatile, the row is as volatile as before it.
+    /// Returns whether a power cut now would leave the parity of the row as it is.
+    pub(super) fn end_write(&mut self, row: u64, done: Stamp) -> bool {
+        let Some(before) = self.before.remove(&row) else { return false };
+        self.stamps[row as usize] = before;
+        before <= self.durable(done) && !self.is_dirty(row)
+    }
+
+    fn raise(&mut self, row: u64, stamp: Stamp) {
         let of_row = &mut self.stamps[row as usize];
         *of_row = (*of_row).max((stamp - self.base) as u8);
     }
@@ -58,14 +77,15 @@ impl DirtyRows {
             // Rebases the stamps. No other flush is in progress, so everything that is still volatile waits
             // for this flush.
             let durable = self.durable(done);
-            let written = self.stamps.iter_mut().filter(|stamp| **stamp != DISCARDED);
+            let stamps = self.stamps.iter_mut().chain(self.before.values_mut());
+            let written = stamps.filter(|stamp| **stamp != DISCARDED);
             written.for_each(|stamp| *stamp = u8::from(*stamp > durable));
             self.base = begun;
         }
         let durable = self.durable(done);
         for row in open {
             if self.stamps[*row as usize] > durable {
-                self.write(*row, begun + 2);
+                self.raise(*row, begun + 2);
             }
         }
     }
@@ -81,6 +101,7 @@ impl DirtyRows {
     /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many
     /// rows are in doubt.
     pub(super) fn cut(&mut self, done: Stamp) -> u64 {
+        self.before.clear();
         let durable = self.durable(done);
         for (word, stamps) in self.untrusted.iter_mut().zip(self.stamps.chunks_mut(64)) {
             for (bit, stamp) in stamps.iter_mut().enumerate() {
@@ -124,14 +145,13 @@ impl DirtyRows {
     pub(super) fn is_sound(&self, begun: Stamp) -> bool {
         let wrong: u64 = self.untrusted.iter().map(|word| u64::from(word.count_ones())).sum();
         let rows = self.stamps.len() as u64;
+        let mut stamps = self.stamps.iter().chain(self.before.values());
         // The last word has bits beyond the last row.
         self.base <= begun
             && begun - self.base < Stamp::from(DISCARDED) - 1
             && wrong == self.wrong
             && self.next_dirty(rows).is_none()
-            && self
-                .stamps
-                .iter()
-                .all(|stamp| *stamp == DISCARDED || Stamp::from(*stamp) <= begun + 1 - self.base)
+            && self.before.keys().all(|row| *row < rows)
+            && stamps.all(|stamp| *stamp == DISCARDED || Stamp::from(*stamp) <= begun + 1 - self.base)
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 /// last member.
 fn durability() -> Durability {
     let striping = Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 8, block: 8, chunks: 300 };
-    Durability::new(striping, 32)
+    Durability::new(striping, 32, true)
 }
 
 fn none() -> BTreeSet<u64> {
@@ -29,9 +29,9 @@ fn cut(of: &mut Durability) -> Vec<u64> {
 #[test]
 fn a_flush_covers_what_was_written_before_it_began() {
     let mut of = durability();
-    [3, 64, 299].iter().for_each(|row| of.note_write_start(*row));
+    [3, 64, 299].iter().for_each(|row| of.note_write_start(*row, false));
     of.start_flush(&none(), &none());
-    of.note_write_start(64);
+    of.note_write_start(64, false);
     of.end_flush(false);
     assert_eq!(cut(&mut of), [64]);
     of.rows.is_right(64);
@@ -42,14 +42,14 @@ fn a_flush_covers_what_was_written_before_it_began() {
 #[test]
 fn a_flush_that_fails_moves_nothing_and_the_next_covers_what_it_left() {
     let mut of = durability();
-    of.note_write_start(3);
+    of.note_write_start(3, false);
     of.start_flush(&none(), &none());
-    of.note_write_start(5);
+    of.note_write_start(5, false);
     of.end_flush(true);
     let mut other = of.clone();
     assert_eq!(cut(&mut other), [3, 5]);
     of.start_flush(&none(), &none());
-    of.note_write_start(100);
+    of.note_write_start(100, false);
     of.end_flush(false);
     assert_eq!(cut(&mut of), [100]);
 }
@@ -57,7 +57,7 @@ fn a_flush_that_fails_moves_nothing_and_the_next_covers_what_it_left() {
 #[test]
 fn a_row_that_is_being_written_when_a_flush_begins_is_not_covered() {
     let mut of = durability();
-    [3, 64].iter().for_each(|row| of.note_write_start(*row));
+    [3, 64].iter().for_each(|row| of.note_write_start(*row, false));
     flush(&mut of, &[64, 65]);
     let mut other = of.clone();
     assert_eq!(cut(&mut other), [64], "65 was not written");
@@ -70,7 +70,7 @@ fn a_flush_does_not_make_discards_durable() {
     let mut of = durability();
     of.discard(9);
     flush(&mut of, &[]);
-    of.note_write_start(9);
+    of.note_write_start(9, false);
     flush(&mut of, &[]);
     assert_eq!(cut(&mut of), [9]);
     of.rows.is_right(9);
@@ -80,13 +80,13 @@ fn a_flush_does_not_make_discards_durable() {
 #[test]
 fn rows_stay_what_they_are_over_more_flushes_than_a_byte_has_numbers() {
     let mut of = durability();
-    of.note_write_start(1);
+    of.note_write_start(1, false);
     flush(&mut of, &[]);
     of.discard(9);
-    of.note_write_start(2);
+    of.note_write_start(2, false);
     for _ in 0..1000 {
         of.start_flush(&BTreeSet::from([2]), &none());
-        of.note_write_start(3);
+        of.note_write_start(3, false);
         of.end_flush(true);
         flush(&mut of, &[2, 3]);
         let mut other = of.clone();
@@ -136,7 +136,7 @@ fn a_discard_is_taken_back_by_a_power_cut_until_its_sectors_are_written_and_flus
     of.lost.add(7, 1, 0b1111);
     of.discard(7);
     assert_eq!(of.lost.count(), 0);
-    of.written(7, 1, 0b0011);
+    of.written(7, 1, 0b0011, false);
     flush(&mut of, &[]);
     cut(&mut of);
     assert_eq!(of.lost.of(7, 1), 0b1100);
@@ -149,9 +149,9 @@ fn lost_sectors_are_lost_until_they_are_written_and_flushed() {
     let lost = &of.lost;
     assert!(lost.touches(1, &(7 * 8 + 3..7 * 8 + 4), 8) && !lost.touches(1, &(7 * 8 + 4..8 * 8 + 8), 8));
     assert!(!lost.touches(0, &(0..1000), 8));
-    of.written(7, 1, 0b0110);
+    of.written(7, 1, 0b0110, false);
     of.start_flush(&none(), &none());
-    of.written(7, 1, 0b1000);
+    of.written(7, 1, 0b1000, false);
     assert_eq!(of.lost.count(), 0);
     of.end_flush(false);
     cut(&mut of);
@@ -187,7 +187,7 @@ fn a_rebuild_goes_on_from_the_rows_that_a_flush_of_its_device_covered() {
 fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
     let mut of = durability();
     assert!(of.held.fail(0));
-    [0, 1].iter().for_each(|row| of.note_write_start(*row));
+    [0, 1].iter().for_each(|row| of.note_write_start(*row, false));
     // A row without its parity member is consistent.
     assert_eq!(of.striping.parity(3), 0);
     assert_eq!(of.cut([3].into_iter()), CutOutcome { in_doubt: 3, lost: 16 });
@@ -200,7 +200,7 @@ fn the_log_gives_no_parity_of_a_row_without_a_block_that_was_written() {
     let replays = |written: MemberSet| {
         let mut of = durability();
         assert!(of.held.fail(0));
-        of.note_write_start(0);
+        of.note_write_start(0, false);
         assert_eq!((of.write_in_log(0, written), of.allocate_log(0, 16)), (None, Some(0)));
         let lost = of.cut(std::iter::empty()).lost;
         (of.log.replays(0), lost)
