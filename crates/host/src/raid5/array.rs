@@ -181,8 +181,9 @@ impl<D: BlockDevice> Array<D> {
         if over.gone {
             return;
         }
-        self.sync = None;
-        self.durability.held.rebuilt(over.failed);
+        let member = over.sent.member;
+        self.sync.take_if(|sync| sync.task == Task::Rebuild { member });
+        self.durability.held.rebuilt(member, over.failed);
         self.timers.note_degraded(self.degraded() > 0, now);
         self.sync_next(now);
     }
@@ -192,6 +193,13 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
         self.power == super::Power::On && !replays && !self.durability.log.has_pending_replay()
+    }
+
+    /// Notes the end of a recovery once the array accepts commands.
+    pub(super) fn note_ready(&mut self, now: Instant) {
+        if self.timers.powered_on.is_some() && self.is_accepting() {
+            self.timers.recovery = self.timers.powered_on.take().map(|since| now.since(since));
+        }
     }
 
     /// Follows the contents of blocks from now on, with this number of stripe heads.

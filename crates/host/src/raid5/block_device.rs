@@ -199,17 +199,18 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().map(D::pages_to_recover).sum()
     }
 
-    /// Recovery of the array: the longest recovery time of a device, and the sums of the pages over all
-    /// devices.
+    /// Recovery of the array: the time until it accepts commands, with the replay of the log, and the sums of
+    /// the pages over all devices.
     fn recovery(&self) -> Option<Recovered> {
         let all: Option<Vec<Recovered>> = self.devices().iter().map(D::recovery).collect();
         let sum = |sum: Recovered, one: &Recovered| Recovered {
-            time: sum.time.max(one.time),
+            time: sum.time,
             pages_read: sum.pages_read + one.pages_read,
             lost: sum.lost + one.lost,
             returned: sum.returned + one.returned,
         };
-        all.map(|all| all.iter().fold(Recovered::default(), sum))
+        let time = self.array.timers.recovery?;
+        all.map(|all| all.iter().fold(Recovered { time, ..Recovered::default() }, sum))
     }
 
     fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
@@ -441,7 +442,7 @@ impl<D: Ages> Ages for Raid5<D> {
         match event {
             Event::Device { event, .. } => D::is_timer(event),
             Event::Unplug => false,
-            Event::Settle | Event::Sync | Event::Fails(_) | Event::Scrub => true,
+            Event::Settle | Event::Sync(_) | Event::Fails(_) | Event::Scrub => true,
         }
     }
 

@@ -72,8 +72,8 @@ pub enum Event<E> {
     Unplug,
     /// Writes deferred parity whose delay has expired.
     Settle,
-    /// Continues a rebuild, a resync or a scrub.
-    Sync,
+    /// Continues the rebuild, resync or scrub with this number.
+    Sync(u32),
     /// Fails a member. The value is the index of the configured failure.
     Fails(u16),
     /// Begins a scrub.
@@ -85,8 +85,8 @@ counters! {
     pub struct Counts {
         commands: "raid5.commands", Count, "Commands of the host.";
         member_commands: "raid5.member_commands", Count, "Commands to members.";
-        data_writes: "raid5.data_writes", Count, "Data blocks written to members, in whole or in part.";
-        parity_writes: "raid5.parity_writes", Count, "Blocks of parity written.";
+        data_writes: "raid5.data_writes", Count, "Data blocks of host writes that were written to members, in whole or in part.";
+        parity_writes: "raid5.parity_writes", Count, "Blocks of parity written for host writes; those of a rebuild or a resync are in `raid5.rebuilt` and `raid5.resynced`.";
         full_stripe_writes: "raid5.full_stripe_writes", Count, "Rows whose data were all in memory when parity was computed: mostly full-stripe writes.";
         reconstruct_writes: "raid5.reconstruct_writes", Count, "Rows whose parity was computed by reconstruct-write, with reads of the missing data.";
         read_modify_writes: "raid5.read_modify_writes", Count, "Rows whose parity was computed by read-modify-write.";

@@ -115,13 +115,15 @@ impl Stripes {
     ) {
         let block = array.settings.striping.block;
         host.attribution.set_cause(Cause::Row(id));
-        for (request, member) in std::mem::take(&mut self.heads.get_mut(id).reads) {
+        let head = self.heads.get_mut(id);
+        let computed = head.computed;
+        for (request, member) in std::mem::take(&mut head.reads) {
             let Command { sector, sectors: count, .. } = host.requests.get(request).command;
             let mut parts = array.settings.striping.parts(row.row, sector..sector + count);
             let Some((_, part, at)) = parts.find(|(of, ..)| *of == member) else { continue };
             debug_assert!(part.end <= block, "a part lies in its block");
             let failed = array.durability.lost.of(row.row, member) & sectors(&part) != 0;
-            array.counts.degraded_reads += row.missing >> member & 1;
+            array.counts.degraded_reads += computed >> member & u64::from(!failed);
             if let (Some(followed), false) = (&mut array.followed, failed) {
                 followed.read_block(request, at, id, member, part);
             }

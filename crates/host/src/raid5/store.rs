@@ -137,9 +137,12 @@ impl Stripes {
         head.left = blocks.count_ones();
         let rows = 1 + head.batch.len() as u64;
         let block = array.settings.striping.block;
+        let is_host = matches!(head.job, Job::Write | Job::Settle);
         if blocks & row.parity != 0 {
-            array.counts.parity_writes += rows;
             array.members.note_parity(row.parity_member, rows * block);
+        }
+        if blocks & row.parity != 0 && is_host {
+            array.counts.parity_writes += rows;
             for of_batch in row.row..row.row + rows {
                 self.note_block_writes(
                     of_batch,

@@ -115,8 +115,7 @@ impl Stripes {
     fn begin_job<D: BlockDevice>(&mut self, id: HeadId, row: &Row, array: &Array<D>, host: &Host) -> bool {
         let stays_behind = array.settings.file.parity == Parity::Cache && row.missing == 0;
         let head = self.heads.get_mut(id);
-        head.fetched = 0;
-        head.way = None;
+        (head.fetched, head.computed, head.way) = (0, 0, None);
         if std::mem::take(&mut head.turns.raw) {
             head.known &= !row.parity;
         }
@@ -292,6 +291,7 @@ impl Stripes {
         }
         let head = self.heads.get_mut(id);
         head.known |= data;
+        head.computed |= if one { data } else { 0 };
         // Parity that was read is invalid if its update was deferred, or if blocks of the row are zeroes now.
         if head.turns.raw || !one {
             head.known &= !row.parity;
@@ -399,8 +399,9 @@ impl Stripes {
         head.way = row.has_parity().then_some(way);
         head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
         let writes = head.written;
-        array.counts.data_writes += u64::from((writes & !row.missing).count_ones());
-        self.note_block_writes(row.row, writes, Of::Data, calendar.now(), array.settings.striping.members);
+        let sent = writes & array.durability.held.writable();
+        array.counts.data_writes += u64::from(sent.count_ones());
+        self.note_block_writes(row.row, sent, Of::Data, calendar.now(), array.settings.striping.members);
         let head = self.heads.get_mut(id);
         let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
         let parity = if row.has_parity() { self.compute_parity(id, row, array) } else { 0 };
@@ -444,8 +445,9 @@ impl Stripes {
         }
         head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
         let written = head.written;
-        array.counts.data_writes += u64::from((written & !row.missing).count_ones());
-        self.note_block_writes(row.row, written, Of::Data, calendar.now(), array.settings.striping.members);
+        let sent = written & array.durability.held.writable();
+        array.counts.data_writes += u64::from(sent.count_ones());
+        self.note_block_writes(row.row, sent, Of::Data, calendar.now(), array.settings.striping.members);
         self.apply(id, row, with, array, host);
         self.store_parts(id, row, array, host, calendar);
     }

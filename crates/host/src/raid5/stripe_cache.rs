@@ -96,6 +96,8 @@ pub struct StripeHead {
     pub known: MemberSet,
     /// Members whose block could not be read.
     pub bad: MemberSet,
+    /// Members whose block was computed for the job from the other blocks.
+    pub computed: MemberSet,
     /// Members whose block is written in addition to the writes of the job.
     pub rewrite: MemberSet,
     /// Sectors whose parity is deferred.

@@ -22,6 +22,10 @@ pub struct Timers {
     pub settle: bool,
     /// Sequence number of the last synchronisation.
     pub syncs: u32,
+    /// Time of power on, until the array accepts commands.
+    pub powered_on: Option<Instant>,
+    /// Duration of the last recovery.
+    pub recovery: Option<Duration>,
     /// Time since which the array has been degraded.
     pub degraded_since: Option<Instant>,
     /// Time spent degraded before that.

@@ -38,6 +38,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.array.sync_next(calendar.now());
             self.make_progress(calendar);
         }
+        self.array.note_ready(calendar.now());
     }
 
     fn complete_command(&mut self, over: CompletedCommand, calendar: &mut impl Schedule<Event<D::Event>>) {
@@ -77,10 +78,9 @@ impl<D: BlockDevice> Raid5<D> {
                 self.write_due_parity(calendar.now());
                 self.stripes.schedule_parity_timer(&mut self.array, calendar);
             }
-            Event::Sync => {
-                if let Some(sync) = &mut self.array.sync {
-                    sync.pauses = false;
-                }
+            Event::Sync(number) => {
+                let sync = self.array.sync.as_mut().filter(|sync| sync.number == number);
+                sync.into_iter().for_each(|sync| sync.pauses = false);
             }
             Event::Fails(number) => {
                 self.array.timers.failures.retain(|(_, at)| *at != number);
@@ -138,7 +138,7 @@ impl<D: BlockDevice> Raid5<D> {
             PaceDecision::Wait => false,
             PaceDecision::Pause(pause) => {
                 sync.pauses = true;
-                calendar.at(now + pause, Event::Sync);
+                calendar.at(now + pause, Event::Sync(sync.number));
                 false
             }
         }
@@ -154,8 +154,9 @@ impl<D: BlockDevice> Raid5<D> {
             return false;
         }
         match sync.task {
+            Task::Rebuild { .. } if sync.flushes => return false,
             Task::Rebuild { member } => {
-                sync.pauses = true;
+                sync.flushes = true;
                 let flush = Command { operation: Operation::Flush, ..Command::default() };
                 self.array.send(member, Purpose::Rebuilt, flush, None, calendar);
                 return true;
@@ -204,6 +205,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// Powers the array on again.
     pub(super) fn power_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.array.power = Power::Recovering;
+        (self.array.timers.powered_on, self.array.timers.recovery) = (Some(calendar.now()), None);
         self.array.members.recover(calendar);
         self.array.schedule_timers(calendar);
         self.make_progress(calendar);

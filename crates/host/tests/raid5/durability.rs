@@ -86,7 +86,28 @@ fn a_rebuild_whose_last_flush_fails_goes_through_the_rows_again() {
     bench.fail(1);
     bench.run();
     let rows = bench.array.striping().rows();
-    assert_eq!((bench.array.counts().rebuilt, bench.array.degraded()), (2 * rows, 0));
+    let counts = bench.array.counts();
+    assert_eq!((counts.rebuilt, bench.array.degraded()), (2 * rows, 0));
+    assert_eq!(counts.parity_writes, counts.data_writes / 3, "the blocks of a rebuild are not counted twice");
+}
+
+#[test]
+fn a_rebuild_ends_with_one_flush_whenever_a_scrub_before_it_paused() {
+    // 75 rows are done in the first second, and the other rows of the array in the next one.
+    let file = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(300), ..md() };
+    let half = Duration::from_ms(500);
+    for steps in 1..20 {
+        let mut bench = null(4, 1, SIZE, file.clone());
+        assert!(bench.array.scrub(&mut bench.calendar));
+        // The pauses of the scrub end at different times before the last flush of the rebuild.
+        bench.run_for(half - Duration::from_us(50) * steps);
+        let (before, cached) = (bench.array.counts().member_commands, 3 * bench.array.counts().scrubbed);
+        bench.fail(1);
+        bench.run();
+        assert_eq!(bench.array.degraded(), 0);
+        let commands = bench.array.counts().member_commands - before;
+        assert_eq!(commands, 4 * bench.array.striping().rows() - cached + 1, "{steps} steps before");
+    }
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use wordline_device::{BlockDevice, FixedLatency, Operation};
 use wordline_host::raid5::ArrayFile;
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, Schedule};
 
 use super::oracle::Trouble;
 use super::trials::{files, over_null_with, over_ssds_with};
-use super::{Bench, md};
+use super::{Bench, LATENCY, md};
 
 /// Arrays with a partial parity log: one of md's size, and one so small that every row waits for a flush.
 fn logged() -> [(u16, ArrayFile); 2] {
@@ -64,6 +64,21 @@ fn the_write_hole_is_there_without_a_log_and_is_none_with_it() {
     let ever = |log: Option<Bytes>| (0..12).map(|events| cut_in_a_write(log, events)).collect::<Vec<_>>();
     assert!(ever(None).contains(&(8, false)), "{:?}", ever(None));
     assert!(ever(Some(Bytes::kib(128))).iter().all(|outcome| *outcome == (0, true)));
+}
+
+#[test]
+fn the_recovery_of_an_array_ends_when_its_log_is_replayed() {
+    let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
+    let mut bench = super::null(4, 0, Bytes::kib(512), file);
+    bench.time(Operation::Write, 0, 8);
+    bench.cut_and_recover();
+    let begin = bench.calendar.now();
+    while !bench.array.is_ready() {
+        assert!(bench.array.recovery().is_none() && bench.step());
+    }
+    let time = bench.array.recovery().expect("it is over").time;
+    // A read of the written block, a write of the parity, and a flush.
+    assert_eq!((time, bench.calendar.now() - begin), (LATENCY * 3, LATENCY * 3));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! times where the array uses flush numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use wordline_host::raid5::durability::{CutOutcome, Durability};
 use wordline_host::raid5::layout::{Layout, Striping};
@@ -51,8 +52,8 @@ struct Reference {
     writes: Vec<Write>,
     /// By row: the writes that its log entry covers.
     entries: BTreeMap<u64, Vec<Write>>,
-    /// Allocated log space, with the time of the allocation.
-    rooms: Vec<(u64, u64, u64)>,
+    /// Allocated log space: the row, the sectors, and the time of the allocation.
+    rooms: Vec<(u64, Range<u64>, u64)>,
     waiting: BTreeSet<u64>,
     discarded: BTreeSet<u64>,
     in_doubt: BTreeSet<u64>,
@@ -109,18 +110,19 @@ impl Reference {
         self.writes.push(write);
     }
 
-    /// Allocates log space for the entry of a row. Returns whether there was enough.
-    fn allocate_log(&mut self, row: u64, sectors: u64) -> bool {
-        let of_area = |(of, ..): &&(u64, u64, u64)| STRIPING.parity(*of) == STRIPING.parity(row);
-        let used: u64 = self.rooms.iter().filter(of_area).map(|(_, sectors, _)| sectors).sum();
-        let fits = used + sectors <= LOG;
-        if fits {
-            self.rooms.push((row, sectors, self.now));
-            self.waiting.remove(&row);
-        } else {
+    /// Checks that the log space for the entry of a row is free, or that there is none.
+    fn note_allocation(&mut self, row: u64, sectors: u64, at: Option<u64>) {
+        let of_area = |(of, ..): &&(u64, Range<u64>, u64)| STRIPING.parity(*of) == STRIPING.parity(row);
+        let mut taken = self.rooms.iter().filter(of_area).map(|(_, taken, _)| taken);
+        let Some(at) = at else {
+            assert!(taken.next().is_some(), "an empty area takes every entry");
             self.waiting.insert(row);
-        }
-        fits
+            return;
+        };
+        let room = at..at + sectors;
+        assert!(room.end <= LOG && taken.all(|taken| taken.end <= room.start || room.end <= taken.start));
+        self.rooms.push((row, room, self.now));
+        self.waiting.remove(&row);
     }
 
     /// Ends the write of a row. If it is non-volatile and nothing volatile is behind it, it needs no entry.
@@ -202,6 +204,7 @@ impl Reference {
             (_, over) => write.sent && !self.is_durable(write.row, over),
         };
         let unsure: Vec<u64> = self.writes.iter().filter(unsure).map(|write| write.row).collect();
+        let before = self.in_doubt.len();
         self.in_doubt.extend(unsure.into_iter().chain(behind));
         let Self { in_doubt, discarded, .. } = self;
         let keeps = |row: &u64| in_doubt.contains(row) && !discarded.contains(row) && !bare.contains(row);
@@ -210,7 +213,7 @@ impl Reference {
         self.in_doubt.append(&mut self.discarded);
         (self.writes, self.under_way, self.waiting) = Default::default();
         self.entries.values_mut().flatten().for_each(|write| write.over = write.over.or(Some(self.now)));
-        let in_doubt = self.in_doubt.len() as u64;
+        let in_doubt = (self.in_doubt.len() - before) as u64;
         CutOutcome { in_doubt, lost: self.lose() }
     }
 
@@ -297,10 +300,8 @@ impl Pair {
     }
 
     fn allocate_log(&mut self, row: u64, sectors: u64) {
-        assert_eq!(
-            self.array.allocate_log(row, sectors).is_some(),
-            self.reference.allocate_log(row, sectors)
-        );
+        let at = self.array.allocate_log(row, sectors);
+        self.reference.note_allocation(row, sectors, at);
     }
 
     fn flush(&mut self) {
@@ -334,8 +335,8 @@ impl Pair {
         let Some((task, from)) = array.next_sync() else { return };
         let Some(row) = array.next_to_sync(task, from + ahead).or_else(|| array.next_to_sync(task, from))
         else {
-            array.held.rebuilt(false);
-            return reference.rebuild = None;
+            let member = reference.rebuild.take().map(|(member, _)| member);
+            return member.into_iter().for_each(|member| array.held.rebuilt(member, false));
         };
         if reference.open().contains(&row) {
             return;

@@ -180,6 +180,7 @@ fn a_page_that_cannot_be_read_is_computed_and_written_again() {
             let repaired = bench.array.counts().corrected;
             // The last member has the parity, which is not read.
             assert_eq!(repaired, u64::from(member < 3), "member {member}, time {again}");
+            assert_eq!(bench.array.counts().degraded_reads, repaired, "the host reads it once");
         }
         assert_eq!(bench.array.lost_sectors(), 0);
         if member == 3 {
@@ -197,6 +198,7 @@ fn two_pages_of_a_row_that_cannot_be_read_are_lost_until_they_are_written() {
     bench.run();
     assert!(bench.completions().iter().any(|completion| completion.command.tag == tag && completion.failed));
     assert_eq!(bench.array.lost_sectors(), 16, "a block of each");
+    assert_eq!(bench.array.counts().degraded_reads, 0, "nothing was computed");
     bench.time(Operation::Read, 256, 128);
     bench.time(Operation::Write, 2, 4);
     assert_eq!(bench.array.lost_sectors(), 12);

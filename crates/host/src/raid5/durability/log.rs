@@ -31,6 +31,8 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LogExtent {
     row: u64,
+    /// Its first sector within the area.
+    at: u64,
     sectors: u64,
     stamp: Stamp,
 }
@@ -92,20 +94,18 @@ impl PartialParityLog {
         before
     }
 
-    /// Allocates space for the entry of a row. Returns the first sector of the space within the area, or
-    /// `None` if the area is full.
+    /// Allocates space for the entry of a row: the next in the ring of the area. An entry that does not fit
+    /// before the end of the area begins at its start. Returns the first sector of the space within the area,
+    /// or `None` if it is taken.
     pub(super) fn take(&mut self, row: u64, sectors: u64, stamp: Stamp) -> Option<u64> {
         let area = &mut self.areas[usize::from(self.entries.get(&row)?.member)];
-        let used: u64 = area.taken.iter().map(|room| room.sectors).sum();
-        if used + sectors > self.size {
+        let at = if area.next + sectors > self.size { 0 } else { area.next };
+        let is_taken = |room: &LogExtent| room.at < at + sectors && at < room.at + room.sectors;
+        if at + sectors > self.size || area.taken.iter().any(is_taken) {
             return None;
         }
-        if area.next + sectors > self.size {
-            area.next = 0;
-        }
-        let at = area.next;
-        area.next += sectors;
-        area.taken.push(LogExtent { row, sectors, stamp });
+        area.next = at + sectors;
+        area.taken.push(LogExtent { row, at, sectors, stamp });
         Some(at)
     }
 
@@ -206,10 +206,11 @@ impl PartialParityLog {
     pub(super) fn is_sound(&self, striping: &Striping) -> bool {
         let is_place = |row: u64, member: u16| row < striping.rows() && striping.parity(row) == member;
         let is_area = |(member, area): (u16, &Area)| {
-            let used = area.taken.iter().try_fold(0u64, |sum, room| sum.checked_add(room.sectors));
-            let mut rooms = area.taken.iter();
-            let is_there = |room: &LogExtent| self.has(room.row) && is_place(room.row, member);
-            area.next <= self.size && used.is_some_and(|used| used <= self.size) && rooms.all(is_there)
+            let is_there = |room: &LogExtent| {
+                let fits = room.at.checked_add(room.sectors).is_some_and(|end| end <= self.size);
+                fits && self.has(room.row) && is_place(room.row, member)
+            };
+            area.next <= self.size && area.taken.iter().all(is_there)
         };
         (0..).zip(&self.areas).all(is_area)
             && self.entries.iter().all(|(row, entry)| is_place(*row, entry.member))

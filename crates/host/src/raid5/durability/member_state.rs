@@ -104,9 +104,13 @@ impl MemberState {
         }
     }
 
-    /// Ends a rebuild after the flush of its member. If the flush failed, the rebuild starts again.
-    pub fn rebuilt(&mut self, failed: bool) {
-        self.rebuild = self.rebuild.take().filter(|_| failed).map(|rebuild| Rebuild::of(rebuild.member));
+    /// Ends the rebuild of a member after the flush of its device. If the flush failed, the rebuild starts
+    /// again.
+    pub fn rebuilt(&mut self, member: u16, failed: bool) {
+        let ended = self.rebuild.take_if(|rebuild| rebuild.member == member);
+        if ended.is_some() && failed {
+            self.rebuild = Some(Rebuild::of(member));
+        }
     }
 
     /// Notes the start of a covering flush.

@@ -70,7 +70,7 @@ state!(Durability {
 /// Outcome of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CutOutcome {
-    /// Rows whose parity may be inconsistent.
+    /// Rows whose parity may be inconsistent since this cut.
     pub in_doubt: u64,
     /// Sectors lost because a member is missing in a row in doubt.
     pub lost: u64,

@@ -99,8 +99,9 @@ impl DirtyRows {
     }
 
     /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many
-    /// rows are in doubt.
+    /// rows were not in doubt before.
     pub(super) fn cut(&mut self, done: Stamp) -> u64 {
+        let known = self.wrong;
         self.before.clear();
         let durable = self.durable(done);
         for (word, stamps) in self.untrusted.iter_mut().zip(self.stamps.chunks_mut(64)) {
@@ -109,7 +110,7 @@ impl DirtyRows {
             }
         }
         self.wrong = self.untrusted.iter().map(|word| u64::from(word.count_ones())).sum();
-        self.wrong
+        self.wrong - known
     }
 
     /// Whether the parity of a row may be wrong.

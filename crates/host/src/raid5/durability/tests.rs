@@ -19,10 +19,11 @@ fn flush(of: &mut Durability, open: &[u64]) {
 
 /// Cuts the power. Returns the rows whose parity may be wrong after the cut.
 fn cut(of: &mut Durability) -> Vec<u64> {
+    let before = of.rows.wrong();
     let in_doubt = of.cut(std::iter::empty()).in_doubt;
     let next = |row: &u64| of.rows.next_dirty(row + 1);
     let rows: Vec<u64> = std::iter::successors(of.rows.next_dirty(0), next).collect();
-    assert_eq!(in_doubt, rows.len() as u64);
+    assert_eq!(before + in_doubt, rows.len() as u64, "each row counts once");
     rows
 }
 
@@ -119,6 +120,22 @@ fn an_area_is_full_until_a_flush_covers_its_rows() {
 }
 
 #[test]
+fn log_space_after_a_wrap_is_free_only_where_no_entry_is_needed() {
+    let mut of = durability();
+    let log = |of: &mut Durability, row, sectors| {
+        of.write_in_log(row, 0b001);
+        of.note_write_start(row, false);
+        of.allocate_log(row, sectors)
+    };
+    assert_eq!((log(&mut of, 0, 12), log(&mut of, 4, 12)), (Some(0), Some(12)));
+    flush(&mut of, &[4]);
+    assert_eq!(log(&mut of, 8, 12), Some(0), "the rest of 8 sectors is too small");
+    assert_eq!(log(&mut of, 12, 8), None, "the entry of row 4 is needed");
+    flush(&mut of, &[]);
+    assert_eq!(log(&mut of, 12, 8), Some(12));
+}
+
+#[test]
 fn a_row_that_is_written_beside_a_flush_keeps_its_entry() {
     let mut of = durability();
     assert_eq!((of.write_in_log(0, 0b001), of.allocate_log(0, 16)), (None, Some(0)));
@@ -179,7 +196,9 @@ fn a_rebuild_goes_on_from_the_rows_that_a_flush_of_its_device_covered() {
     of.end_flush(false);
     cut(&mut of);
     assert_eq!(of.next_sync(), Some((rebuild, 0)));
-    of.held.rebuilt(false);
+    of.held.rebuilt(2, false);
+    assert_eq!(of.held.incomplete(), 0b10, "another member");
+    of.held.rebuilt(1, false);
     assert_eq!((of.next_sync(), of.held.incomplete()), (None, 0));
 }
 
