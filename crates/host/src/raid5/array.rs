@@ -12,6 +12,7 @@ use super::flush::OwnFlush;
 use super::members::{CompletedCommand, Members, Purpose};
 use super::plan::Row;
 use super::settings::Settings;
+use super::stripe_cache::SectorSet;
 use super::sync::{Sync, Task};
 use super::timers::Timers;
 use super::write_method::MemberSet;
@@ -193,6 +194,20 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
         self.power == super::Power::On && !replays && !self.durability.log.has_pending_replay()
+    }
+
+    /// Records sectors of a block as lost: those that several blocks of the row lack, and those whose parity
+    /// does not give them.
+    pub(super) fn note_lost(&mut self, row: &Row, member: u16, (several, doubtful): (SectorSet, SectorSet)) {
+        let unreadable = self.durability.lost.add(row.row, member, several);
+        let doubtful = self.durability.lost.add(row.row, member, doubtful);
+        self.counts.lost += unreadable + doubtful;
+        self.counts.lost_unreadable += unreadable;
+        if row.untrusted {
+            self.counts.lost_in_doubt += doubtful;
+        } else {
+            self.counts.lost_deferred_parity += doubtful;
+        }
     }
 
     /// Notes the end of a recovery once the array accepts commands.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use wordline_device::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
 use wordline_device::{Command, Operation};
 
-use super::stripe_cache::HeadId;
+use super::stripe_cache::{HeadId, SectorSet};
 use super::write_method::{MemberSet, each};
 
 /// Contents of cached blocks and of commands.
@@ -118,19 +118,24 @@ impl TrackedContents {
         }
     }
 
-    /// Notes the contents of a block that was read.
-    pub fn fetched(&mut self, head: HeadId, member: u16, found: Vec<Content>, is_parity: bool) {
+    /// Notes the contents of sectors of a block that were read, from sector `first` of the block.
+    pub fn fetched(
+        &mut self,
+        head: HeadId,
+        (member, first): (u16, usize),
+        found: &[Content],
+        is_parity: bool,
+    ) {
         let data = self.members - 1;
         let place = self.place(head, member);
-        self.blocks[place] = match is_parity {
-            true => found.into_iter().map(|content| from_member(content, data)).collect(),
-            false => found,
-        };
+        let of_member = |content: &Content| if is_parity { from_member(*content, data) } else { *content };
+        let held = &mut self.blocks[place][first..first + found.len()];
+        held.iter_mut().zip(found).for_each(|(held, found)| *held = of_member(found));
     }
 
-    /// Computes a block that cannot be read from the other members of `all`.
-    pub fn compute(&mut self, head: HeadId, member: u16, all: MemberSet) {
-        for at in 0..self.block {
+    /// Computes sectors of a block from the other members of `all`.
+    pub fn compute(&mut self, head: HeadId, member: u16, all: MemberSet, which: SectorSet) {
+        for at in (0..self.block).filter(|at| which >> at & 1 == 1) {
             let others = each(all).filter(|other| *other != member);
             let content = parity_of(others.map(|other| self.blocks[self.place(head, other)][at]));
             let place = self.place(head, member);
@@ -138,10 +143,11 @@ impl TrackedContents {
         }
     }
 
-    /// Fills a block with zeroes.
-    pub fn zero(&mut self, head: HeadId, member: u16) {
+    /// Fills sectors of a block with zeroes.
+    pub fn zero(&mut self, head: HeadId, member: u16, which: SectorSet) {
         let place = self.place(head, member);
-        self.blocks[place].fill(ZEROES);
+        let block = self.blocks[place].iter_mut().enumerate();
+        block.filter(|(at, _)| which >> at & 1 == 1).for_each(|(_, content)| *content = ZEROES);
     }
 
     /// Applies a write to a part of a block. Updates the parity or the delta, as `with` selects.

@@ -104,7 +104,7 @@ counters! {
         lost: "raid5.lost", Count, "Lost sectors, for one of the three reasons that follow.";
         lost_deferred_parity: "raid5.lost_deferred_parity", Count, "Sectors lost because a member failed while their parity was deferred: `array.parity = \"cache\"`.";
         lost_in_doubt: "raid5.lost_write_hole", Count, "Sectors lost because a member was missing, or a page of it unreadable, in a row whose parity a power cut left in doubt.";
-        lost_unreadable: "raid5.lost_unreadable", Count, "Sectors lost because two blocks of their row could not be read.";
+        lost_unreadable: "raid5.lost_unreadable", Count, "Sectors lost because they could not be read from two blocks of their row.";
     }
 }
 

@@ -11,7 +11,7 @@ use super::layout::Striping;
 use super::plan::Row;
 use super::requests::Requests;
 use super::stripe::Stripes;
-use super::stripe_cache::{HeadId, Job, Step, sectors};
+use super::stripe_cache::{HeadId, Job, SectorSet, Step, sectors};
 use super::sync::{Sync, Task};
 use super::write_method::{MemberSet, WriteMethod, each};
 
@@ -116,14 +116,16 @@ impl Stripes {
         let block = array.settings.striping.block;
         host.attribution.set_cause(Cause::Row(id));
         let head = self.heads.get_mut(id);
-        let computed = head.computed;
+        let (computed, unread) = (head.computed, head.unread.clone());
         for (request, member) in std::mem::take(&mut head.reads) {
             let Command { sector, sectors: count, .. } = host.requests.get(request).command;
             let mut parts = array.settings.striping.parts(row.row, sector..sector + count);
             let Some((_, part, at)) = parts.find(|(of, ..)| *of == member) else { continue };
             debug_assert!(part.end <= block, "a part lies in its block");
             let failed = array.durability.lost.of(row.row, member) & sectors(&part) != 0;
-            array.counts.degraded_reads += computed >> member & u64::from(!failed);
+            let is_missing = row.missing >> member & 1 == 1;
+            let was_unread = is_missing || unread[usize::from(member)] & sectors(&part) != 0;
+            array.counts.degraded_reads += computed >> member & u64::from(was_unread && !failed);
             if let (Some(followed), false) = (&mut array.followed, failed) {
                 followed.read_block(request, at, id, member, part);
             }
@@ -145,7 +147,7 @@ impl Stripes {
         self.clear_stale(id, &array.settings.striping, &mut host.requests);
         let row = self.row_of(id, array);
         let head = self.heads.get_mut(id);
-        (head.job, head.rewrite, head.bad, head.turns.fua) = (Job::None, 0, 0, false);
+        (head.job, head.rewrite, head.bad, head.split, head.turns.fua) = (Job::None, 0, 0, 0, false);
         let mut writes = std::mem::take(&mut head.current);
         writes.append(&mut head.pending);
         let reads = std::mem::take(&mut head.reads);
@@ -291,7 +293,7 @@ impl Stripes {
                 let head = self.heads.get_mut(id);
                 head.way = Some(WriteMethod::Reconstruct);
                 if let Some(followed) = &mut array.followed {
-                    followed.compute(id, row.parity_member, row.all);
+                    followed.compute(id, row.parity_member, row.all, SectorSet::MAX);
                 }
                 row.parity
             }

@@ -107,6 +107,10 @@ const SYNC_ROWS: u32 = 32;
 /// The largest partial parity log. Chosen: eight times the size in md.
 const MOST_LOG: Bytes = Bytes::mib(1);
 
+/// The page of md, for which it knows whether it can be read (`struct r5dev` in `raid5.h`, on machines with
+/// pages of 4 KiB).
+const PART: Bytes = Bytes::kib(4);
+
 /// A checked configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -114,6 +118,9 @@ pub struct Settings {
     pub file: ArrayFile,
     /// The geometry.
     pub striping: Striping,
+    /// Sectors of the parts in which an unreadable block is read again: a page of 4 KiB as in md, or the
+    /// mapping unit of the members if it is larger.
+    pub part: u64,
 }
 
 impl ArrayFile {
@@ -183,7 +190,9 @@ impl ArrayFile {
             block: block.0 / SECTOR.0,
             chunks: sectors / chunk,
         };
-        wrong.into_result(Settings { file: self, striping })
+        let part = member.logical_page.0.max(PART.0) / SECTOR.0;
+        let part = if striping.block.is_multiple_of(part) { part } else { striping.block };
+        wrong.into_result(Settings { file: self, striping, part })
     }
 
     fn check_log(&self, wrong: &mut Complaints) {

@@ -216,41 +216,73 @@ impl Stripes {
         }
     }
 
-    /// Completes a read of a block.
+    /// Completes a read of a block, or of a part of it. A block that could not be read is read again in parts.
     pub(super) fn complete_fetch<D: BlockDevice>(
         &mut self,
         id: HeadId,
         over: CompletedCommand,
         array: &mut Array<D>,
         host: &mut Host,
+        calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let row = self.row_of(id, array);
         let (member, bit) = (over.sent.member, 1 << over.sent.member);
+        let Striping { block, .. } = array.settings.striping;
+        let Command { sector, sectors: count, .. } = over.sent.command;
+        let first = sector - row.row * block;
         let head = self.heads.get_mut(id);
         head.left -= 1;
-        if over.failed {
+        if over.failed && count > array.settings.part {
+            let part = array.settings.part;
+            head.split |= bit;
+            head.unread[usize::from(member)] = 0;
+            head.left += (block / part) as u32;
+            for sector in (sector..sector + block).step_by(part as usize) {
+                let read = Command { sector, sectors: part, ..Command::default() };
+                array.send(member, Purpose::Fetch { head: id }, read, None, calendar);
+            }
+        } else if over.failed {
+            let before = if count == block { 0 } else { head.unread[usize::from(member)] };
+            head.unread[usize::from(member)] = before | sectors(&(first..first + count));
             head.bad |= bit;
         } else if !over.gone {
-            head.known |= bit;
             if let (Some(followed), Some(found)) = (&mut array.followed, over.found) {
-                followed.fetched(id, member, found, bit == row.parity);
+                followed.fetched(id, (member, first as usize), &found, bit == row.parity);
             }
-            if bit == row.parity && head.stale != 0 {
-                head.turns.raw = !head.has_delta;
-                if let (Some(followed), true) = (&mut array.followed, head.has_delta) {
-                    followed.apply_delta(id, member);
-                }
-                head.has_delta = false;
+            if count == block {
+                self.note_fetched(id, &row, bit, array);
             }
         }
-        if self.heads.get(id).left == 0 {
+        let head = self.heads.get_mut(id);
+        if head.left == 0 {
+            let whole = std::mem::take(&mut head.split) & !head.bad & !row.missing;
+            self.note_fetched(id, &row, whole, array);
             host.attribution.end_step(id, over.sent.why);
             self.heads.queue(id);
         }
     }
 
-    /// Recovers unreadable blocks. A single one is computed from the other blocks. Several are lost, and
-    /// count as zeroes from then on.
+    /// Notes blocks that were read as a whole.
+    fn note_fetched<D: BlockDevice>(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        blocks: MemberSet,
+        array: &mut Array<D>,
+    ) {
+        let head = self.heads.get_mut(id);
+        head.known |= blocks;
+        if blocks & row.parity != 0 && head.stale != 0 {
+            head.turns.raw = !head.has_delta;
+            if let (Some(followed), true) = (&mut array.followed, head.has_delta) {
+                followed.apply_delta(id, row.parity_member);
+            }
+            head.has_delta = false;
+        }
+    }
+
+    /// Recovers unreadable sectors. Those that one block of the row lacks are computed from the other blocks.
+    /// Those that several blocks lack are lost, and count as zeroes from then on.
     fn recover_blocks<D: BlockDevice>(
         &mut self,
         id: HeadId,
@@ -259,28 +291,38 @@ impl Stripes {
         array: &mut Array<D>,
     ) {
         let block = sectors(&(0..array.settings.striping.block));
-        let one = unknown.count_ones() == 1;
-        let head = self.heads.get_mut(id);
-        let lost: SectorSet = match (one, row.untrusted, head.turns.raw) {
-            (false, ..) | (true, true, _) => block,
-            (true, false, true) => head.stale,
-            (true, false, false) => 0,
+        let head = self.heads.get(id);
+        let lacks = |member: u16| match row.missing >> member & 1 {
+            1 => block,
+            _ => head.unread[usize::from(member)],
+        };
+        let (mut any, mut several): (SectorSet, SectorSet) = (0, 0);
+        for member in each(unknown) {
+            several |= any & lacks(member);
+            any |= lacks(member);
+        }
+        let doubtful = match (row.untrusted, head.turns.raw) {
+            (true, _) => block,
+            (false, true) => head.stale,
+            (false, false) => 0,
         };
         let data = unknown & row.data();
+        let lost = several | doubtful & each(data).fold(0, |all, member| all | lacks(member));
+        let is_intact = |member: u16| lacks(member) & lost == 0;
+        let repaired = unknown & head.bad;
+        let corrected = each(repaired).filter(|member| is_intact(*member)).count() as u64;
+        // The parity of the other sectors is in doubt too.
+        let is_partial = row.untrusted && each(data).any(|member| lacks(member) != block);
         for member in each(data) {
+            let lacks = lacks(member);
             if let Some(followed) = &mut array.followed {
-                if one { followed.compute(id, member, row.all) } else { followed.zero(id, member) }
+                followed.compute(id, member, row.all, lacks & !several);
+                followed.zero(id, member, lacks & several);
             }
-            let lost = array.durability.lost.add(row.row, member, lost);
-            array.counts.lost += lost;
-            let of_reason = match (one, row.untrusted) {
-                (false, _) => &mut array.counts.lost_unreadable,
-                (true, true) => &mut array.counts.lost_in_doubt,
-                (true, false) => &mut array.counts.lost_deferred_parity,
-            };
-            *of_reason += lost;
+            array.note_lost(row, member, (lacks & several, lacks & lost & !several));
         }
-        if lost != 0 || !one {
+        array.counts.corrected += corrected;
+        if lost != 0 {
             array.durability.log.forget(row.row);
             self.heads.get_mut(id).turns.lost = true;
         }
@@ -291,26 +333,22 @@ impl Stripes {
         }
         let head = self.heads.get_mut(id);
         head.known |= data;
-        head.computed |= if one { data } else { 0 };
-        // Parity that was read is invalid if its update was deferred, or if blocks of the row are zeroes now.
-        if head.turns.raw || !one {
+        head.computed |= data;
+        // Parity that was read is invalid if its update was deferred, or if sectors of the row are zeroes now.
+        let replaces_parity = several != 0 || is_partial;
+        if head.turns.raw || replaces_parity {
             head.known &= !row.parity;
             head.turns.raw = false;
         }
-        let needs_parity = !one || unknown & row.parity != 0;
-        if needs_parity && row.data() & !head.known == 0 {
+        if (replaces_parity || unknown & row.parity != 0) && row.data() & !head.known == 0 {
             head.known |= row.parity;
             head.rewrite |= row.parity;
             if let Some(followed) = &mut array.followed {
-                followed.compute(id, row.parity_member, row.all);
+                followed.compute(id, row.parity_member, row.all, block);
             }
         }
-        let repaired = unknown & head.bad;
         head.rewrite |= repaired;
         head.bad &= !repaired;
-        if lost == 0 {
-            array.counts.corrected += u64::from(repaired.count_ones());
-        }
     }
 
     /// Executes the job: computes parity and writes. All needed blocks are in memory.
@@ -349,7 +387,7 @@ impl Stripes {
             };
             *counter += 1;
             if let Some(followed) = &mut array.followed {
-                followed.compute(id, row.parity_member, row.all);
+                followed.compute(id, row.parity_member, row.all, SectorSet::MAX);
             }
         } else {
             array.counts.read_modify_writes += 1;

@@ -96,6 +96,10 @@ pub struct StripeHead {
     pub known: MemberSet,
     /// Members whose block could not be read.
     pub bad: MemberSet,
+    /// Members whose block is being read again in parts.
+    pub split: MemberSet,
+    /// By member: the sectors that could not be read, if the block is bad or being read again.
+    pub unread: Vec<SectorSet>,
     /// Members whose block was computed for the job from the other blocks.
     pub computed: MemberSet,
     /// Members whose block is written in addition to the writes of the job.
@@ -206,7 +210,8 @@ impl StripeCache {
     /// A cache of `count` heads, for rows of `members` blocks.
     pub fn new(count: u32, members: u64) -> Self {
         let buckets = vec![NONE; (count as usize).next_power_of_two()];
-        let head = StripeHead { covered: vec![0; members as usize], ..StripeHead::default() };
+        let none = vec![0; members as usize];
+        let head = StripeHead { covered: none.clone(), unread: none, ..StripeHead::default() };
         let mut heads = Self {
             heads: Column::filled(count as usize, head),
             buckets,
@@ -339,7 +344,8 @@ impl StripeCache {
             self.heads[HeadId(place)].links.hash = after;
         }
         let head = &mut self.heads[id];
-        (head.known, head.bad, head.rewrite, head.stale, head.has_delta) = (0, 0, 0, 0, false);
+        (head.known, head.bad, head.split, head.rewrite) = (0, 0, 0, 0);
+        (head.stale, head.has_delta) = (0, false);
     }
 
     /// Queues a head to be handled.
@@ -409,6 +415,7 @@ impl StripeCache {
         let mut all = listed.chain(links.chain(ends).filter(|id| *id != NONE)).chain(batches);
         let is_whole = |head: &StripeHead| {
             head.covered.len() as u64 == members
+                && head.unread.len() as u64 == members
                 && head.row.is_none_or(|row| row < rows)
                 && (head.step == Step::Idle || head.row.is_some())
         };

@@ -51,7 +51,7 @@ impl<D: BlockDevice> Raid5<D> {
                 self.host.complete_part(request, over.failed, calendar.now(), &mut self.array);
             }
             Purpose::Fetch { head } => {
-                self.stripes.complete_fetch(head, over, &mut self.array, &mut self.host);
+                self.stripes.complete_fetch(head, over, &mut self.array, &mut self.host, calendar);
             }
             Purpose::Store { head } => {
                 self.stripes.complete_store(head, &over, &mut self.array, &mut self.host, calendar);

@@ -211,6 +211,38 @@ fn two_pages_of_a_row_that_cannot_be_read_are_lost_until_they_are_written() {
 }
 
 #[test]
+fn pages_at_different_places_of_a_row_that_cannot_be_read_are_computed_from_each_other() {
+    for (missing, lost, corrected) in [(None, 0, 2), (Some(2), 2 * 16, 0)] {
+        let file = ArrayFile { block: Bytes::kib(16), stripe_cache: 17, ..md() };
+        let mut bench = super::null(4, 0, Bytes::mib(2), file);
+        bench.time(Operation::Write, 0, 3 * 128);
+        // Evicts the rows of the first stripe from the cache.
+        for stripe in 1..6 {
+            bench.time(Operation::Write, stripe * 3 * 128, 3 * 128);
+        }
+        bench.array.devices_mut()[0].spoil(3..4);
+        bench.array.devices_mut()[1].spoil(30..31);
+        missing.into_iter().for_each(|member| bench.fail(member));
+        let tags: Vec<u32> = (0..3).map(|chunk| bench.submit(Operation::Read, chunk * 128, 32)).collect();
+        bench.run();
+        let failed = bench.completions().iter().filter(|completion| completion.failed).count();
+        assert_eq!(failed, if lost == 0 { 0 } else { 3 });
+        let counts = bench.array.counts();
+        assert_eq!((bench.array.lost_sectors(), counts.corrected), (lost, corrected));
+        for tag in tags.into_iter().filter(|_| lost == 0) {
+            let found = bench.array.take_contents(tag).expect("contents are followed");
+            assert!(found.iter().all(|content| *content == Content::of(1)));
+        }
+        // The other sectors of the blocks are not lost.
+        assert!(bench.reads_as(8, 16, 1) && bench.reads_as(256 + 8, 16, 1));
+        if missing.is_none() {
+            assert!(bench.array.scrub(&mut bench.calendar));
+            bench.run();
+        }
+    }
+}
+
+#[test]
 fn an_array_without_two_members_answers_what_is_on_the_others_and_refuses_writes() {
     let mut bench = super::null(4, 0, Bytes::kib(256), md());
     bench.time(Operation::Write, 0, 3 * 128);
