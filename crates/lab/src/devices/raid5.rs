@@ -180,7 +180,10 @@ impl DeviceType for Raid5 {
     fn explain(&self) -> Vec<Section> {
         let row = |what: &str, value: String| (what.to_owned(), value);
         let (file, striping) = (&self.settings.file, self.settings.striping);
-        let rows = vec![
+        // An array takes the first namespace of a member.
+        let (log, namespaces) = (self.settings.log_sectors(), self.member.shape().namespaces);
+        let unused = namespaces.iter().sum::<u64>() - striping.chunks * striping.chunk - log;
+        let mut rows = vec![
             row("members", self.members.to_string()),
             row("spares", self.spares.to_string()),
             row("capacity", human(self.shape().capacity)),
@@ -188,11 +191,11 @@ impl DeviceType for Raid5 {
             row("stripe", format!("{} of data", human(SECTOR * striping.stripe()))),
             row("row of the stripe cache", format!("{} a member", human(file.block))),
             row("stripe cache", human(file.block * u64::from(file.stripe_cache) * striping.members)),
-            row(
-                "not used of a member",
-                human(SECTOR * (self.member.shape().namespaces[0] - striping.chunks * striping.chunk)),
-            ),
+            row("not used of a member", human(SECTOR * unused)),
         ];
+        if log > 0 {
+            rows.push(row("partial parity log", format!("{} a member", human(SECTOR * log))));
+        }
         let of = |name: &str, device: &Ssd| {
             let sections = device.explain().into_iter();
             sections.map(|(title, rows)| (format!("{name}: {title}"), rows)).collect::<Vec<_>>()

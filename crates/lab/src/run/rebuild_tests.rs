@@ -136,6 +136,12 @@ fn arrays_that_are_never_rebuilt_are_refused() {
         error(&alone),
         "--until rebuilt: found a failed member without a spare, wanted a spare for each failure (spares)"
     );
+    let two = "array.failures=[{ member = 1, after = \"0s\" }, { member = 2, after = \"100ms\" }]";
+    assert_eq!(
+        error(&array(&[two, "spares=2"])),
+        "--until rebuilt: found another member that failed during the rebuild, or without a spare, wanted failures after the rebuild of the \
+         member before (`after`), and a spare for each (spares)"
+    );
     let tiny =
         Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() }).expect("a preset");
     assert_eq!(
@@ -183,4 +189,30 @@ fn progress_is_the_number_of_rebuilt_rows() {
     let stopped = run(&failing("0s"), &load, &rebuilt(), &mut stops).expect("a result so far");
     let rebuild = stopped.rebuild.expect("it was begun");
     assert!(rebuild.share < 1.0 && rebuild.seconds > 0.0, "{rebuild:?}");
+}
+
+#[test]
+fn an_array_explains_what_it_does_not_use_of_a_member() {
+    let line = |set: &[&str], of: &str| {
+        let text = array(set).explain();
+        let line = text.lines().find(|line| line.contains(of)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{of} in {text}"))
+    };
+    let log = "array.parity_log=128KiB";
+    assert!(line(&[log], "partial parity log").contains("128 KiB a member"));
+    assert!(line(&[log], "not used of a member").ends_with(" 0 B"));
+    let two = "member.namespaces=[{size=\"4MiB\"},{size=\"8MiB\"}]";
+    let (one, both) = (line(&["member.namespaces=[{size=\"4MiB\"}]"], "not used"), line(&[two], "not used"));
+    assert!(one.ends_with(" 0 B") && both.contains(" 8") && both.ends_with("MiB"), "{one}, {both}");
+}
+
+#[test]
+fn a_failure_before_the_measurement_has_a_note() {
+    let notes = |warm_up| {
+        let options = RunOptions { warm_up: Some(warm_up), ..RunOptions::seed(3) };
+        let few = Workload { requests: Some(200), ..Workload::named("mixed-70-30") };
+        let run = run(&failing("1ms"), &few, &options, &mut Unobserved).expect("it runs");
+        run.notes.iter().filter(|note| note.contains("a member failed before measuring began")).count()
+    };
+    assert_eq!([WarmUp::Requests(100), WarmUp::None, WarmUp::Failure].map(notes), [1, 0, 0]);
 }

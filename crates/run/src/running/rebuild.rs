@@ -7,10 +7,11 @@ use wordline_kernel::Schedule;
 use super::{Running, StopCondition};
 use crate::calendar::Event;
 use crate::error::{Error, Result};
-use crate::measured::RebuildTime;
+use crate::measured::{RebuildTime, WarmUpEnd};
 use crate::observer::{Observer, REBUILDING, RUNNING};
 use crate::steps::StopReason;
 use crate::transient::WarmUp;
+use crate::until::Until;
 
 /// The step of a rebuild at which a run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,22 @@ impl<D: BlockDevice> Running<D> {
         })
     }
 
+    /// Notes a failure before the measurement, whose counts the result leaves out.
+    pub(super) fn note_failed_before(&mut self, end: WarmUpEnd) {
+        let waits = self.load.until == Some(Until::Rebuilt) || end == WarmUpEnd::Failure;
+        let rebuilt = match self.prepared.device.rebuild() {
+            Some(Rebuild::Done) => ", and was rebuilt",
+            Some(Rebuild::Running { .. } | Rebuild::Impossible) => "",
+            Some(Rebuild::Intact { .. }) | None => return,
+        };
+        if !waits {
+            self.load.notes.push(format!(
+                "a member failed before measuring began{rebuilt}: the result leaves it out; `--warm-up none` or `--warm-up failure` \
+                 measures it"
+            ));
+        }
+    }
+
     /// Checks that no member was rebuilt before the measurement. If a member has failed before, a note says
     /// that the time of the rebuild begins with the measurement.
     fn check_failed_before(&mut self) -> Result<()> {
@@ -90,18 +107,23 @@ impl<D: BlockDevice> Running<D> {
             return Ok(reached);
         }
         let failed = self.calendar.now();
-        observer.phase(REBUILDING, rows(self.prepared.device.rebuild()).1);
+        let before = self.prepared.device.rebuild();
+        observer.phase(REBUILDING, rows(before).1);
         self.checks.shows_rebuild = true;
         let stop = StopCondition { rebuild: Some(RebuildStep::Done), ..StopCondition::NEVER };
         let reached = self.resume(stop, observer);
         self.checks.shows_rebuild = false;
         let (reached, rebuild) = (reached?, self.prepared.device.rebuild());
         if rebuild == Some(Rebuild::Impossible) {
-            return Err(Error::Argument {
-                what: "--until rebuilt".into(),
-                found: "a failed member without a spare".into(),
-                wanted: "a spare for each failure (spares)".into(),
-            });
+            let (found, wanted) = match before {
+                Some(Rebuild::Running { .. }) => (
+                    "another member that failed during the rebuild, or without a spare",
+                    "failures after the rebuild of the member before (`after`), and a spare for each (spares)",
+                ),
+                _ => ("a failed member without a spare", "a spare for each failure (spares)"),
+            };
+            let what = "--until rebuilt".into();
+            return Err(Error::Argument { what, found: found.into(), wanted: wanted.into() });
         }
         let share = match rows(rebuild) {
             (done, Some(rows)) => done as f64 / rows.max(1) as f64,

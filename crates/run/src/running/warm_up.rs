@@ -65,6 +65,7 @@ impl<D: BlockDevice> Running<D> {
             reached = StopReason::Idle;
         }
         if reached == StopReason::Target {
+            self.note_failed_before(end);
             self.restart_measurements(end);
         } else {
             let why = if reached == StopReason::Stopped { "it was stopped" } else { "the requests ended" };
