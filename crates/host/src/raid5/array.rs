@@ -132,7 +132,8 @@ impl<D: BlockDevice> Array<D> {
         }
         self.counts.failures += 1;
         self.timers.note_degraded(true, now);
-        self.sync = None;
+        // A scrub that the failure ends begins again once the member is rebuilt.
+        self.timers.scrub_waits |= self.sync.take().is_some_and(|sync| sync.task == Task::Scrub);
         if self.degraded() == 1 && self.members.replace(member) {
             self.durability.held.replace(member);
         }
@@ -169,6 +170,8 @@ impl<D: BlockDevice> Array<D> {
         }
         if let Some((task, row)) = self.durability.next_sync() {
             self.begin_sync(task, now, row);
+        } else if self.timers.scrub_waits {
+            self.timers.scrub_waits = !self.begin_scrub(now);
         }
     }
 

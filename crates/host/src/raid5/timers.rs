@@ -16,6 +16,8 @@ pub struct Timers {
     pub failures: Vec<(Instant, u16)>,
     /// Time of the pending scrub.
     pub scrub: Option<Instant>,
+    /// Whether a scrub begins once the array is whole and has no other synchronisation.
+    pub scrub_waits: bool,
     /// Heads to be handled at the end of the instant.
     pub plugged: Vec<HeadId>,
     /// Whether an event for deferred parity is scheduled.

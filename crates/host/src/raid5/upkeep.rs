@@ -89,7 +89,7 @@ impl<D: BlockDevice> Raid5<D> {
             }
             Event::Scrub => {
                 self.array.timers.scrub = None;
-                self.array.begin_scrub(calendar.now());
+                self.array.timers.scrub_waits = !self.array.begin_scrub(calendar.now());
             }
         }
     }

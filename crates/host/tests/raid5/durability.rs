@@ -4,7 +4,7 @@ use wordline_device::content::Content;
 use wordline_device::tail::Tail;
 use wordline_device::{BlockDevice, Command, FixedLatency, Operation};
 use wordline_host::raid5::members::{Members, Purpose};
-use wordline_host::raid5::{ArrayFile, Event, Parity};
+use wordline_host::raid5::{ArrayFile, Event, FailureFile, Parity};
 use wordline_kernel::{Bytes, Calendar, Duration, Seed};
 use wordline_ssd::cache::protection::Protection;
 use wordline_ssd::{Device, contract};
@@ -106,8 +106,18 @@ fn a_rebuild_ends_with_one_flush_whenever_a_scrub_before_it_paused() {
         bench.run();
         assert_eq!(bench.array.degraded(), 0);
         let commands = bench.array.counts().member_commands - before;
-        assert_eq!(commands, 4 * bench.array.striping().rows() - cached + 1, "{steps} steps before");
+        // The rebuild, and the scrub that it ended.
+        assert_eq!(commands, 8 * bench.array.striping().rows() - cached + 1, "{steps} steps before");
     }
+}
+
+#[test]
+fn a_scrub_that_is_due_in_a_rebuild_begins_after_it() {
+    let failures = vec![FailureFile { member: 1, after: LATENCY }];
+    let mut bench = null(4, 1, SIZE, ArrayFile { failures, scrub_after: Some(LATENCY * 3), ..md() });
+    bench.time(Operation::Write, 0, 8);
+    let (counts, rows) = (bench.array.counts(), bench.array.striping().rows());
+    assert_eq!((counts.rebuilt, counts.scrubbed), (rows, rows));
 }
 
 #[test]
