@@ -301,7 +301,9 @@ impl Stripes {
             several |= any & lacks(member);
             any |= lacks(member);
         }
-        let doubtful = match (row.untrusted, head.turns.raw) {
+        // Parity of which parts were read is without the deferred update.
+        let is_behind = head.turns.raw || unknown & row.parity != 0;
+        let doubtful = match (row.untrusted, is_behind) {
             (true, _) => block,
             (false, true) => head.stale,
             (false, false) => 0,
