@@ -16,7 +16,7 @@ use super::flash::Flash;
 use super::flush::FlushTracker;
 use super::layout::{LineId, Ppa};
 use super::limiter::Pressure;
-use super::lines::{LineState, List};
+use super::lines::{LineState, Lines, List};
 use super::port::{Event, Purpose, Sent};
 use super::ring::{LOST, Origin, page_of};
 
@@ -171,11 +171,13 @@ impl Collector {
     }
 
     fn select_victim<D: PhysicalDevice>(&mut self, flash: &mut Flash<D>) -> bool {
-        if self.victims.len() >= self.file.lines as usize || self.moved.len() >= self.file.requests as usize {
+        let pressure = flash.limiter.pressure();
+        let is_full =
+            self.victims.len() >= self.file.lines as usize || self.moved.len() >= self.file.requests as usize;
+        if is_full && pressure < Pressure::Stranded {
             return false;
         }
-        let only_failed = flash.limiter.pressure() == Pressure::Failed;
-        let Some(line) = flash.lines.victim(only_failed) else { return false };
+        let Some(line) = flash.lines.victim(pressure) else { return false };
         flash.counts.lines_collected += 1;
         flash.counts.victim_valid_pages += u64::from(flash.lines.get(line).valid);
         self.victim_pages += u64::from(flash.lines.get(line).blocks);
@@ -204,7 +206,11 @@ impl Collector {
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
         let CollectorFile { readers, requests, .. } = self.file;
-        let most = requests.saturating_sub(self.moved.len() as u32).min(readers);
+        let has_stranded = flash.lines.has_stranded();
+        let most = match has_stranded {
+            true => readers,
+            false => requests.saturating_sub(self.moved.len() as u32).min(readers),
+        };
         let can_read = self.readers < most;
         for at in 0..self.victims.len() {
             let victim = &self.victims[at];
@@ -216,7 +222,8 @@ impl Collector {
             }
             // The emeta is read before the pages that it lists.
             let is_listing = !victim.list.is_empty();
-            if !is_over && (is_listing || victim.lists == 0) {
+            let is_due = flash.lines.is_stranded(line) || !has_stranded;
+            if is_due && !is_over && (is_listing || victim.lists == 0) {
                 return can_read && self.send_gc_read((at, is_listing), flash, buffer, calendar);
             }
         }
@@ -302,6 +309,19 @@ impl Collector {
         self.end_gc_read(line, false);
     }
 
+    /// The next batch to insert into the ring: the oldest. While lines are stranded, only their batches are
+    /// inserted: the others would take the last lines that can be opened without a flush.
+    fn next_batch(&self, lines: &Lines) -> Option<usize> {
+        let has_stranded = lines.has_stranded();
+        self.moved.iter().position(|moved| lines.is_stranded(moved.line) || !has_stranded)
+    }
+
+    /// Whether lines are stranded, and all of their pages were read and are in the ring.
+    pub(super) fn has_moved_stranded(&self, lines: &Lines) -> bool {
+        let is_read = |victim: &Victim| !lines.is_stranded(victim.line);
+        lines.has_stranded() && self.victims.iter().all(is_read) && self.next_batch(lines).is_none()
+    }
+
     /// Inserts the still valid pages of a GC read into the ring, if there is space. Returns whether it did.
     fn insert_relocated<D: PhysicalDevice>(
         &mut self,
@@ -309,7 +329,8 @@ impl Collector {
         buffer: &mut Buffer,
         now: Instant,
     ) -> bool {
-        let Some(moved) = self.moved.front_mut() else { return false };
+        let Some(at) = self.next_batch(&flash.lines) else { return false };
+        let moved = &mut self.moved[at];
         let count = moved.pages.len() as u32;
         if !flash.limiter.gc_can_insert(buffer.ring.of(Origin::Collector), now) {
             return false;
@@ -324,7 +345,7 @@ impl Collector {
             buffer.relocate(place, stamp);
         }
         if moved.pages.is_empty() {
-            self.moved.pop_front();
+            self.moved.remove(at);
             flash.lines.drop_reference(line);
         }
         true

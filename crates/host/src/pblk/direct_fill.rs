@@ -87,7 +87,7 @@ pub(super) fn lay_out<D: PhysicalDevice>(
     mut random: Stream,
     look: ProgressFn<'_>,
 ) -> bool {
-    let mut lines: Vec<LineId> = std::iter::from_fn(|| flash.lines.take_free(|_| true)).collect();
+    let mut lines: Vec<LineId> = std::iter::from_fn(|| flash.lines.take_free(0, |_| true)).collect();
     // Lines with fewer chunks are collected as soon as any of their pages is invalid. So they are the
     // youngest.
     lines.sort_by_key(|line| Reverse(flash.lines.chunks_of(*line)));
@@ -139,7 +139,7 @@ fn steady_free_lines<D: PhysicalDevice>(
     while falls - keeps > 1 {
         let free = u64::midpoint(keeps, falls);
         let share = f64::from(pages) * all as f64 / ((all - free) * room) as f64;
-        flash.limiter.update((free * chunks / all) as u32, 0);
+        flash.limiter.update((free * chunks / all) as u32, 0, false);
         let [of_host, of_collector] = flash.limiter.shares().map(f64::from);
         let written = of_collector / (of_host + of_collector);
         let moved = Shape::victim_valid_pages((room / all) as u32, share);

@@ -36,7 +36,8 @@ impl<D: PhysicalDevice> Flash<D> {
     }
 
     pub(super) fn update_limiter(&mut self) {
-        self.limiter.update(self.lines.free_chunks(), self.lines.failed_lines());
+        let lines = &self.lines;
+        self.limiter.update(lines.free_chunks(), lines.failed_lines(), lines.has_stranded());
     }
 
     /// Submits a command. The command keeps references on its lines until it completes. Returns the number of

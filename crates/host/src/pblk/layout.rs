@@ -124,6 +124,12 @@ impl Layout {
             && least > self.smeta + self.emeta
     }
 
+    /// Lines that take the contents of the ring and the pages of a line.
+    pub(super) fn lines_to_relocate(&self) -> u32 {
+        let in_line = self.per_line().saturating_sub((self.smeta + self.emeta) * self.strip).max(1);
+        1 + self.ring.div_ceil(in_line)
+    }
+
     /// Logical blocks of a line.
     #[inline]
     pub fn per_line(&self) -> u32 {

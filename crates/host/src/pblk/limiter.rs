@@ -23,6 +23,9 @@ pub(super) enum Pressure {
     Failed,
     /// Too few chunks are free. The host gets fewer windows as free chunks become fewer.
     Low,
+    /// Data of a line exist only in the volatile cache of the device, and no flush is sent: GC of that line
+    /// gets all of the ring, and all lines that can be opened.
+    Stranded,
 }
 
 /// The rate limiter.
@@ -72,9 +75,12 @@ impl Limiter {
         self.pressure
     }
 
-    /// Sets the shares for this number of free chunks and of lines with a write error.
-    pub(super) fn update(&mut self, free: u32, failed_lines: u32) {
-        if free < self.high {
+    /// Sets the shares for this number of free chunks and of lines with a write error. `has_stranded`: whether
+    /// data of a line exist only in the volatile cache of the device.
+    pub(super) fn update(&mut self, free: u32, failed_lines: u32, has_stranded: bool) {
+        if has_stranded {
+            (self.pressure, self.of_host, self.of_collector) = (Pressure::Stranded, 0, self.budget);
+        } else if free < self.high {
             let windows = if self.shift >= 0 { free >> self.shift } else { free << -self.shift };
             self.pressure = Pressure::Low;
             self.of_host = if free <= self.reserved { 0 } else { (windows * self.window).min(self.budget) };
@@ -145,9 +151,9 @@ mod tests {
     #[test]
     fn above_the_threshold_all_of_the_ring_is_the_hosts() {
         let mut limiter = limiter(1_024, 100, 10);
-        limiter.update(100, 0);
+        limiter.update(100, 0, false);
         assert_eq!((limiter.shares(), limiter.pressure()), ([1_024, 0], Pressure::Off));
-        limiter.update(100, 1);
+        limiter.update(100, 1, false);
         assert_eq!((limiter.shares(), limiter.pressure()), ([960, 64], Pressure::Failed));
         assert!(limiter.needs_gc());
     }
@@ -157,7 +163,7 @@ mod tests {
         // 16 windows for 128 chunks (the power of two above 100): one window for every eight chunks.
         let mut limiter = limiter(1_024, 100, 10);
         for (free, windows) in [(99, 12), (96, 12), (95, 11), (16, 2), (15, 1), (11, 1), (10, 0), (0, 0)] {
-            limiter.update(free, 0);
+            limiter.update(free, 0, false);
             assert_eq!(limiter.shares(), [64 * windows, 1_024 - 64 * windows], "{free} are free");
             assert_eq!(limiter.pressure(), Pressure::Low);
         }
@@ -166,14 +172,14 @@ mod tests {
     #[test]
     fn a_chunk_may_have_several_windows() {
         let mut limiter = limiter(1_024, 4, 1);
-        limiter.update(3, 0);
+        limiter.update(3, 0, false);
         assert_eq!(limiter.shares(), [768, 256]);
     }
 
     #[test]
     fn the_collector_takes_everything_when_the_host_has_been_silent_for_five_seconds() {
         let mut limiter = limiter(1_024, 100, 10);
-        limiter.update(96, 0);
+        limiter.update(96, 0, false);
         let now = Instant::ZERO;
         assert!(limiter.gc_can_insert(10_000, now));
         limiter.note_host_write(now);

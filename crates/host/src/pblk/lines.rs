@@ -177,7 +177,9 @@ impl Lines {
     /// Appends an empty line to the free list, or retires it.
     fn add_to_free_list(&mut self, line: LineId) {
         let chunks = self.chunks_of(line);
+        let before = self.wanted_point().unwrap_or(0);
         let entry = &mut self.table[line];
+        entry.point = entry.point.max(before);
         self.stranded -= u32::from(entry.is_stranded);
         (entry.has_failed, entry.is_stranded) = (false, false);
         if chunks < self.layout.least_chunks {
@@ -259,6 +261,11 @@ impl Lines {
         self.stranded += u32::from(!was);
     }
 
+    /// Whether data of this line may exist only in the volatile cache of the device.
+    pub(super) fn is_stranded(&self, line: LineId) -> bool {
+        self.table[line].is_stranded
+    }
+
     /// Whether data of any line may exist only in the volatile cache of the device.
     pub(super) fn has_stranded(&self) -> bool {
         self.stranded > 0
@@ -319,10 +326,14 @@ impl Lines {
     }
 
     /// Takes the line that has been free for longest, to prepare it. Returns `None` if its flush number has
-    /// not been reached.
-    pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
-        let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
-        self.free.pop_front();
+    /// not been reached, or that of one of the `kept` lines after it.
+    pub(super) fn take_free(&mut self, kept: u32, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
+        // The numbers rise from line to line.
+        let last = self.free.get(kept as usize).or(self.free.back())?;
+        if !is_reached(self.table[*last].point) {
+            return None;
+        }
+        let line = self.free.pop_front()?;
         self.table[line].state = LineState::Open;
         Some(line)
     }

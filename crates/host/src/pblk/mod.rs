@@ -142,7 +142,11 @@ impl<D: PhysicalDevice> Pblk<D> {
             let mut any = self.take_completions(calendar);
             any |= self.collector.collect(&mut self.flash, &mut self.buffer, &self.durable, calendar);
             any |= self.admit(calendar);
-            let Self { flash, buffer, durable, front, writer, .. } = &mut *self;
+            let Self { flash, buffer, durable, front, writer, collector, .. } = &mut *self;
+            if collector.has_moved_stranded(&flash.lines) {
+                // Flushes wait for the last pages of the stranded lines.
+                any |= writer.force(buffer.ring.head());
+            }
             any |= writer.write_pending(flash, buffer, front, durable, calendar);
             any |= self.send_flush(calendar);
             any |= self.complete_flushes(calendar);

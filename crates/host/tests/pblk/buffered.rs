@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use wordline_device::physical_device::ChunkState;
 use wordline_device::{BlockDevice, Operation, PhysicalDevice};
-use wordline_kernel::Schedule;
+use wordline_kernel::{Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 
-use super::rig::{Host, Kind, medium, tiny, with};
+use super::rig::{Host, Kind, build, file, medium, tiny, with};
 
 /// Writes, flushes and reads, with GC. Then cuts the power and reads everything.
 fn use_and_cut(host: &mut Host) {
@@ -139,5 +139,35 @@ fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
         host.cut_power();
         host.read_all();
         assert_eq!(host.device.recovery().expect("it is over").lost, 0, "{kind:?}");
+    }
+}
+
+#[test]
+fn relocation_from_an_offline_chunk_finds_lines_that_need_no_flush() {
+    // The reserve of each die recovers one failure. Each later failure takes a chunk offline, while GC
+    // collects other lines.
+    for seed in 0..4 {
+        let rule = FaultFile { probability: Some(0.004), ..FaultFile::new(Fails::Program) };
+        let file = with(Kind::Shift.below(file([40, 32, 1, 2, 1], 32, 0.5), 8, 3), vec![rule]);
+        let mut host = Host::of(build(file, seed), true);
+        host.fill();
+        let mut random = Seed(seed).stream("pages", 0);
+        while host.failed == 0 {
+            host.run_down_to(3);
+            let page = random.below(u64::from(host.pages())) as u32;
+            host.submit(Operation::Write, false, page, 1);
+        }
+        // The limiter stops the host, whose two windows need half of the power of two above `high` each.
+        let (free, layout) = (host.device.free_chunks(), *host.device.layout());
+        let least = (layout.high.next_power_of_two() / 2).max(layout.reserved + 1);
+        let mark = host.device.mark(host.calendar.now());
+        let open = host.device.metrics(&mark, host.calendar.now()).count("lines.open");
+        let offline = host.device.device().geometry().all_chunks();
+        let offline =
+            offline.filter(|chunk| host.device.device().report(*chunk).state == ChunkState::Offline);
+        println!("seed {seed}: {free} free of {least}, {open} open, {} offline", offline.count());
+        assert!(free < least && open <= 6, "seed {seed}: {free} chunks are free, {open} lines open");
+        host.run_down_to(0);
+        host.audit();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LineState, Lines};
 use crate::pblk::layout::LineId;
+use crate::pblk::limiter::Pressure;
 
 /// A list of closed lines. GC takes the lists in this order, except the last. The names are pblk's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,20 +37,26 @@ impl Lines {
     }
 
     /// Selects the next victim: the line with the fewest valid pages in the first non-empty list. Among equal
-    /// lines it is the oldest. With `only_failed`, only lines with a write error are candidates.
-    pub(in crate::pblk) fn victim(&mut self, only_failed: bool) -> Option<LineId> {
-        if self.is_settled || only_failed && self.failed_lines == 0 {
+    /// lines it is the oldest. Unless few chunks are free, only lines with a write error are candidates; while
+    /// lines are stranded, only these.
+    pub(in crate::pblk) fn victim(&mut self, pressure: Pressure) -> Option<LineId> {
+        let (only_failed, only_stranded) = (pressure == Pressure::Failed, pressure == Pressure::Stranded);
+        if self.is_settled || (only_failed || only_stranded) && self.failed_lines == 0 {
             return None;
         }
         let last = if only_failed { List::Failed } else { List::Low };
-        let closed = self.ids().filter(|line| self.get(*line).state == LineState::Closed);
+        let is_candidate = |line: &LineId| {
+            let entry = self.get(*line);
+            entry.state == LineState::Closed && (entry.is_stranded || !only_stranded)
+        };
+        let closed = self.ids().filter(is_candidate);
         let listed = closed.map(|line| (self.list_of(line), line));
         let found =
             listed.filter(|(list, _)| (List::Failed..=last).contains(list)).min_by_key(|(list, line)| {
                 let entry = self.get(*line);
                 (*list, entry.valid, entry.sequence)
             });
-        self.is_settled = found.is_none() && !only_failed;
+        self.is_settled = found.is_none() && pressure == Pressure::Low;
         let (_, line) = found?;
         self.get_mut(line).state = LineState::Collected;
         Some(line)
@@ -80,7 +87,7 @@ mod tests {
         let layout = Layout::of(&geometry, 0.5, Some(1));
         let mut lines = Lines::new(layout, |_| ChunkState::Free);
         for valid in valid {
-            let line = lines.take_free(|_| true).expect("all are free");
+            let line = lines.take_free(0, |_| true).expect("all are free");
             lines.open(line);
             let first = layout.locations_of(line).start + 1;
             (first..first + valid).for_each(|place| lines.validate(Ppa(place)));
@@ -103,21 +110,21 @@ mod tests {
         let mut lines = closed(&[70, 40, 20, 20, 124, 0]);
         lines.get_mut(LineId(0)).has_failed = true;
         lines.failed_lines = 1;
-        let order: Vec<u32> = std::iter::from_fn(|| lines.victim(false)).map(|line| line.0).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| lines.victim(Pressure::Low)).map(|line| line.0).collect();
         assert_eq!(order, [0, 2, 3, 1]);
-        assert!(lines.victim(false).is_none());
+        assert!(lines.victim(Pressure::Low).is_none());
         lines.invalidate(Ppa(4 * 128 + 1));
-        assert_eq!(lines.victim(false), Some(LineId(4)), "one of its pages is invalid now");
+        assert_eq!(lines.victim(Pressure::Low), Some(LineId(4)), "one of its pages is invalid now");
     }
 
     #[test]
     fn above_the_threshold_failed_lines_alone_are_collected() {
         let mut lines = closed(&[1, 70]);
-        assert_eq!(lines.victim(true), None);
+        assert_eq!(lines.victim(Pressure::Failed), None);
         lines.get_mut(LineId(1)).has_failed = true;
         lines.failed_lines = 1;
-        assert_eq!(lines.victim(true), Some(LineId(1)));
-        assert_eq!(lines.victim(true), None);
+        assert_eq!(lines.victim(Pressure::Failed), Some(LineId(1)));
+        assert_eq!(lines.victim(Pressure::Failed), None);
     }
 
     #[test]

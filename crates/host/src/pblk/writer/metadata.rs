@@ -21,7 +21,10 @@ impl Writer {
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
         if self.next.is_none() {
-            let Some(line) = flash.lines.take_free(|point| durable.is_reached(point)) else {
+            // If a chunk goes offline, no flush is sent until the data of its line are relocated. So lines for
+            // them, and for the contents of the ring, are kept that can be opened without a flush.
+            let kept = if flash.lines.has_stranded() { 0 } else { flash.layout.lines_to_relocate() };
+            let Some(line) = flash.lines.take_free(kept, |point| durable.is_reached(point)) else {
                 return false;
             };
             let to_reset = flash.plan_resets(line);
