@@ -121,6 +121,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
                 Event::Completion(number) => completed &= self.front.has(*number),
+                Event::Silence => {}
             }
         }
         if !completed {

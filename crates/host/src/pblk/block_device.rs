@@ -47,6 +47,12 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
             Event::Completion(number) => self.complete_request(number, calendar.now()),
+            Event::Silence => {
+                self.flash.limiter.end_timer();
+                if self.recovery.power == Power::On {
+                    self.make_progress(calendar);
+                }
+            }
             Event::Device(event) => {
                 self.flash.port.device.handle(event, &mut calendar.within(Event::Device));
                 match self.recovery.power {
@@ -234,10 +240,11 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 }
 
-/// With the clock of its device off, an FTL command completes when it is submitted, so that no event remains.
+/// With the clock of its device off, an FTL command completes when it is submitted, so that only the timer of
+/// GC remains.
 impl<D: PhysicalDevice> Ages for Pblk<D> {
-    fn is_timer(_: &Self::Event) -> bool {
-        false
+    fn is_timer(event: &Self::Event) -> bool {
+        *event == Event::Silence
     }
 
     fn stop_clock(&mut self) -> bool {
@@ -256,7 +263,7 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
         self.flash.port.device.start_clock();
     }
 
-    /// No timer runs.
+    /// Commands take no time.
     fn page_program_time(&self) -> Duration {
         Duration::ZERO
     }

@@ -96,6 +96,11 @@ impl Collector {
         self.victims.is_empty() && self.moved.is_empty()
     }
 
+    /// Whether pages were read and wait for the ring.
+    pub(super) fn has_batches(&self) -> bool {
+        !self.moved.is_empty()
+    }
+
     /// Logical blocks for data in lines that were collected, or freed without collection.
     pub(super) fn victim_pages(&self) -> u64 {
         self.victim_pages

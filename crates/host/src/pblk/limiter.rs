@@ -41,10 +41,12 @@ pub(super) struct Limiter {
     of_host: u32,
     of_collector: u32,
     last_write: Option<Instant>,
+    /// Whether the end of the silence that GC waits for is scheduled.
+    has_timer: bool,
 }
 
 state!(Limiter {
-    values { pressure, of_host, of_collector, last_write }
+    values { pressure, of_host, of_collector, last_write, has_timer }
     fixed { budget, high, reserved, window, shift }
 });
 
@@ -68,6 +70,7 @@ impl Limiter {
             of_host: budget,
             of_collector: 0,
             last_write: None,
+            has_timer: false,
         }
     }
 
@@ -112,6 +115,21 @@ impl Limiter {
         held < self.of_collector || !is_active
     }
 
+    /// When GC, which occupies `held` entries and has to wait, may insert at the latest if the host stays
+    /// silent. `None` if it need not wait, or if this is scheduled already.
+    pub(super) fn schedule_silence(&mut self, held: u32, now: Instant) -> Option<Instant> {
+        if self.has_timer || self.gc_can_insert(held, now) {
+            return None;
+        }
+        self.has_timer = true;
+        self.last_write.map(|last| last + ACTIVE)
+    }
+
+    /// Notes that the scheduled time has come, or that its calendar is gone.
+    pub(super) fn end_timer(&mut self) {
+        self.has_timer = false;
+    }
+
     /// Whether GC should run.
     #[inline]
     pub(super) fn needs_gc(&self) -> bool {
@@ -120,7 +138,7 @@ impl Limiter {
 
     /// Resets after a power cut.
     pub(super) fn forget(&mut self) {
-        self.last_write = None;
+        (self.last_write, self.has_timer) = (None, false);
     }
 
     /// The shares of host and GC, in ring entries.

@@ -64,6 +64,7 @@ use frontend::HostFrontend;
 use layout::LineId;
 use port::{Purpose, Sent};
 use recovery::{Power, Recovery};
+use ring::Origin;
 use writer::Writer;
 
 use crate::recorder::Recorder;
@@ -154,8 +155,19 @@ impl<D: PhysicalDevice> Pblk<D> {
                 break;
             }
         }
+        self.wake_when_silent(calendar);
         let (waiting, has_line) = (self.front.waiting(), self.writer.has_line());
         self.attribution.note_wait_reasons(waiting, &self.buffer.ring, &self.flash.limiter, has_line);
+    }
+
+    /// If pages of GC wait until the host is silent, schedules the time from which it is.
+    fn wake_when_silent(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let held = self.buffer.ring.of(Origin::Collector);
+        let time = match self.collector.has_batches() {
+            true => self.flash.limiter.schedule_silence(held, calendar.now()),
+            false => None,
+        };
+        time.into_iter().for_each(|time| calendar.at(time, Event::Silence));
     }
 
     /// Processes notifications and completions of the device. Returns whether there were any.

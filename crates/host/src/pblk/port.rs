@@ -19,6 +19,8 @@ pub enum Event<E> {
     Device(E),
     /// The host command with this number completes.
     Completion(u32),
+    /// The host may have been silent for long enough that GC may use all of the ring.
+    Silence,
 }
 
 /// Position that marks a padding block in a data write.

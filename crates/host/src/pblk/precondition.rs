@@ -58,6 +58,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.writer.force(self.buffer.ring.head());
         self.make_progress(&mut calendar);
         self.flash.port.device.start_clock();
+        self.flash.limiter.end_timer();
         goes_on
     }
 

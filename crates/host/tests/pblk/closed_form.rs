@@ -2,7 +2,7 @@
 
 use wordline_device::physical_device::ChunkState;
 use wordline_device::{Operation, PhysicalDevice};
-use wordline_kernel::{Duration, Schedule};
+use wordline_kernel::{Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 
 use super::rig::{Host, medium, tiny, with};
@@ -175,4 +175,32 @@ fn a_device_that_is_out_of_chunks_gives_writes_up() {
     host.run_down_to(0);
     assert!(host.failed > 0, "each chunk is erased three times");
     host.read_all();
+}
+
+#[test]
+fn gc_takes_the_ring_five_seconds_after_the_last_write_without_being_woken() {
+    let mut host = Host::new(medium());
+    host.fill();
+    let mut random = Seed(1).stream("pages", 0);
+    for _ in 0..3 * host.pages() {
+        host.run_down_to(3);
+        host.write(random.below(u64::from(host.pages())) as u32);
+    }
+    host.run_down_to(0);
+    let silent_from = host.calendar.now();
+    // What is under way ends within a tenth of a second.
+    let soon = silent_from + Duration::from_ms(100);
+    let (mut moved, mut resumed) = (0, None);
+    while host.go_on(1) {
+        let (now, more) = (host.calendar.now(), host.device.counts().moved_pages);
+        if now < soon {
+            moved = more;
+        } else if more > moved {
+            resumed = resumed.or(Some(now - silent_from));
+        }
+    }
+    // The last page entered the ring a microsecond of the host before its command completed.
+    assert_eq!(resumed, Some(Duration::from_ms(5_000) - Duration::from_us(1)));
+    assert!(host.device.free_chunks() >= host.device.layout().high, "GC goes on to its limit");
+    host.audit();
 }
