@@ -9,6 +9,7 @@
 
 pub mod direct;
 pub mod pblk;
+mod programs;
 pub mod queue;
 pub mod raid5;
 mod recorder;

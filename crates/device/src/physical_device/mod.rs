@@ -159,6 +159,10 @@ pub trait PhysicalDevice: State {
     /// Details of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
+    /// Logical blocks that the device has programmed since it was made, beside the data of its host: copies and
+    /// repetitions after failed programs, padding, and tables.
+    fn own_blocks(&self) -> u64;
+
     /// Gauges at `now`, for the time series of a run. A device without gauges returns the default.
     fn gauges(&self, _now: Instant) -> Gauges {
         Gauges::default()

@@ -221,7 +221,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn programmed(&self) -> Programmed {
-        Programmed { host: self.counts.pages_written, other: self.counts.padding }
+        self.counts.programs().with_device(self.device.own_blocks())
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {

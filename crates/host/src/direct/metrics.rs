@@ -2,10 +2,10 @@
 
 use wordline_device::PhysicalDevice;
 use wordline_device::lifetime::write_amplification;
-use wordline_kernel::metrics::Value;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
 
 use super::Direct;
+use crate::programs::Programs;
 
 counters! {
     /// The counters of the host since it was made.
@@ -19,6 +19,13 @@ counters! {
         out_of_chunks: "direct.out_of_chunks", Count, "Parts of writes that failed because no chunk was free or became free.";
         rejected: "direct.rejected", Count, "Commands that the device rejected, because their chunks had closed early or gone offline.";
         trimmed_pages: "direct.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
+    }
+}
+
+impl Counts {
+    /// Pages programmed by the host.
+    pub(super) fn programs(&self) -> Programs {
+        Programs { host: self.pages_written, padding: self.padding, ..Programs::default() }
     }
 }
 
@@ -43,15 +50,10 @@ impl<D: PhysicalDevice> Direct<D> {
         let counts = self.counts.since(&mark.counts);
         let mut metrics = self.device.metrics(&mark.device, now);
         counts.add_to(&mut metrics);
-        let page = self.device.geometry().block_size;
-        let bytes = |pages: u64| Value::Count((page * pages).0);
-        let of_ssds = wordline_ssd::metrics::of_name;
-        metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.pages_written + counts.padding));
-        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.pages_written));
-        metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
+        counts.programs().add_to(self.device.geometry().block_size, &mut metrics);
         // The host relocates nothing, so all programs are host programs.
         let programs = write_amplification(counts.pages_written, counts.pages_written);
-        metrics.add(of_ssds("programs_per_host_program"), programs);
+        metrics.add(wordline_ssd::metrics::of_name("programs_per_host_program"), programs);
         metrics
     }
 }

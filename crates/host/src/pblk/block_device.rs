@@ -194,7 +194,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn programmed(&self) -> Programmed {
-        self.flash.counts.programmed()
+        self.flash.programmed()
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {

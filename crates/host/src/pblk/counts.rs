@@ -1,7 +1,8 @@
 //! The counters of the FTL.
 
-use wordline_device::block_device::Programmed;
 use wordline_kernel::counters;
+
+use crate::programs::Programs;
 
 counters! {
     /// The counters of the FTL since it was made.
@@ -30,9 +31,13 @@ counters! {
 }
 
 impl Counts {
-    /// Pages programmed for host writes, and pages programmed for other reasons.
-    pub(super) fn programmed(&self) -> Programmed {
-        let metadata = self.smeta_blocks + self.emeta_blocks;
-        Programmed { host: self.host_pages, other: self.moved_pages + self.padding + metadata }
+    /// Pages programmed by the FTL.
+    pub(super) fn programs(&self) -> Programs {
+        Programs {
+            host: self.host_pages,
+            relocated: Some(self.moved_pages),
+            padding: self.padding,
+            metadata: Some(self.smeta_blocks + self.emeta_blocks),
+        }
     }
 }

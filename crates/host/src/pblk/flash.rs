@@ -2,6 +2,7 @@
 //! the free lines allow.
 
 use wordline_device::PhysicalDevice;
+use wordline_device::block_device::Programmed;
 use wordline_device::physical_device::{ChunkState, Operation};
 use wordline_kernel::Schedule;
 use wordline_nand::DataTag;
@@ -33,6 +34,11 @@ impl<D: PhysicalDevice> Flash<D> {
 
     pub(super) fn device(&self) -> &D {
         &self.port.device
+    }
+
+    /// Pages programmed for host writes, and pages programmed for other reasons.
+    pub(super) fn programmed(&self) -> Programmed {
+        self.counts.programs().with_device(self.device().own_blocks())
     }
 
     pub(super) fn update_limiter(&mut self) {

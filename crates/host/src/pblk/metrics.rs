@@ -2,7 +2,7 @@
 
 use wordline_device::PhysicalDevice;
 use wordline_device::lifetime::write_amplification;
-use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Instant, Metric, Metrics};
 
 use super::counts::Counts;
@@ -43,17 +43,11 @@ impl<M> Mark<M> {
         for (metric, state) in LINES.iter().zip(LineState::ALL) {
             metrics.add(*metric, flash.lines.count_in_state(state));
         }
-        let page = flash.device().geometry().block_size;
-        let of_ssds = wordline_ssd::metrics::of_name;
-        let bytes = |pages: u64| Value::Count((page * pages).0);
-        let of_pages = counts.host_pages + counts.moved_pages;
-        let metadata = counts.smeta_blocks + counts.emeta_blocks;
-        metrics.add(of_ssds("flash.programmed_bytes"), bytes(of_pages + counts.padding + metadata));
-        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.host_pages));
-        metrics.add(of_ssds("flash.gc_bytes"), bytes(counts.moved_pages));
-        metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
-        metrics.add(of_ssds("flash.translation_bytes"), bytes(metadata));
-        metrics.add(of_ssds("programs_per_host_program"), write_amplification(of_pages, counts.host_pages));
+        let mut programs = counts.programs();
+        programs.padding += metrics.count("zones.padding");
+        programs.add_to(flash.device().geometry().block_size, &mut metrics);
+        let ratio = write_amplification(counts.host_pages + counts.moved_pages, counts.host_pages);
+        metrics.add(wordline_ssd::metrics::of_name("programs_per_host_program"), ratio);
         metrics
     }
 }

@@ -84,12 +84,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         let window = LINES_A_WINDOW * u64::from(self.flash.layout.per_line());
         let (mut before, mut overwritten) = ((f64::INFINITY, self.flash.lines.free_chunks()), 0);
         while overwritten < MOST_WINDOWS * window {
-            let Programmed { host, other } = self.flash.counts.programmed();
+            let Programmed { host, other } = self.flash.programmed();
             let draws = (0..window).map(|_| random.below(u64::from(pages)) as u32);
             let written = u64::from(pages) + overwritten;
             self.write_untimed(draws, written, written + window, look).then_some(())?;
             overwritten += window;
-            let now = self.flash.counts.programmed();
+            let now = self.flash.programmed();
             let programs = (now.host - host + now.other - other) as f64;
             let amplification = programs / (now.host - host).max(1) as f64;
             let free = self.flash.lines.free_chunks();

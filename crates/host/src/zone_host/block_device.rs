@@ -205,7 +205,7 @@ impl<D: PhysicalDevice> BlockDevice for ZoneHost<D> {
     }
 
     fn programmed(&self) -> Programmed {
-        Programmed { host: self.counts.blocks_written, other: self.zoned.counts().padding }
+        Programmed { host: self.counts.blocks_written, other: self.zoned.own_blocks() }
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {

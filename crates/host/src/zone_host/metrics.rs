@@ -2,9 +2,10 @@
 
 use wordline_device::PhysicalDevice;
 use wordline_device::lifetime::write_amplification;
-use wordline_kernel::metrics::Value;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
 use wordline_open_channel::zoned::{self, Status, Zoned};
+
+use crate::programs::Programs;
 
 counters! {
     /// The counters of the host since it was made.
@@ -63,15 +64,12 @@ impl<M> Mark<zoned::Mark<M>> {
         let counts = counts.since(&self.counts);
         let mut metrics = zoned.metrics(&self.zones, now);
         counts.add_to(&mut metrics);
-        let bytes = |blocks: u64| Value::Count((zoned.geometry().block_size * blocks).0);
         let padding = metrics.count("zones.padding");
-        let of_ssds = wordline_ssd::metrics::of_name;
-        metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.blocks_written + padding));
-        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.blocks_written));
-        metrics.add(of_ssds("flash.padding_bytes"), bytes(padding));
+        let programs = Programs { host: counts.blocks_written, padding, ..Programs::default() };
+        programs.add_to(zoned.geometry().block_size, &mut metrics);
         // The device relocates nothing; the host would count its own relocations among its writes.
         let programs = write_amplification(counts.blocks_written, counts.blocks_written);
-        metrics.add(of_ssds("programs_per_host_program"), programs);
+        metrics.add(wordline_ssd::metrics::of_name("programs_per_host_program"), programs);
         metrics
     }
 }

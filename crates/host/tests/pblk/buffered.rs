@@ -171,3 +171,25 @@ fn relocation_from_an_offline_chunk_finds_lines_that_need_no_flush() {
         host.audit();
     }
 }
+
+#[test]
+fn programmed_bytes_are_those_of_all_programs_of_the_drive() {
+    for kind in [Kind::Shift, Kind::Copies] {
+        let mut host = failing(kind, 0.002);
+        host.fill();
+        let (mark, before) = (host.device.mark(host.calendar.now()), host.device.programmed());
+        for n in 0..3 * host.pages() {
+            host.run_down_to(5);
+            host.submit(Operation::Write, false, n * 13, 1 + n % 3);
+        }
+        host.submit(Operation::Flush, false, 0, 0);
+        while host.go_on(1) {}
+        let (metrics, after) = (host.device.metrics(&mark, host.calendar.now()), host.device.programmed());
+        // A page has 4 KiB, and is a logical block.
+        let programs = metrics.count("flash.programs");
+        assert_eq!(metrics.count("flash.programmed_bytes"), programs * 4_096, "{kind:?}");
+        assert_eq!(after.host - before.host + after.other - before.other, programs, "{kind:?}");
+        assert!(metrics.count("flash.device_bytes") > 0, "{kind:?}: programs failed");
+        assert_eq!(metrics.count("flash.gc_programs"), metrics.count("pblk.moved_pages"));
+    }
+}

@@ -50,6 +50,12 @@ impl Counts {
         }
     }
 
+    /// Number of program commands that the device needed beside those of the host's data: copies, padding,
+    /// journals, and the repetitions of failed programs.
+    pub(super) fn own_programs(&self) -> u64 {
+        self.repair_programs + self.journal_programs + self.recovered
+    }
+
     /// Number of program commands that have ended.
     pub(super) fn all_programs(&self) -> u64 {
         self.programs + self.repair_programs + self.journal_programs

@@ -23,6 +23,11 @@ use super::media::Media;
 const SENSED: Metric = Metric::new("vector.pages_sensed", Unit::Pages, "Pages of flash that were sensed.");
 const PROGRAMS: Metric =
     Metric::new("flash.programs", Unit::Pages, "Flash pages programmed, padding included.");
+const OWN_BYTES: Metric = Metric::new(
+    "flash.device_bytes",
+    Unit::Bytes,
+    "Bytes that the device programmed beside the data of its host: copies and padding of the failure manager, its journals, and repetitions of failed programs.",
+);
 const ERASES: Metric = Metric::new("flash.erases", Unit::Blocks, "Blocks erased.");
 const ENERGY: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of all flash operations and idle time.");
@@ -89,7 +94,7 @@ const IN_STATE: [Metric; 4] = [
 
 /// All metrics of the device.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
+    let of_flash = [&SENSED, &PROGRAMS, &OWN_BYTES, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
     let spans = WRITE_ANSWERS.iter().chain(&RETRIES).chain(&TABLES);
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
@@ -216,12 +221,20 @@ impl Media {
     fn add_metrics(&self, mark: &MediaMark, now: Instant, metrics: &mut Metrics) {
         let (chips, before) = (self.chips().counts(), &mark.chips);
         let planes = u64::from(self.config.pools.first().geometry.planes_per_row);
-        self.counts.since(&mark.counts).add_to(metrics);
+        let counts = self.counts.since(&mark.counts);
+        counts.add_to(metrics);
+        let bytes = self.config.geometry.block_size * self.own_blocks(&counts);
+        metrics.add(OWN_BYTES, bytes.0);
         self.flash.counts().since(&mark.flash).add_to(metrics);
         metrics.add(SENSED, chips.pages_read - before.pages_read);
         metrics.add(PROGRAMS, chips.pages_programmed - before.pages_programmed);
         metrics.add(ERASES, (chips.block_sets_erased - before.block_sets_erased) * planes);
         metrics.add(ENERGY, self.chips().energy(now - Instant::ZERO).since(&mark.energy).total().joules());
+    }
+
+    /// Logical blocks of these counts that the device programmed beside the data of its host.
+    pub(super) fn own_blocks(&self, counts: &Counts) -> u64 {
+        counts.own_programs() * u64::from(self.unit())
     }
 
     /// Detail of the chips. `programmed`: programmed logical blocks of all chunks. `offline`: blocks of

@@ -207,6 +207,10 @@ impl PhysicalDevice for OpenChannel {
         mark.detail(self.mark(now), &self.media, &self.data.chunks, |chunk| self.block_of(chunk))
     }
 
+    fn own_blocks(&self) -> u64 {
+        self.media.own_blocks(&self.media.counts)
+    }
+
     fn gauges(&self, now: Instant) -> Gauges {
         let (mut free, mut good) = (0, 0);
         for (_, entry) in self.data.chunks.iter() {

@@ -188,6 +188,10 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
+    fn own_blocks(&self) -> u64 {
+        self.below.device.own_blocks() + self.zones.counts.padding
+    }
+
         self.below.device.gauges(now)
     }
 
