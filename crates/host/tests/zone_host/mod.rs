@@ -2,9 +2,11 @@
 
 mod model;
 
+use wordline_device::content::Content;
 use wordline_device::{BlockDevice, Command, Completion, Operation};
 use wordline_host::zone_host::{ZoneHost, ZoneHostFile};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
+use wordline_nand::faults::{Fails, FaultFile};
 use wordline_open_channel::OpenChannel;
 use wordline_open_channel::zoned::ZonesFile;
 
@@ -50,13 +52,18 @@ impl Rig {
         tag
     }
 
+    /// Handles the next event. Returns false if there is none.
+    fn step(&mut self) -> bool {
+        let Some(event) = self.calendar.advance() else { return false };
+        self.device.handle(event, &mut self.calendar);
+        let now = self.calendar.now();
+        self.completions.extend(self.device.completions().iter().map(|done| (now, *done)));
+        self.device.clear_completions();
+        true
+    }
+
     fn run(&mut self) {
-        while let Some(event) = self.calendar.advance() {
-            self.device.handle(event, &mut self.calendar);
-            let now = self.calendar.now();
-            self.completions.extend(self.device.completions().iter().map(|done| (now, *done)));
-            self.device.clear_completions();
-        }
+        while self.step() {}
         assert_eq!(self.device.outstanding(), 0, "{}", self.device.describe_outstanding(self.calendar.now()));
     }
 
@@ -231,4 +238,18 @@ fn a_finish_that_pads_programs_the_rest_of_the_zone() {
         (0.6..1.7).contains(&(long / short)),
         "time is in proportion to padding: {long:e} and {short:e} s a block"
     );
+}
+
+#[test]
+fn a_flush_has_no_effect_on_a_buffer_that_survives_a_power_cut() {
+    for is_protected in [false, true] {
+        let mut file = file([40, 16, 1, 2, 2], Kind::Shift, 1, 8);
+        file.open_channel.buffer.as_mut().expect("the kind has one").protected = is_protected;
+        let mut rig = Rig::new(file);
+        rig.submit(Operation::Write, 0, 3);
+        let flush = rig.submit(Operation::Flush, 0, 0);
+        rig.run();
+        let (_, done) = rig.completions.iter().find(|(_, done)| done.command.tag == flush).expect("it ends");
+        assert_eq!(done.latency == Duration::from_us(1), is_protected, "{done:?}");
+    }
 }

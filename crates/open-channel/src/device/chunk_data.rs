@@ -144,7 +144,8 @@ impl ChunkData {
             return;
         }
         let command = host.commands.all.get_mut(number);
-        if command.operation == Operation::Flush && self.buffers.has_stranded() {
+        let is_in_buffer = self.buffers.has_stranded() && !media.is_buffer_protected();
+        if command.operation == Operation::Flush && is_in_buffer {
             command.record_failure(0, 1, Failure::NotFlushed);
         }
         if matches!(command.operation, Operation::Read | Operation::Copy) {

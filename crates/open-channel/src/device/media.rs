@@ -72,6 +72,11 @@ impl Media {
         ChunkId(self.config.geometry.number(chunk))
     }
 
+    /// Whether the contents of the buffer survive a power loss.
+    pub(super) fn is_buffer_protected(&self) -> bool {
+        self.config.file.buffer.as_ref().is_some_and(|buffer| buffer.protected)
+    }
+
     /// Number of logical blocks of a program.
     #[inline]
     pub(super) fn unit(&self) -> u32 {

@@ -185,6 +185,8 @@ impl OpenChannel {
                 self.begin_writes(number, calendar);
             }
             Operation::Reset => self.begin_resets(number, calendar),
+            // The buffer survives a power loss: a flush has no effect (NVMe, VWC).
+            Operation::Flush if self.media.is_buffer_protected() => {}
             Operation::Flush => {
                 let is_over = self.data.buffers.flush(number);
                 self.host.commands.all.get_mut(number).parts += u32::from(!is_over);

@@ -27,8 +27,7 @@ impl OpenChannel {
         let torn = self.media.cut(now);
         self.digest.add(now.ps());
         let incomplete = self.host.cut();
-        let is_protected = self.media.config.file.buffer.as_ref().is_some_and(|buffer| buffer.protected);
-        let (mut chunks, lost) = self.data.cut(is_protected);
+        let (mut chunks, lost) = self.data.cut(self.media.is_buffer_protected());
         self.media.counts.blocks_lost += u64::from(self.media.unit()) * lost;
         if let Some(repairs) = &mut self.repairs {
             let (at_work, undone) = repairs.undo_unrecorded(&mut self.media);
