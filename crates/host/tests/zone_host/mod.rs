@@ -253,3 +253,18 @@ fn a_flush_has_no_effect_on_a_buffer_that_survives_a_power_cut() {
         assert_eq!(done.latency == Duration::from_us(1), is_protected, "{done:?}");
     }
 }
+
+#[test]
+fn a_reset_whose_erase_fails_fails_whoever_says_when_it_ends() {
+    let firmware = Duration::from_ms(20);
+    for time in [None, Some(firmware)] {
+        let mut file = file([40, 16, 1, 2, 2], Kind::Synchronous, 1, 8);
+        (file.zones.reset_time, file.zones.reset_time_full) = (time, time);
+        file.open_channel.faults = vec![FaultFile { nth: Some(1), ..FaultFile::new(Fails::Erase) }];
+        let mut rig = Rig::new(file);
+        assert!(rig.execute(Operation::Write, 0, 4).0);
+        let (done, took) = rig.execute(Operation::ZoneReset, 0, 0);
+        assert!(!done && time.is_none_or(|time| took == time + Duration::from_us(1)), "{took}");
+        rig.device.audit(rig.calendar.now() - Instant::ZERO);
+    }
+}

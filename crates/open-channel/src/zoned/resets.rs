@@ -6,6 +6,7 @@ use wordline_kernel::{Instant, Schedule};
 
 use super::below::{Below, Context};
 use super::command::{Action, Status};
+use super::config::ResetTimes;
 use super::host::Host;
 use super::in_flight::Work;
 use super::table::ZoneId;
@@ -90,6 +91,11 @@ impl Zones {
             .collect()
     }
 
+    /// The times after which the firmware ends the reset of a zone, whether its chunks are erased or not.
+    fn reset_times(&self) -> Option<ResetTimes> {
+        self.config.resets.filter(|_| !self.is_untimed)
+    }
+
     /// Resets the chunks of a zone when none of its reads and writes is in flight. Returns whether the reset
     /// is done.
     fn reset<D: PhysicalDevice, C: Schedule<D::Event>>(
@@ -97,19 +103,17 @@ impl Zones {
         zone: ZoneId,
         context: &mut Context<'_, D, C>,
     ) -> bool {
-        let body = &mut self.bodies[zone];
+        let body = &self.bodies[zone];
         if body.writes + body.reads > 0 {
             return false;
         }
-        if let Some(times) = self.config.resets
-            && !self.is_untimed
-            && let Some(Job::Reset(asked)) = body.jobs.front_mut()
-            && let Some((number, _)) = asked.take()
+        if let Some(times) = self.reset_times()
+            && let Some(Job::Reset(Some((number, _)))) = body.jobs.front()
         {
             let time = times.of(body.taken, self.config.layout.capacity);
-            context.host.later.push((number, time));
+            context.host.later.push((*number, time));
         }
-        body.clear();
+        self.bodies[zone].clear();
         let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed], context.below);
         if chunks.is_empty() {
             self.finish_reset(zone, false, context.below, context.host, context.calendar.now());
@@ -154,10 +158,13 @@ impl Zones {
             self.notify(zone, Notice::Offline, host);
         }
         if let Some((number, at)) = asked {
-            if has_lost {
-                host.commands.get_mut(number).record_failure(at as usize, 1, Status::Offline);
+            // A command that the firmware has ended no longer hears of a failure.
+            if has_lost && let Some(command) = host.commands.find_mut(number) {
+                command.record_failure(at as usize, 1, Status::Offline);
             }
-            host.finish_part(number, now);
+            if self.reset_times().is_none() {
+                host.finish_part(number, now);
+            }
         }
     }
 
