@@ -105,7 +105,7 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         if let Some(plugs) = self.plugs.as_mut().filter(|_| waits)
             && !plugs.admit(zone, part, operation == Operation::Write)
         {
-            self.counts.plugged += 1;
+            self.counts.plugged += u64::from(operation == Operation::Write);
             return;
         }
         if let Some(status) = self.send(part, calendar) {

@@ -268,3 +268,16 @@ fn a_reset_whose_erase_fails_fails_whoever_says_when_it_ends() {
         rig.device.audit(rig.calendar.now() - Instant::ZERO);
     }
 }
+
+#[test]
+fn only_writes_are_counted_as_waiting_for_writes() {
+    let mut rig = Rig::new(file([40, 16, 1, 2, 2], Kind::Synchronous, 1, 0));
+    let program = u64::from(rig.device.zoned().config().layout.unit);
+    for n in 0..3 {
+        rig.submit(Operation::Write, n * program, program);
+    }
+    rig.submit(Operation::ZoneFinish, 0, 0);
+    rig.submit(Operation::ZoneReset, 0, 0);
+    rig.run();
+    assert_eq!(rig.device.counts().plugged, 2);
+}
