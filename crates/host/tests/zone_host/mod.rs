@@ -281,3 +281,30 @@ fn only_writes_are_counted_as_waiting_for_writes() {
     rig.run();
     assert_eq!(rig.device.counts().plugged, 2);
 }
+
+#[test]
+fn a_power_cut_counts_the_blocks_of_completed_writes_that_are_gone() {
+    let layout = Rig::new(file([40, 16, 1, 2, 2], Kind::Shift, 2, 3)).device.zoned().config().layout;
+    // A zone that is written in part, and a full one at two points of time.
+    for (written, events) in [(layout.unit + 1, 0), (layout.capacity, 0), (layout.capacity, 4)] {
+        let mut rig = Rig::new(file([40, 16, 1, 2, 2], Kind::Shift, 2, 3));
+        let write = rig.submit(Operation::Write, 0, u64::from(written));
+        while rig.completions.is_empty() {
+            assert!(rig.step(), "a write is in progress");
+        }
+        (0..events).for_each(|_| assert!(rig.step(), "programs are in progress"));
+        rig.device.power_cut(rig.calendar.now());
+        rig.calendar.clear();
+        rig.device.recover(&mut rig.calendar);
+        rig.run();
+        let mut gone = 0;
+        for block in 0..u64::from(written) {
+            let tag = rig.submit(Operation::Read, block, 1);
+            rig.run();
+            let found = rig.device.take_contents(tag).expect("a read finds contents");
+            gone += u64::from(found[0] != Content::of(write));
+        }
+        let lost = rig.device.recovery().expect("it recovered").lost;
+        assert!(lost == gone && lost > 0, "{lost} lost of {written}, {gone} gone");
+    }
+}

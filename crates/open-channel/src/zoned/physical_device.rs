@@ -140,7 +140,8 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn recovery(&self) -> Option<Recovered> {
-        self.below.device.recovery()
+        let below = self.below.device.recovery()?;
+        Some(Recovered { lost: below.lost + self.zones.lost_at_cut, ..below })
     }
 
     fn digest(&self) -> Digest {
@@ -187,11 +188,11 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.below.device.detail(&mark.device, now)
     }
 
-    fn gauges(&self, now: Instant) -> Gauges {
     fn own_blocks(&self) -> u64 {
         self.below.device.own_blocks() + self.zones.counts.padding
     }
 
+    fn gauges(&self, now: Instant) -> Gauges {
         self.below.device.gauges(now)
     }
 

@@ -6,10 +6,10 @@
 //! little space for that, or if one of its chunks accepts no more writes.
 
 use wordline_device::PhysicalDevice;
-use wordline_device::physical_device::{ChunkState, Descriptor, PowerCut};
+use wordline_device::physical_device::{Chunk, ChunkState, Descriptor, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
-use super::below::Context;
+use super::below::{Below, Context};
 use super::table::ZoneId;
 use super::zone_data::Job;
 use super::zones::Zones;
@@ -52,8 +52,9 @@ impl Zones {
 
     /// Finishes the resets and closes that had begun, and finds the write pointers of active zones.
     fn recover<D: PhysicalDevice, C: Schedule<D::Event>>(&mut self, context: &mut Context<'_, D, C>) {
+        self.lost_at_cut = 0;
         for zone in self.table.ids() {
-            let state = self.table.get(zone).state;
+            let (state, completed) = (self.table.get(zone).state, self.bodies[zone].completed);
             if self.bodies[zone].has_pending_reset() {
                 if state.is_active() || state == ZoneState::Full {
                     self.table.settle(zone, 0);
@@ -61,11 +62,28 @@ impl Zones {
                 self.run_jobs(zone, context);
             } else if state.is_active() {
                 self.settle(zone, context);
+                self.lost_at_cut += u64::from(completed.saturating_sub(self.bodies[zone].taken));
             } else if matches!(state, ZoneState::Full | ZoneState::ReadOnly) {
+                self.lost_at_cut += self.missing_blocks(zone, context.below);
                 self.bodies[zone].jobs.push_back(Job::Close(None));
                 self.run_jobs(zone, context);
             }
         }
+    }
+
+    /// Logical blocks of completed writes that are neither in flash nor in memory.
+    fn missing_blocks<D: PhysicalDevice>(&self, zone: ZoneId, below: &Below<D>) -> u64 {
+        let (layout, body) = (&self.config.layout, &self.bodies[zone]);
+        let end = body.runs.position(body.completed);
+        let readable = |chunk: Chunk| below.device.report(chunk).readable;
+        if layout.chunks(zone).zip(0..).all(|(chunk, member)| readable(chunk) >= layout.below(member, end)) {
+            return 0;
+        }
+        let is_missing = |block: &u32| {
+            let place = layout.block(zone, body.runs.position(*block));
+            body.buffered_tag(*block).is_none() && place.block >= readable(place.chunk)
+        };
+        (0..body.completed).filter(is_missing).count() as u64
     }
 
     /// Finds the write pointer of an active zone.

@@ -9,7 +9,7 @@ use super::zones::Zones;
 
 wordline_kernel::state!(Zoned<D: State> of {
     Self { geometry: _, zones, below, host, is_recovering },
-    Zones { config: _, table, bodies, pieces, counts, losses, is_untimed: _ } = zones,
+    Zones { config: _, table, bodies, pieces, counts, losses, lost_at_cut: _, is_untimed: _ } = zones,
     Below { device, sent } = below,
     Host { commands, outbox, digest, later: _ } = host,
 } {

@@ -40,6 +40,8 @@ pub(super) struct Zones {
     pub(super) pieces: InFlightTable<Piece>,
     pub(super) counts: Counts,
     pub(super) losses: Losses,
+    /// Logical blocks of completed writes that the last power loss destroyed.
+    pub(super) lost_at_cut: u64,
     /// Whether commands take no time, as in preconditioning.
     pub(super) is_untimed: bool,
 }
@@ -61,6 +63,7 @@ impl Zones {
             pieces: InFlightTable::default(),
             counts: Counts::default(),
             losses: Losses::default(),
+            lost_at_cut: 0,
             is_untimed: false,
         }
     }
