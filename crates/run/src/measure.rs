@@ -348,6 +348,13 @@ impl<D: BlockDevice> Measurements<D> {
                 counted(filled, "read-modify-write"),
             ));
         }
+        let in_gap = metrics.count("zone_host.gap_blocks_read");
+        if in_gap > 0 {
+            notes.push(format!(
+                "{} between the capacity and the end of a zone: nothing can be written there, so they took no time of the flash",
+                counted(in_gap, "block read"),
+            ));
+        }
         notes
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, counted};
 
 use super::{Locator, Op, Request};
+use crate::workload::application::ZoneLayout;
 use crate::{Error, error::Result};
 
 /// Alignment that is preserved when requests move: an offset keeps its remainder modulo 4 KiB, and therefore
@@ -74,6 +75,8 @@ pub struct Fitter {
     name: String,
     fit: Fit,
     capacity: Bytes,
+    /// Zones of the device, if only a part of each can be written.
+    zones: Option<ZoneLayout>,
     /// End of the highest request of the whole trace, if known: scaling needs it.
     extent: Option<Bytes>,
     seen: u64,
@@ -86,13 +89,19 @@ impl Fitter {
     /// Creates a fitter for a device of `capacity`.
     pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
         let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
-        Self { name: String::new(), fit, capacity, extent, seen: 0, report, locator: None }
+        Self { name: String::new(), fit, capacity, zones: None, extent, seen: 0, report, locator: None }
     }
 
     /// Sets the name of the trace for error messages.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
+    }
+
+    /// Sets the zones of the device. Requests are moved to addresses within their capacities.
+    #[must_use]
+    pub fn over(self, zones: Option<ZoneLayout>) -> Self {
+        Self { zones, ..self }
     }
 
     /// Sets the file in which errors look up the line of a request.
@@ -133,7 +142,7 @@ impl Fitter {
     }
 
     fn fit(&mut self, request: &mut Request, extent: u64) -> Result<()> {
-        let room = usable_capacity(self.capacity);
+        let room = usable_capacity(self.zones.map_or(self.capacity, |zones| zones.writable()));
         if room == 0 || self.fit == Fit::Refuse {
             let wanted = if room == 0 {
                 "a device of at least 4KiB"
@@ -154,15 +163,25 @@ impl Fitter {
                 wanted: wanted.into(),
             });
         }
-        if request.size.0 > room {
-            request.size = Bytes(room);
+        let most = self.zones.map_or(room, |zones| zones.capacity.0.min(room));
+        if request.size.0 > most {
+            request.size = Bytes(most);
             self.report.shortened += 1;
         }
         let before = request.offset;
-        match self.fit {
-            Fit::Scale => request.offset = Bytes(scaled(before.0, request.size.0, extent, room)),
-            _ => wrap(request, self.capacity),
-        }
+        let size = request.size.0;
+        let moved = match self.fit {
+            Fit::Scale => scaled(before.0, size, extent, room),
+            _ if before.0 + size > self.capacity.0 => within(before.0 % room, size, room),
+            _ => before.0,
+        };
+        request.offset = match self.zones {
+            Some(zones) => {
+                let (address, left) = zones.locate(moved);
+                Bytes(address - size.saturating_sub(left).next_multiple_of(GRID).min(address % zones.size.0))
+            }
+            None => Bytes(moved),
+        };
         self.report.moved += u64::from(request.offset != before);
         Ok(())
     }

@@ -62,6 +62,7 @@ mod trace;
 mod units;
 pub mod workload;
 mod write;
+mod zones;
 
 pub use columns::Columns;
 pub use embedded::embedded;
@@ -78,6 +79,7 @@ pub use source::{Source, SourceKind};
 pub use stream::Stream;
 pub use trace::Trace;
 pub use write::{Compression, TargetFormat, WriteError, WriteOptions, WriteReport};
+pub use zones::OverZones;
 
 mod footprint;
 pub mod published;

@@ -12,6 +12,7 @@ counters! {
     pub struct Counts {
         blocks_written: "zone_host.blocks_written", LogicalPages, "Logical blocks that the host wrote, by writes and appends that succeeded.";
         blocks_read: "zone_host.blocks_read", LogicalPages, "Logical blocks that the host read.";
+        gap_blocks_read: "zone_host.gap_blocks_read", LogicalPages, "Logical blocks of these between the capacity and the end of a zone, where nothing can be written.";
         plugged: "zone_host.plugged", Count, "Writes that waited for an earlier write of their zone.";
         invalid_writes: "zone_host.invalid_writes", Count, "Writes that did not begin at the write pointer of their zone (Zone Invalid Write, 1BCh).";
         full: "zone_host.full", Count, "Writes to full zones (Zone Is Full, 1B9h).";

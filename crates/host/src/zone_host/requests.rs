@@ -194,6 +194,10 @@ impl<D: PhysicalDevice> ZoneHost<D> {
         match completion.operation {
             zoned::Operation::Read => {
                 self.counts.blocks_read += u64::from(part.blocks);
+                let layout = &self.zoned.config().layout;
+                let end = part.first % layout.size + u64::from(part.blocks);
+                let in_gap = end.saturating_sub(layout.capacity.into()).min(part.blocks.into());
+                self.counts.gap_blocks_read += in_gap;
                 let version = self.generations[self.zone_of(&part) as usize] + 1;
                 for (block, found) in (completion.first..).zip(&completion.found) {
                     assert!(

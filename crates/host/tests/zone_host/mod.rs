@@ -140,6 +140,7 @@ fn a_command_that_breaks_a_rule_fails_and_its_status_is_counted() {
     }
     let counts = rig.device.counts();
     assert_eq!((counts.invalid_writes, counts.full, counts.boundary), (2, 1, 1), "{counts:?}");
+    assert_eq!(counts.gap_blocks_read, 2, "the read of both zones begins in a gap");
     assert_eq!((counts.too_many_zones, counts.transitions, counts.other_failures), (1, 1, 0), "{counts:?}");
     rig.device.audit(rig.calendar.now() - Instant::ZERO);
 }

@@ -24,7 +24,9 @@ use crate::trace::workload::application::ZoneLayout;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::workload::fio::DeviceZones;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
-use crate::trace::{self, Fit, Fitter, LateNotes, Locator, Options, Prepared, Request, Requests, Zones};
+use crate::trace::{
+    self, Fit, Fitter, LateNotes, Locator, Options, OverZones, Prepared, Request, Requests, Zones,
+};
 
 /// Properties that the requests must have.
 pub(super) struct RequestDemand {
@@ -95,6 +97,19 @@ impl RequestDemand {
         let (seed, sector) = (options.seed, shape.sector_size);
         Self { capacity, sector, seed, drawn: seed, beside, zones, layout }
     }
+
+    /// Bytes in which a generator draws addresses: those that can be written.
+    fn writable(&self) -> Bytes {
+        self.layout.map_or(self.capacity, |zones| zones.writable())
+    }
+
+    /// Requests of a generator on the [`writable`](Self::writable) bytes, at the addresses of the device.
+    /// `total` is their number.
+    fn placed(&self, requests: Requests, total: Option<u64>) -> Requests {
+        let Some(zones) = self.layout.filter(|zones| zones.capacity < zones.size) else { return requests };
+        let total = total.and_then(|total| usize::try_from(total).ok()).unwrap_or(usize::MAX);
+        Box::new(OverZones::new(requests, zones).take(total))
+    }
 }
 
 impl PreparedRequests {
@@ -141,7 +156,6 @@ impl Workload {
         wanted: &RequestDemand,
         observer: &mut dyn Observer,
     ) -> Result<PreparedRequests> {
-        let capacity = wanted.capacity;
         let ready = match &self.origin {
             Origin::Embedded if wanted.zones.is_some() => refuse(
                 "workload",
@@ -150,16 +164,16 @@ impl Workload {
             ),
             Origin::Embedded => {
                 let trace = in_whole_sectors(trace::prepare_embedded(self.requests)?, wanted.sector);
-                Ok(PreparedRequests { precondition: IN_USE, ..self.replayed(trace, capacity)?.recorded() })
+                Ok(PreparedRequests { precondition: IN_USE, ..self.replayed(trace, wanted)?.recorded() })
             }
             Origin::Trace(path, options) => {
                 let usual = if wanted.zones.is_some() { Zones::Keep } else { Zones::Map };
                 let options = Options { zones: options.zones.or(Some(usual)), ..options.clone() };
-                self.read(path, &options, capacity, observer)
+                self.read(path, &options, wanted, observer)
             }
             Origin::Named(name) => self.of_name(name, wanted, observer),
             Origin::Generated(name, generated) => self.drawn(name, generated.clone(), wanted),
-            Origin::Given(name, requests) => self.of_list(name, Arc::clone(requests), capacity),
+            Origin::Given(name, requests) => self.of_list(name, Arc::clone(requests), wanted),
             Origin::Submitted => self.of_session(),
         }?;
         let Some(of) = &self.times_of else { return Ok(ready) };
@@ -180,7 +194,7 @@ impl Workload {
         &self,
         path: &Path,
         options: &Options,
-        capacity: Bytes,
+        wanted: &RequestDemand,
         observer: &mut dyn Observer,
     ) -> Result<PreparedRequests> {
         let trace_file = Fingerprint::of(path);
@@ -192,12 +206,13 @@ impl Workload {
             }
             observer.phase_progress(progress.bytes);
         })?;
-        Ok(PreparedRequests { trace_file, ..self.replayed(trace, capacity)? })
+        Ok(PreparedRequests { trace_file, ..self.replayed(trace, wanted)? })
     }
 
     /// The requests of a trace, fitted to the size of the device. The device is filled, so that reads find
     /// data.
-    fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<PreparedRequests> {
+    fn replayed(&self, trace: Prepared, wanted: &RequestDemand) -> Result<PreparedRequests> {
+        let capacity = wanted.capacity;
         let (source, survey) = (trace.source(), trace.survey);
         let Prepared { name, notes, late_notes, requests, locator, .. } = trace;
         let fits = survey.is_whole && survey.extent <= capacity;
@@ -215,7 +230,8 @@ impl Workload {
         let requests: Requests = if fits {
             requests
         } else {
-            let fitting = Fitter::new(self.fit, capacity, extent).of(&name).in_file(locator.clone());
+            let fitting = Fitter::new(self.fit, capacity, extent).over(wanted.layout);
+            let fitting = fitting.of(&name).in_file(locator.clone());
             if survey.is_whole && self.fit == Fit::Refuse {
                 return Err(first_refusal(requests, fitting));
             }
@@ -263,7 +279,7 @@ impl Workload {
         }
         match workload::resolve(name, self.traces.as_deref())? {
             RealOrProfile::Real(path) => {
-                let read = self.read(&path, &Options::default(), wanted.capacity, observer)?;
+                let read = self.read(&path, &Options::default(), wanted, observer)?;
                 Ok(read.recorded())
             }
             RealOrProfile::Profile(profile) => self.profile(&profile, wanted),
@@ -280,8 +296,15 @@ impl Workload {
     fn pattern(&self, name: &str, mut workload: Pattern, wanted: &RequestDemand) -> Result<PreparedRequests> {
         workload.requests = self.requests.unwrap_or(workload.requests);
         let complain = |complaints| Error::Config(with_name(name, &complaints));
-        let generator = workload.generator(Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
+        let generator = workload.generator(Seed(wanted.drawn), wanted.writable()).map_err(complain)?;
         let generator = generator.with_more(wanted.beside);
+        let requests = match wanted.layout {
+            None => RequestSource::generated(generator),
+            Some(_) => {
+                let total = workload.requests.saturating_add(wanted.beside);
+                RequestSource::InOrder(wanted.placed(Box::new(generator.map(Ok)), Some(total)))
+            }
+        };
         Ok(PreparedRequests {
             queue_depth: workload.arrival.queue_depth(),
             bursts: workload.bursts,
@@ -289,7 +312,7 @@ impl Workload {
             queues: workload.queues,
             stream: workload.stream,
             precondition: workload.precondition.into(),
-            ..synthetic(name, RequestSource::generated(generator), workload.requests)
+            ..synthetic(name, requests, workload.requests)
         })
     }
 
@@ -337,7 +360,7 @@ impl Workload {
 
     /// Requests generated from published statistics. They are fitted if the volume is larger than the device.
     fn profile(&self, profile: &Profile, wanted: &RequestDemand) -> Result<PreparedRequests> {
-        let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.capacity);
+        let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.writable());
         let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
         let late_notes = LateNotes::default();
         let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
@@ -354,7 +377,7 @@ impl Workload {
             Box::new(generator.map(Ok))
         };
         Ok(PreparedRequests {
-            requests: RequestSource::InOrder(requests),
+            requests: RequestSource::InOrder(wanted.placed(requests, self.requests)),
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
             notes,
             late_notes,
@@ -363,7 +386,12 @@ impl Workload {
     }
 
     /// Requests from a list, fitted to the device like those of a trace.
-    fn of_list(&self, name: &str, requests: Arc<[Request]>, capacity: Bytes) -> Result<PreparedRequests> {
+    fn of_list(
+        &self,
+        name: &str,
+        requests: Arc<[Request]>,
+        wanted: &RequestDemand,
+    ) -> Result<PreparedRequests> {
         let limit = self.requests.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let count = requests.len().min(limit);
         let all = (0..count).map(move |n| requests[n]);
@@ -374,7 +402,7 @@ impl Workload {
             requests: RequestSource::InOrder(self.fitted(
                 Box::new(all.map(Ok)),
                 extent,
-                capacity,
+                wanted,
                 &late_notes,
             )?),
             last,
@@ -388,13 +416,13 @@ impl Workload {
         &self,
         requests: Requests,
         extent: Bytes,
-        capacity: Bytes,
+        wanted: &RequestDemand,
         late_notes: &LateNotes,
     ) -> Result<Requests> {
-        if extent <= capacity {
+        if extent <= wanted.capacity {
             return Ok(requests);
         }
-        let fitting = Fitter::new(self.fit, capacity, Some(extent));
+        let fitting = Fitter::new(self.fit, wanted.capacity, Some(extent)).over(wanted.layout);
         if self.fit == Fit::Refuse {
             return Err(first_refusal(requests, fitting));
         }

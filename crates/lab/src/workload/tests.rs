@@ -149,6 +149,24 @@ fn the_embedded_trace_has_whole_sectors_on_every_device_with_addresses() {
 }
 
 #[test]
+fn generated_requests_stay_within_the_capacities_of_zones() {
+    let zoned = Device::preset("zns-tlc-raw").expect("a preset");
+    let zones = zoned.configured.shape().zones.expect("it has zones");
+    assert!(zones.capacity < zones.size);
+    let of_zone = |request: &Request| request.offset.0 % zones.size.0 + request.size.0;
+    for name in ["randread-4k", "seqwrite-128k", "centaur/usr_1"] {
+        let load = Workload { requests: Some(40_000), ..Workload::named(name) };
+        let options = RunOptions { warm_up: Some(WarmUp::None), ..RunOptions::default() };
+        let job = load.job(&zoned, &options, &mut Unobserved).expect("a job");
+        let requests: Vec<Request> = job.load.in_order().map(|request| request.expect("drawn")).collect();
+        assert_eq!(requests.len(), 40_000, "{name}");
+        let outside = requests.iter().find(|request| of_zone(request) > zones.capacity.0);
+        assert_eq!(outside, None, "{name}");
+        assert!(requests.iter().any(|request| request.offset >= zones.size), "{name} uses several zones");
+    }
+}
+
+#[test]
 fn an_error_about_a_request_of_a_trace_names_its_line_in_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.csv");
