@@ -22,9 +22,10 @@ use wordline_lab::observer::ContinueWhile;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::run::run_job;
 use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
+use wordline_lab::trace::workload::application::ZoneLayout;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, resolve};
-use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
+use wordline_lab::trace::{self, Fit, Op, OverZones, Request, Statistics, Unit};
 use wordline_lab::{RunOptions, Settling, WarmUp};
 
 /// Executes the parts of an experiment. Tests replace the simulator by a mock bench.
@@ -240,9 +241,37 @@ impl PointLoad {
     fn unsettled(source: Source, requests: RequestSource, total: u64, pace: Pace, extent: Bytes) -> Self {
         Self { source, requests, total, settling: None, pace, extent }
     }
+
+    /// The load with its addresses, which are those of writable bytes, moved into the capacities of zones.
+    /// Jobs know zones by themselves.
+    fn over(self, zones: ZoneLayout, beside: u64) -> Self {
+        let requests = match self.requests {
+            requests @ (RequestSource::InOrder(_) | RequestSource::Generated(_)) => {
+                let placed = OverZones::new(requests.in_order(), zones);
+                // Passes that settle the device come before the measured requests, and are not counted.
+                RequestSource::InOrder(match self.settling {
+                    Some(_) => Box::new(placed),
+                    None => Box::new(placed.take(self.total.saturating_add(beside) as usize)),
+                })
+            }
+            others => others,
+        };
+        Self { requests, ..self }
+    }
 }
 
+/// The load of a point, at the addresses of its device.
 fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
+    let load = load_of(point, beside)?;
+    let Some(zones) = point.device.shape().zones.filter(|zones| zones.capacity < zones.size) else {
+        return Ok(load);
+    };
+    let (size, capacity, count, max_active) = (zones.size, zones.capacity, zones.count, zones.max_active);
+    Ok(load.over(ZoneLayout { size, capacity, count, max_active }, beside))
+}
+
+/// The load of a point on the bytes of its device that can be written.
+fn load_of(point: &Point, beside: u64) -> Result<PointLoad> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
     let shape = point.device.shape();

@@ -162,10 +162,6 @@ fn relocation_from_an_offline_chunk_finds_lines_that_need_no_flush() {
         let least = (layout.high.next_power_of_two() / 2).max(layout.reserved + 1);
         let mark = host.device.mark(host.calendar.now());
         let open = host.device.metrics(&mark, host.calendar.now()).count("lines.open");
-        let offline = host.device.device().geometry().all_chunks();
-        let offline =
-            offline.filter(|chunk| host.device.device().report(*chunk).state == ChunkState::Offline);
-        println!("seed {seed}: {free} free of {least}, {open} open, {} offline", offline.count());
         assert!(free < least && open <= 6, "seed {seed}: {free} chunks are free, {open} lines open");
         host.run_down_to(0);
         host.audit();

@@ -188,7 +188,7 @@ fn gc_takes_the_ring_five_seconds_after_the_last_write_without_being_woken() {
     }
     host.run_down_to(0);
     let silent_from = host.calendar.now();
-    // What is under way ends within a tenth of a second.
+    // Work under way ends within a tenth of a second.
     let soon = silent_from + Duration::from_ms(100);
     let (mut moved, mut resumed) = (0, None);
     while host.go_on(1) {
