@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::judge::class::Class;
 use crate::judge::counts::{VerdictCounts, list_counts};
-use crate::show::record::{Key, Record, markdown_table};
+#[cfg(test)]
+use crate::show::record::Key;
+use crate::show::record::{ONE_SIZE, Record, markdown_table};
 use crate::store::{by_id, entries, experiment, now, stored, text};
 
 /// The papers that have a page, with their names.
@@ -44,9 +46,10 @@ fn cell(stand: VerdictCounts) -> String {
     if judged == 0 { String::new() } else { format!("{judged}: {how}") }
 }
 
-/// Size and seeds as text.
-fn how(key: &Key) -> String {
-    let size = match (key.quick, key.only.is_empty()) {
+/// Size and seeds of a record as text. An experiment of one size is of full size, also with `--quick`.
+fn how(Record { key, notes, .. }: &Record) -> String {
+    let is_small = key.quick && !notes.iter().any(|note| note == ONE_SIZE);
+    let size = match (is_small, key.only.is_empty()) {
         (true, _) => "scaled down",
         (false, true) => "full size",
         (false, false) => "full size, a part",
@@ -126,7 +129,7 @@ impl Store {
             let mut row = vec![
                 format!("[{figure}](../validation/{page}#{})", anchor(id)),
                 title.to_owned(),
-                how(&record.key),
+                how(record),
             ];
             for class in shown() {
                 let stand = record.counts.class(class);
@@ -159,7 +162,7 @@ impl Store {
         let mut all: BTreeMap<(&str, Class, String), VerdictCounts> = BTreeMap::new();
         for (id, record) in &self.records {
             for (class, stand) in record.counts.by_class() {
-                *all.entry((paper(id), class, how(&record.key))).or_default() += stand;
+                *all.entry((paper(id), class, how(record))).or_default() += stand;
             }
         }
         let heads = "paper | compared with | size and seeds | judged | within | direction | outside | explained | contradicted | no reason shown | with a question mark";
@@ -235,4 +238,12 @@ fn a_record_of_another_program_is_told_from_one_of_this() {
     };
     assert!(!is_old(|_| ()));
     assert!(is_old(|key| key.program.push('0')) && is_old(|key| key.experiment.push('0')));
+}
+
+#[test]
+fn a_record_of_an_experiment_of_one_size_is_of_full_size() {
+    let key = Key { quick: true, seeds: 5, ..Key::default() };
+    let small = Record { key, ..Record::default() };
+    assert_eq!(how(&small), "scaled down, 5 seeds");
+    assert_eq!(how(&Record { notes: vec![ONE_SIZE.to_owned()], ..small }), "full size, 5 seeds");
 }

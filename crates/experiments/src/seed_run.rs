@@ -16,6 +16,7 @@ use crate::kind::Kind;
 use crate::nand::{NandPoint, NandSummary};
 use crate::only;
 use crate::options::Options;
+use crate::show::record::ONE_SIZE;
 use crate::statistics;
 use crate::sweep::axes::Points;
 use crate::sweep::{Point, Workload};
@@ -112,10 +113,7 @@ fn hardware(points: &[Point]) -> Vec<String> {
 
 /// A note on the sizes that the scaled-down experiment reduces.
 fn scale(kind: &Kind) -> String {
-    kind.quick_description().map_or_else(
-        || "at full size: it has no smaller one".to_owned(),
-        |says| format!("scaled down: {says}"),
-    )
+    kind.quick_description().map_or_else(|| ONE_SIZE.to_owned(), |says| format!("scaled down: {says}"))
 }
 
 /// A note on volumes that were generated because their recorded traces are missing.

@@ -14,6 +14,9 @@ use crate::judge::map::Map;
 /// seeds.
 pub const SEEDS: u32 = 5;
 
+/// Note on the size of an experiment that is not scaled down.
+pub const ONE_SIZE: &str = "at full size: it has no smaller one";
+
 /// Title of the rows that come last in a table.
 pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
 
