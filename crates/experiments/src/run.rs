@@ -115,7 +115,8 @@ fn beside(
         let under = run_changed(experiment, expect, options, bench, conduct)?.rows;
         let is_inside = |row: &Row| {
             let same = under.iter().find(|other| other.what == row.what);
-            same.is_some_and(|other| matches!(other.verdict, Verdict::Within | Verdict::Direction))
+            let inside = |other: &&Row| matches!(other.verdict, Verdict::Within | Verdict::Direction);
+            same.filter(inside).is_some_and(|other| other.sure)
         };
         for row in all.iter_mut().filter(|row| is_of_it(row) && row.explained && !is_inside(row)) {
             *row = row.clone().into_suspected();

@@ -289,6 +289,12 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
         (columns[0].verdict, columns[0].ours.clone()),
         (Verdict::Direction, Value::Text("1.87".into()))
     );
+    let median = rows(&TWO_PRESETS.replace("\"values\"\n", "\"median\"\n"));
+    assert_eq!(
+        (median[0].verdict, median[0].ours.clone()),
+        (Verdict::Direction, Value::Text("3.00".into())),
+        "half of the points, 3.00 and 1.30, reach it"
+    );
 }
 
 #[test]

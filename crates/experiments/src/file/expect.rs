@@ -47,6 +47,8 @@ pub(crate) struct ExpectFile {
     identity: bool,
     #[serde(default)]
     own_expectation: bool,
+    #[serde(default)]
+    in_words: bool,
     fails_with: Option<String>,
     explained_until: Option<String>,
     #[serde(default)]
@@ -103,6 +105,10 @@ pub(crate) fn check_expect(
             "a `value` that was derived here",
         );
     }
+    if file.in_words && (file.value.is_none() || file.own_expectation) {
+        let wanted = "a `value` that encodes a word of the source, without `own_expectation`";
+        wrong.add(at, "expect.in_words", "`true` without a value of the source", wanted);
+    }
     check_reasons(&file, at, axes, wrong);
     if let Some(key) = &file.each {
         if let Some((found, wanted)) = check_along(key, axes) {
@@ -133,6 +139,7 @@ pub(crate) fn check_expect(
         own_input: file.own_input,
         identity: file.identity,
         own_expectation: file.own_expectation,
+        in_words: file.in_words,
         fails_with: file.fails_with,
         explained_until: file.explained_until,
         note: file.note,

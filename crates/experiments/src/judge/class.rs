@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// A number or a text that the source prints, in interpretation A.
+    /// A number that the source prints, in interpretation A.
     #[default]
     Printed,
-    /// A sign or an order that the source states, in interpretation A.
+    /// A sign, an order or a word that the source states, in interpretation A.
     Direction,
     /// A value that the source does not print: of a closed form, or derived here.
     ClosedForm,

@@ -212,6 +212,8 @@ pub enum Mean {
     Columns,
     /// Greatest value of the points.
     Greatest,
+    /// Greatest value that at least half of the points reach.
+    Median,
 }
 
 /// The published value that our value is compared with.
@@ -273,6 +275,8 @@ pub struct Expect {
     pub identity: bool,
     /// Whether the expected value was derived here, because the source does not print it.
     pub own_expectation: bool,
+    /// Whether the source states a word, such as `equal`, or draws a picture that `value` encodes.
+    pub in_words: bool,
     /// Name of the change of the model under which the row must fail.
     pub fails_with: Option<String>,
     /// For a row that is outside for a known reason, in place of `fails_with`: name of the change that
@@ -320,7 +324,8 @@ impl Expect {
             _ if self.own_input => Class::Fitted,
             _ if self.identity => Class::Identity,
             _ if self.second_reading.is_some() => Class::SecondReading,
-            ExpectedValue::Direction(_) => Class::Direction,
+            ExpectedValue::Direction(_) | ExpectedValue::Text(_) => Class::Direction,
+            _ if self.in_words => Class::Direction,
             ExpectedValue::Model(..) => Class::ClosedForm,
             _ if self.own_expectation => Class::ClosedForm,
             _ => Class::Printed,

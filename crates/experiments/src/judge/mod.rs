@@ -147,6 +147,11 @@ impl<'a, 'b> Judge<'a, 'b> {
         if kind == Mean::Greatest {
             return Ok(valued.map(|(_, value)| *value).reduce(f64::max));
         }
+        if kind == Mean::Median {
+            let mut values: Vec<f64> = valued.map(|(_, value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            return Ok(values.get(values.len() / 2).copied());
+        }
         if kind == Mean::Values {
             let (mut sum, mut weights) = (0.0, 0.0);
             for (point, value) in valued {

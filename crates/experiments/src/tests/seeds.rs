@@ -42,3 +42,26 @@ fn a_direction_is_judged_on_its_margins_paired_by_seed() {
     let row = falls(&apart);
     assert!(!row.sure && row.changes, "{row:?}");
 }
+
+#[test]
+fn a_change_that_brings_a_row_inside_with_some_seeds_only_does_not_explain_it() {
+    let text = TWO_PRESETS
+        .replacen("[[expect]]", "[changes]\nsmall = { \"workload.volume.scale\" = 0.25 }\n[[expect]]", 1)
+        .replacen(
+            "column = ",
+            "explained_until = \"small\"\n\
+             explained = [{ at = { volume = [\"a\", \"b\"] }, because = \"B\" }]\ncolumn = ",
+            1,
+        );
+    let explained = |spread: f64| {
+        let bench = MadeUp(move |point: &Point| match (spare(point) < 0.3, volume(point).1 < 1.0) {
+            (true, true) => 2.6 + spread * (point.seed as f64 - 2.0),
+            (true, false) => 2.0,
+            (false, _) => 1.0,
+        });
+        let rows = outcome(&text, 1, &bench, false).expect("nothing fails").rows;
+        (rows[0].verdict, rows[0].explained, rows[1].shown_verdict())
+    };
+    assert_eq!(explained(0.01), (Verdict::Outside, true, "direction, not counted".into()));
+    assert_eq!(explained(0.1), (Verdict::Outside, false, "direction?, not counted".into()));
+}
