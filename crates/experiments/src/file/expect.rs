@@ -75,6 +75,22 @@ fn check_compared(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) 
     }
 }
 
+/// Rejects keys of the class of a row that do not fit its value.
+fn check_class(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) {
+    if file.own_expectation && file.value.is_none() {
+        wrong.add(
+            at,
+            "expect.own_expectation",
+            "`true` without a `value`",
+            "a `value` that was derived here",
+        );
+    }
+    if file.in_words && (file.value.is_none() || file.own_expectation) {
+        let wanted = "a `value` that encodes a word of the source, without `own_expectation`";
+        wrong.add(at, "expect.in_words", "`true` without a value of the source", wanted);
+    }
+}
+
 /// Returns the expected value, or `None` if it is invalid.
 pub(crate) fn check_expect(
     entry: Spanned<ExpectFile>,
@@ -97,18 +113,7 @@ pub(crate) fn check_expect(
     if file.second_reading.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         wrong.add(at, "expect.second_reading", "nothing", "the reason for a second reading of the source");
     }
-    if file.own_expectation && file.value.is_none() {
-        wrong.add(
-            at,
-            "expect.own_expectation",
-            "`true` without a `value`",
-            "a `value` that was derived here",
-        );
-    }
-    if file.in_words && (file.value.is_none() || file.own_expectation) {
-        let wanted = "a `value` that encodes a word of the source, without `own_expectation`";
-        wrong.add(at, "expect.in_words", "`true` without a value of the source", wanted);
-    }
+    check_class(&file, at, wrong);
     check_reasons(&file, at, axes, wrong);
     if let Some(key) = &file.each {
         if let Some((found, wanted)) = check_along(key, axes) {

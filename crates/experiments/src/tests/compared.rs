@@ -1,5 +1,6 @@
 //! Tests of differences to another point, weighted means over points, and correlations of two columns.
 
+use crate::judge::class::Class;
 use wordline_lab::summary::Simulator;
 
 use super::*;
@@ -93,6 +94,18 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
 }
 
 #[test]
+fn a_number_that_encodes_a_word_of_the_source_is_no_printed_number() {
+    let class = |words: &str| {
+        let value = format!("value = 2.0\nwithin = \"20 %\"\nderivation = \"D\"\n{words}");
+        let outcome = outcome(&TWO_PRESETS.replace(GREATER, &value), 1, &Pairs(pairs), false);
+        let row = outcome.expect("nothing fails").rows[0].clone();
+        (row.class, row.verdict)
+    };
+    assert_eq!(class(""), (Class::Printed, Verdict::Within));
+    assert_eq!(class("in_words = true"), (Class::Direction, Verdict::Within));
+}
+
+#[test]
 fn weights_differences_and_correlations_that_say_nothing_are_refused() {
     for (old, new, wanted) in [
         (
@@ -107,6 +120,7 @@ fn weights_differences_and_correlations_that_say_nothing_are_refused() {
             "expect.weight: found a weight without",
         ),
         ("mean = \"values\"", "mean = \"values\"\nweight = \"kilos\"", "expect.weight: found `kilos`"),
+        (GREATER, "in_words = true\nshown = true", "expect.in_words: found `true` without a value"),
         (
             GREATER,
             "direction = { correlated = { with = \"kilos\", above = 0.5 } }",
