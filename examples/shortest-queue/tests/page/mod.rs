@@ -24,15 +24,10 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Calls the program in a folder with the contents of a clone and the files of the page.
+/// Calls the program in a folder with the examples of a clone.
 fn call(program: &str, words: &[String]) -> Output {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).expect("a link");
-    for block in blocks() {
-        if let Some((_, name)) = block.info.split_once(' ') {
-            std::fs::write(folder.path().join(name), block.lines.join("\n") + "\n").expect("a file");
-        }
-    }
     let mut command = Command::new(program);
     command.args(words).current_dir(folder.path()).env("COLUMNS", "100");
     command.output().expect("the program was built with this test")

@@ -1,5 +1,0 @@
-//! The program `wordline` with an additional device type.
-
-fn main() -> std::process::ExitCode {
-    wordline_cli::main_with(wordline_lab::devices::Registry::default().with::<raid_0::Array>())
-}
