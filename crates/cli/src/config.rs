@@ -1,21 +1,18 @@
 //! `wordline config`: explains, checks and documents configurations.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use wordline_lab::{DEFAULT_PRESET, Registry, config};
 
 use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
-use crate::{import, output};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
   wordline config explain --preset bench-512g --set ftl.over_provisioning=0.28
   wordline config check --config drive.toml
   wordline config show --preset z-nand > drive.toml
-  wordline config schema > wordline.schema.json
-  wordline config import ssdconfig.xml > drive.toml      a device of MQSim";
+  wordline config schema > wordline.schema.json";
 
 /// Explains, checks and documents configurations.
 #[derive(Args)]
@@ -38,13 +35,6 @@ enum Command {
     Show(DeviceArguments),
     /// Prints the JSON Schema of configuration files, for editors.
     Schema,
-    /// Prints the device of an MQSim configuration as TOML; comments name the parameters that are not mapped,
-    /// with the reasons.
-    #[command(after_help = EXAMPLES)]
-    Import {
-        /// MQSim's ssdconfig.xml; `-` for standard input.
-        file: PathBuf,
-    },
 }
 
 /// Runs the command.
@@ -54,7 +44,6 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Explain(device) => output::table(&load(device)?.explain()),
         Command::Check(device) => output::text(&format!("{}: sound", load(device)?.name)),
         Command::Show(device) => output::text(&load(device)?.text),
-        Command::Import { file } => import::device(&file, registry),
         Command::Schema => output::text(&config::schema(registry)),
     }
 }

@@ -26,14 +26,14 @@ Examples:
 ///
 /// With both files, a device file and a job file are written, and the commands that run them are printed. Each flow
 /// of MQSim gets the range of addresses and the planes that MQSim gives it, and each scenario a job file. With one
-/// file, the result goes to standard output. Values that cannot be had are notes, and the files have comments with
-/// the reasons. A device file that is written loads. Files are named after those that they come from. As every
+/// file, the result, a device as TOML or a job file of fio, goes to standard output. Values that cannot be had are
+/// notes, and the files have comments with the reasons. A device file that is written loads. Files are named after those that they come from. As every
 /// output, they replace files with these names; a note says so if the text was another one.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// MQSim's ssdconfig.xml or workload.xml, or both; SimpleSSD's device or run configuration, or both; a script
-    /// or command line of FEMU.
+    /// or command line of FEMU; `-` for standard input.
     #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
     files: Vec<PathBuf>,
     /// Scenario of the workload of MQSim, from 1. Default: all, or the first one if the workload is alone.
@@ -123,27 +123,6 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
             .into()),
         },
         _ => unreachable!("there are one or two files"),
-    }
-}
-
-/// Prints the device of a configuration as TOML, and its notes.
-pub fn device(path: &Path, registry: &Registry) -> Result<(), Failure> {
-    let input = Input::read(path)?;
-    match input.kind() {
-        kind @ (SourceFile::MqsimWorkload | SourceFile::SimplessdRun) => {
-            let wanted = "a device; wordline workloads import converts the requests";
-            Err(input.refused(kind.in_words(), wanted))
-        }
-        _ => alone(&input, registry, 1),
-    }
-}
-
-/// Prints the requests of a workload as a job file, and its notes; of a workload of MQSim those of a scenario.
-pub fn workload(path: &Path, scenario: u32) -> Result<(), Failure> {
-    let input = Input::read(path)?;
-    match input.kind() {
-        SourceFile::MqsimWorkload | SourceFile::SimplessdRun => alone(&input, &Registry::default(), scenario),
-        kind => Err(input.refused(kind.in_words(), "a workload; wordline config import converts the device")),
     }
 }
 

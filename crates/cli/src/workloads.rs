@@ -1,24 +1,19 @@
 //! `wordline workloads`: the values of `--workload`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wordline_lab::Error;
 use wordline_lab::trace::workload::{self, Profile};
 use wordline_lab::workload::Generated;
 
-use crate::arguments::whole;
 use crate::failure::Failure;
-use crate::import;
 use crate::output::{self, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
   wordline workloads list
   wordline workloads show mixed-70-30 > mine.toml     to run with --workload mine.toml
-  wordline workloads show centaur/usr_1
-  wordline workloads import workload.xml > jobs.fio   a workload of MQSim";
+  wordline workloads show centaur/usr_1";
 
 /// Lists and shows named workloads and the profiles of published traces.
 #[derive(Args)]
@@ -44,23 +39,12 @@ enum Command {
         #[command(flatten)]
         json: JsonArgument,
     },
-    /// Prints the flows of an MQSim workload as a fio job file; comments name the parameters that are not
-    /// mapped, with the reasons.
-    #[command(after_help = EXAMPLES)]
-    Import {
-        /// MQSim's workload.xml; `-` for standard input.
-        file: PathBuf,
-        /// Scenario of the file, from 1.
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 1>)]
-        scenario: u32,
-    },
 }
 
 /// Runs the command.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => list(&json),
-        Command::Import { file, scenario } => import::workload(&file, scenario),
         Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
             let generated = Generated::named(&name).ok_or_else(|| Error::Argument {

@@ -5,9 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 36] = [
-    &["config", "import"],
-    &["workloads", "import"],
+const COMMANDS: [&[&str]; 34] = [
     &["completions"],
     &["man"],
     &["doctor"],

@@ -58,7 +58,6 @@ fn an_input_is_never_replaced() {
 #[test]
 fn a_file_that_is_not_recognized_is_not_called_a_broken_one() {
     let folder = Folder::new();
-    let sim = folder.with("sim.cfg", include_str!("../../../lab/src/import/simplessd-sim.cfg"));
     let ssd = folder.with("ssd.xml", DEVICE);
     for (text, found) in [
         (
@@ -70,19 +69,12 @@ fn a_file_that_is_not_recognized_is_not_called_a_broken_one() {
         (" \n", "found an empty file, wanted"),
     ] {
         let other = folder.with("other.cfg", text);
-        for call in [&["import", &other][..], &["import", &ssd, &other], &["config", "import", &other]] {
+        for call in [&["import", &other][..], &["import", &ssd, &other]] {
             let refusal = wordline(call).refusal();
             assert!(refusal.contains("other.cfg: found a"), "{refusal}");
             assert!(refusal.contains(found) && !refusal.contains("Execution_Parameter_Set"), "{refusal}");
         }
     }
-    let refusal = wordline(&["config", "import", &sim]).refusal();
-    assert!(
-        refusal.contains("found a run configuration of SimpleSSD-Standalone, wanted a device"),
-        "{refusal}"
-    );
-    let refusal = wordline(&["workloads", "import", &ssd]).refusal();
-    assert!(refusal.contains("found a configuration of MQSim, wanted a workload"), "{refusal}");
     let broken = folder.with("broken.xml", "<MQSim_IO_Scenarios>\n<IO_Scenario>\n");
     let refusal = wordline(&["import", &broken]).refusal();
     assert!(refusal.contains("broken.xml:3: found the end of the file, wanted </IO_Scenario>"), "{refusal}");

@@ -92,14 +92,14 @@ fn files_of_mqsim_become_a_device_and_a_workload_that_run() {
         folder.with("ssdconfig.xml", small),
         folder.with("workload.xml", include_str!("../../../lab/src/import/mqsim-flows.xml")),
     );
-    let device = folder.with("drive.toml", wordline(&["config", "import", &ssd]).success());
-    let job = folder.with("jobs.fio", wordline(&["workloads", "import", &flows]).success());
+    let device = folder.with("drive.toml", wordline(&["import", &ssd]).success());
+    let job = folder.with("jobs.fio", wordline(&["import", &flows]).success());
     wordline(&["config", "check", "--config", &device]).success();
     let run =
         wordline(&["run", "--config", &device, "--workload", &job, "--requests", "300", "--json"]).json();
     assert_eq!(run["host"]["reads"], 300, "{run}");
     let bad = folder.with("bad.xml", "<Execution_Parameter_Set><Seed>1</Seed>");
-    let refusal = wordline(&["config", "import", &bad]).refusal();
+    let refusal = wordline(&["import", &bad]).refusal();
     assert!(refusal.contains("bad.xml:1: found"), "{refusal}");
 }
 
