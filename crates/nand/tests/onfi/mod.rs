@@ -1,7 +1,6 @@
 //! The sequences of the ONFI commands on the pins, legal and illegal: data, status and times.
 
 mod chains;
-mod checker;
 mod energy;
 pub mod host;
 mod legal;
