@@ -276,11 +276,6 @@ impl Metrics {
     pub fn iter(&self) -> impl Iterator<Item = (&Metric, Value)> {
         self.0.iter().map(|(metric, value)| (metric, *value))
     }
-
-    /// The metrics of a section.
-    pub fn of_section<'a>(&'a self, section: &'a str) -> impl Iterator<Item = (&'a Metric, Value)> {
-        self.iter().filter(move |(metric, _)| metric.section() == Some(section))
-    }
 }
 
 impl Serialize for Metrics {
@@ -390,7 +385,6 @@ mod tests {
         let text = serde_json::to_string(&measured()).expect("its keys are text");
         assert_eq!(text, r#"{"energy_joules":0.5,"flash":{"erases":1,"reads":3},"map":{"hit_ratio":null}}"#);
         let metrics = measured();
-        assert_eq!(metrics.of_section("flash").count(), 2);
         assert_eq!(metrics.get("map.hit_ratio"), Some(Value::Absent));
         assert_eq!((metrics.number("energy_joules"), metrics.number("map.hit_ratio")), (Some(0.5), None));
         assert_eq!((metrics.count("flash.reads"), metrics.count("flash.programs")), (3, 0));

@@ -1,13 +1,12 @@
 //! Runs. A run sends the requests of a workload through a host queue to a device, and measures them. It is a
 //! [`Session`] that is advanced to its end in one step.
 
-use wordline_device::BlockDevice;
 use wordline_kernel::Duration;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::job::{Job, RunOptions};
-use crate::load::{Load, Precondition};
+use crate::load::Precondition;
 use crate::observer::Observer;
 use crate::output::{Output, is_standard};
 use crate::prepare::SnapshotRequest;
@@ -84,22 +83,6 @@ fn around_slowest(
 /// The errors of [`run`].
 pub fn run_job(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
     Session::of(job, observer)?.finish_observed(observer)
-}
-
-/// Makes a device of any type, and runs a load on it to its end, or until the observer stops it.
-///
-/// # Errors
-/// The errors of [`run`].
-pub fn run_on<D>(
-    device: D,
-    precondition: Precondition,
-    load: Load,
-    observer: &mut dyn Observer,
-) -> Result<Summary>
-where
-    D: BlockDevice<Event: Send, Mark: Send> + Send + 'static,
-{
-    Session::on(device, precondition, load, observer)?.finish_observed(observer)
 }
 
 /// Makes a device, preconditions it, and saves it as a snapshot.

@@ -509,12 +509,6 @@ impl Part {
     pub fn programs_per_page(&self) -> u32 {
         self.programs_per_page.unwrap_or(if self.geometry.bits_per_cell == 1 { 4 } else { 1 })
     }
-
-    /// Data bytes of one die.
-    pub fn die_capacity(&self) -> Bytes {
-        let g = &self.geometry;
-        g.page_size * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
-    }
 }
 
 #[cfg(test)]

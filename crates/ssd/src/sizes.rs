@@ -20,12 +20,6 @@ impl Config {
         }
     }
 
-    /// Most pages in the buffer that a power cut does not lose: its whole capacity if it is protected,
-    /// otherwise 0.
-    pub fn protected_pages(&self) -> u32 {
-        if self.file.buffer.is_protected() { self.buffer_pages } else { 0 }
-    }
-
     /// Upper limit, in bytes, of a field of the saved state. It counts an entry for each page, block and slot
     /// of the buffer, and adds a constant for state that grows with outstanding work. Chosen: 256 B for each
     /// entry, which takes less than 100 B, and 16 MiB as the constant.

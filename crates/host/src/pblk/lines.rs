@@ -505,17 +505,10 @@ impl Lines {
         self.table.iter().filter(|line| line.state == state).count() as u64
     }
 
-    /// Valid logical blocks of each closed line.
-    pub(super) fn valid_in_closed(&self) -> impl Iterator<Item = u32> {
-        self.table.iter().filter(|line| line.state == LineState::Closed).map(|line| line.valid)
-    }
-
-    /// For the closed lines: their valid logical blocks, their logical blocks for data, and their number.
-    pub(super) fn closed(&self) -> [u64; 3] {
+    /// The valid logical blocks of each closed line, and its logical blocks for data.
+    pub(super) fn closed(&self) -> impl Iterator<Item = [u32; 2]> {
         let closed = self.table.iter().filter(|line| line.state == LineState::Closed);
-        closed.fold([0; 3], |[valid, blocks, lines], line| {
-            [valid + u64::from(line.valid), blocks + u64::from(line.blocks), lines + 1]
-        })
+        closed.map(|line| [line.valid, line.blocks])
     }
 
     /// Number of locations.

@@ -119,15 +119,10 @@ impl<D: PhysicalDevice> Pblk<D> {
         &self.flash.counts
     }
 
-    /// For the closed lines that are not being collected, the candidates of GC: their valid logical blocks,
-    /// their logical blocks for data, and their number.
-    pub fn closed_lines(&self) -> [u64; 3] {
+    /// For each closed line that is not being collected, a candidate of GC: its valid logical blocks, and its
+    /// logical blocks for data.
+    pub fn closed_lines(&self) -> impl Iterator<Item = [u32; 2]> {
         self.flash.lines.closed()
-    }
-
-    /// Valid logical blocks of each closed line that is not being collected.
-    pub fn valid_in_closed_lines(&self) -> Vec<u32> {
-        self.flash.lines.valid_in_closed().collect()
     }
 
     /// Chunks of free lines.

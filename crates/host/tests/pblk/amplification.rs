@@ -49,9 +49,10 @@ fn measured(over_provisioning: f64) -> [f64; 3] {
         host.run_down_to(15);
         host.write_any(random.below(pages) as u32);
         if n % 16 == 0 {
-            let [of_closed, of_all, _] = host.device.closed_lines();
-            valid += of_closed as f64;
-            blocks += of_all as f64;
+            for [of_line, all] in host.device.closed_lines() {
+                valid += f64::from(of_line);
+                blocks += f64::from(all);
+            }
         }
     }
     host.run_down_to(0);

@@ -154,21 +154,6 @@ impl Levels {
         }
         wrong
     }
-
-    /// The share of cells of each state that are read as each state (rows: programmed, columns: read).
-    pub fn confusion(&self, references: &[f64]) -> Vec<Vec<f64>> {
-        let row = |level: &Level| {
-            let mut low = f64::NEG_INFINITY;
-            let ends = references.iter().copied().chain([f64::INFINITY]);
-            ends.map(|high| {
-                let share = level.between(low, high, self.shape);
-                low = high;
-                share
-            })
-            .collect()
-        };
-        self.states.iter().map(row).collect()
-    }
 }
 
 #[cfg(test)]
@@ -179,16 +164,6 @@ mod tests {
         let level = |mean| Level { mean, deviation: 12.0, left: LeftTail { share: 0.01, drop: 20.0 } };
         let states = (0..8).map(|state| level(64.0 * f64::from(state))).collect();
         Levels { states, shape, coding: Coding::usual(3), over: Vec::new() }
-    }
-
-    #[test]
-    fn every_cell_is_read_as_some_state() {
-        for shape in [Shape::Gaussian, Shape::Student { freedom: 4 }] {
-            let levels = levels(shape);
-            for row in levels.confusion(&levels.optimal_references()) {
-                assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{row:?}");
-            }
-        }
     }
 
     #[test]

@@ -30,16 +30,6 @@ impl Bit {
     /// Both bits.
     pub const BOTH: [Self; 2] = [Self::Low, Self::High];
 
-    /// The bit to rewrite, by whether each bit is invalid. A cell with two invalid bits counts as a cell with
-    /// a valid high bit (chosen; the paper does not say).
-    pub fn of_invalid(low: bool, high: bool) -> Option<Self> {
-        match (low, high) {
-            (true, _) => Some(Self::Low),
-            (false, true) => Some(Self::High),
-            (false, false) => None,
-        }
-    }
-
     /// Mask of the bit in a code.
     pub fn mask(self) -> u8 {
         match self {
@@ -217,12 +207,5 @@ mod tests {
         // Figure 3(b): 11 and 01 in P4 and P5, then 00 in P4 and 11 in P6.
         let other = middle.after(Bit::High).expect("the second rewrite fits");
         assert_eq!((middle.state_of(0b11), other.state_of(0b00), other.state_of(0b11)), (4, 4, 6));
-    }
-
-    #[test]
-    fn two_invalid_bits_are_rewritten_as_one() {
-        assert_eq!(Bit::of_invalid(true, true), Some(Bit::Low));
-        assert_eq!(Bit::of_invalid(false, true), Some(Bit::High));
-        assert_eq!(Bit::of_invalid(false, false), None);
     }
 }

@@ -312,11 +312,6 @@ impl Chips {
         (work.level, work.setting) = (level, setting);
     }
 
-    /// The set of read reference voltages of `die`.
-    pub fn read_level(&self, die: DieId) -> u8 {
-        self.sequencer.dies[die].level
-    }
-
     /// Begins a command that the die accepts, for a controller that tracks the state of its dies itself.
     /// Other controllers use [`Self::start`], which checks the command; builds with debug assertions check
     /// here too.

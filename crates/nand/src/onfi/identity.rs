@@ -77,25 +77,11 @@ impl Identity {
         Ok(known.iter().copied().chain(std::iter::repeat(0)).take(length).collect())
     }
 
-    /// The unique ID.
-    pub fn unique_id(&self) -> [u8; UNIQUE_ID_LENGTH] {
-        self.unique
-    }
-
     /// The data of Read Unique ID: the unique ID and its complement, in sixteen copies.
     pub fn unique_id_data(&self) -> Vec<u8> {
         let complement = self.unique.map(|byte| !byte);
         [self.unique, complement].concat().repeat(UNIQUE_ID_COPIES)
     }
-}
-
-/// The first unique ID in `bytes`, a sequence of copies, that matches its complement.
-pub fn recover_unique_id(bytes: &[u8]) -> Option<[u8; UNIQUE_ID_LENGTH]> {
-    bytes.chunks_exact(2 * UNIQUE_ID_LENGTH).find_map(|copy| {
-        let (id, complement) = copy.split_at(UNIQUE_ID_LENGTH);
-        let whole = id.iter().zip(complement).all(|(byte, other)| byte ^ other == 0xff);
-        if whole { id.try_into().ok() } else { None }
-    })
 }
 
 #[cfg(test)]
@@ -125,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_unique_id_depends_on_name_and_target_alone() {
-        let id = |target| Identity::of(&mqsim(), target).unique_id();
+        let id = |target| Identity::of(&mqsim(), target).unique_id_data();
         assert_eq!(id(0), id(0));
         assert_ne!(id(0), id(1));
         let mut file = mqsim_file();
@@ -134,18 +120,6 @@ mod tests {
         assert_eq!(Identity::of(&same_name, 0), Identity::of(&mqsim(), 0));
         file.name.push('2');
         let renamed = file.check().expect("the part is sound");
-        assert_ne!(Identity::of(&renamed, 0).unique_id(), id(0));
-    }
-
-    #[test]
-    fn the_first_whole_copy_of_the_unique_id_is_taken() {
-        let identity = Identity::of(&mqsim(), 7);
-        let mut bytes = identity.unique_id_data();
-        assert_eq!(bytes.len(), 512);
-        for damaged in 0..16 {
-            assert_eq!(recover_unique_id(&bytes), Some(identity.unique_id()));
-            bytes[damaged * 32 + damaged] ^= 0x10;
-        }
-        assert_eq!(recover_unique_id(&bytes), None);
+        assert_ne!(Identity::of(&renamed, 0).unique_id_data(), id(0));
     }
 }

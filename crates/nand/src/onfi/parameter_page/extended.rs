@@ -2,7 +2,7 @@
 //! supported; other sections are skipped.
 
 use super::copies::MIN_COPIES;
-use super::{Field, PageError, PageFeatures, ParameterPage, Scaled, check_crc, check_signature};
+use super::{Field, PageError, ParameterPage, Scaled, check_crc, check_signature};
 
 /// The first bytes of every extended page, after its CRC.
 const SIGNATURE: [u8; 4] = *b"EPPS";
@@ -101,15 +101,6 @@ impl ExtendedPage {
 }
 
 impl ParameterPage {
-    /// The parameter page with the announcement that `extended` follows its copies and contains the ECC.
-    #[must_use]
-    pub fn with_extended(mut self, extended: &ExtendedPage) -> Self {
-        self.features = self.features.with(PageFeatures::EXTENDED_PAGE, true);
-        self.extended_units = (extended.length() / UNIT) as u16;
-        self.ecc_bits = 0xff;
-        self
-    }
-
     /// The data of Read Parameter Page: as many copies as the page states, at least three, then as many
     /// copies of the extended page, if there is one.
     pub fn data(&self, extended: Option<&ExtendedPage>) -> Vec<u8> {
@@ -124,6 +115,7 @@ impl ParameterPage {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PageFeatures;
     use super::super::tests::example;
     use super::*;
     use crate::onfi::crc::crc16;
@@ -149,7 +141,12 @@ mod tests {
 
     #[test]
     fn a_host_finds_the_extended_page_after_the_copies() {
-        let page = example().with_extended(&extended());
+        let page = ParameterPage {
+            features: example().features.with(PageFeatures::EXTENDED_PAGE, true),
+            extended_units: (extended().length() / UNIT) as u16,
+            ecc_bits: 0xff,
+            ..example()
+        };
         let bytes = page.data(Some(&extended()));
         let found = ParameterPage::decode(&bytes).expect("the first copy is whole");
         assert!(found.features.has(PageFeatures::EXTENDED_PAGE) && found.ecc_bits == 0xff);
