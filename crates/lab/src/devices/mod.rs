@@ -9,6 +9,7 @@ mod configured;
 mod device_type;
 mod fixed_latency;
 mod open_channel;
+mod over_open_channel;
 mod pblk;
 mod raid5;
 mod registry;

@@ -1,12 +1,11 @@
 //! The device type of an open-channel SSD, used by a host without an FTL.
 
-use wordline_designs::Designs;
-use wordline_device::block_device::Shape;
 use wordline_host::direct::{self, DirectConfig, DirectFile};
-use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_kernel::Metric;
 use wordline_open_channel::{OpenChannel, device as open_channel};
 
-use super::device_type::{ChipsInfo, DeviceType};
+use super::device_type::DeviceType;
+use super::over_open_channel::over_open_channel;
 use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
 use crate::config::explain::{Section, human};
 
@@ -17,31 +16,8 @@ pub struct OpenChannelSsd(pub DirectConfig);
 impl DeviceType for OpenChannelSsd {
     const NAME: &'static str = "open-channel";
     const DESCRIPTION: &'static str = "An open-channel SSD without an FTL: a write goes to one parallel unit, the next write to the next one.";
-    /// The table with the keys of the open-channel SSD.
-    const SSDS: &'static [&'static str] = &["open_channel"];
 
-    type File = DirectFile;
-    type Device = direct::Direct<OpenChannel>;
-
-    fn check(file: DirectFile, _: &Designs) -> Result<Self, Complaints> {
-        file.check().map(Self)
-    }
-
-    fn file(&self) -> DirectFile {
-        self.0.file.clone()
-    }
-
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-
-    fn build(&self, seed: Seed) -> Self::Device {
-        self.0.build(seed)
-    }
-
-    fn chips(&self) -> Vec<ChipsInfo> {
-        vec![ChipsInfo::of(self.0.device.pools.first())]
-    }
+    over_open_channel!(DirectFile, direct::Direct<OpenChannel>);
 
     fn explain(&self) -> Vec<Section> {
         let (shape, geometry) = (self.shape(), &self.0.device.geometry);

@@ -1,12 +1,11 @@
 //! The device type of a host FTL modelled on pblk.
 
-use wordline_designs::Designs;
-use wordline_device::block_device::Shape;
 use wordline_host::pblk::{self, PblkConfig, PblkFile};
-use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_kernel::Metric;
 use wordline_open_channel::{OpenChannel, device as open_channel};
 
-use super::device_type::{ChipsInfo, DeviceType};
+use super::device_type::DeviceType;
+use super::over_open_channel::over_open_channel;
 use crate::config::embedded::{Embedded, PBLK_PRESETS};
 use crate::config::explain::{Section, human};
 
@@ -17,31 +16,8 @@ pub struct Pblk(pub PblkConfig);
 impl DeviceType for Pblk {
     const NAME: &'static str = "pblk";
     const DESCRIPTION: &'static str = "An FTL in the host, after pblk of Linux, on an open-channel SSD.";
-    /// The table with the keys of the open-channel SSD.
-    const SSDS: &'static [&'static str] = &["open_channel"];
 
-    type File = PblkFile;
-    type Device = pblk::Pblk<OpenChannel>;
-
-    fn check(file: PblkFile, _: &Designs) -> Result<Self, Complaints> {
-        file.check().map(Self)
-    }
-
-    fn file(&self) -> PblkFile {
-        self.0.file.clone()
-    }
-
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-
-    fn build(&self, seed: Seed) -> Self::Device {
-        self.0.build(seed)
-    }
-
-    fn chips(&self) -> Vec<ChipsInfo> {
-        vec![ChipsInfo::of(self.0.device.pools.first())]
-    }
+    over_open_channel!(PblkFile, pblk::Pblk<OpenChannel>);
 
     fn explain(&self) -> Vec<Section> {
         let (shape, layout) = (self.shape(), &self.0.layout);

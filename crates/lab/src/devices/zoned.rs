@@ -1,14 +1,13 @@
 //! The device type of zoned namespaces with an FTL in the host.
 
-use wordline_designs::Designs;
-use wordline_device::block_device::Shape;
 use wordline_host::pblk::{self, Pblk};
 use wordline_host::zones::{ZonedConfig, ZonedFile};
-use wordline_kernel::{Bytes, Complaints, Metric, Seed};
+use wordline_kernel::{Bytes, Metric};
 use wordline_open_channel::zoned::ZonesConfig;
 use wordline_open_channel::{OpenChannel, device as open_channel, zoned};
 
-use super::device_type::{ChipsInfo, DeviceType};
+use super::device_type::DeviceType;
+use super::over_open_channel::over_open_channel;
 use crate::config::embedded::{Embedded, ZONED_PRESETS};
 use crate::config::explain::{Section, human};
 
@@ -20,31 +19,8 @@ impl DeviceType for Zoned {
     const NAME: &'static str = "zoned";
     const DESCRIPTION: &'static str =
         "Zoned namespaces (ZNS) under a log-structured FTL in the host, whose lines are zones.";
-    /// The table with the keys of the open-channel SSD.
-    const SSDS: &'static [&'static str] = &["open_channel"];
 
-    type File = ZonedFile;
-    type Device = Pblk<zoned::Zoned<OpenChannel>>;
-
-    fn check(file: ZonedFile, _: &Designs) -> Result<Self, Complaints> {
-        file.check().map(Self)
-    }
-
-    fn file(&self) -> ZonedFile {
-        self.0.file.clone()
-    }
-
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-
-    fn build(&self, seed: Seed) -> Self::Device {
-        self.0.build(seed)
-    }
-
-    fn chips(&self) -> Vec<ChipsInfo> {
-        vec![ChipsInfo::of(self.0.device.pools.first())]
-    }
+    over_open_channel!(ZonedFile, Pblk<zoned::Zoned<OpenChannel>>);
 
     fn explain(&self) -> Vec<Section> {
         let (shape, layout) = (self.shape(), &self.0.layout);

@@ -1,12 +1,11 @@
 //! The device type of a zoned namespace that the host drives itself.
 
-use wordline_designs::Designs;
-use wordline_device::block_device::Shape;
 use wordline_host::zone_host::{self, ZoneHost, ZoneHostConfig, ZoneHostFile};
-use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_kernel::Metric;
 use wordline_open_channel::{OpenChannel, device as open_channel, zoned};
 
-use super::device_type::{ChipsInfo, DeviceType};
+use super::device_type::DeviceType;
+use super::over_open_channel::over_open_channel;
 use super::zoned::zone_rows;
 use crate::config::embedded::{Embedded, ZONED_NAMESPACE_PRESETS};
 use crate::config::explain::{Section, human};
@@ -19,31 +18,8 @@ impl DeviceType for ZonedNamespace {
     const NAME: &'static str = "zoned-namespace";
     const DESCRIPTION: &'static str =
         "A zoned namespace (ZNS) without an FTL: the workload appends, resets and finishes zones itself.";
-    /// The table with the keys of the open-channel SSD.
-    const SSDS: &'static [&'static str] = &["open_channel"];
 
-    type File = ZoneHostFile;
-    type Device = ZoneHost<OpenChannel>;
-
-    fn check(file: ZoneHostFile, _: &Designs) -> Result<Self, Complaints> {
-        file.check().map(Self)
-    }
-
-    fn file(&self) -> ZoneHostFile {
-        self.0.file.clone()
-    }
-
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-
-    fn build(&self, seed: Seed) -> Self::Device {
-        self.0.build(seed)
-    }
-
-    fn chips(&self) -> Vec<ChipsInfo> {
-        vec![ChipsInfo::of(self.0.device.pools.first())]
-    }
+    over_open_channel!(ZoneHostFile, ZoneHost<OpenChannel>);
 
     fn explain(&self) -> Vec<Section> {
         let shape = self.shape();
