@@ -61,18 +61,8 @@ fn rig(file: &DeviceFile, design: Sends) -> Rig {
 }
 
 fn overwrite(rig: &mut Rig, writes: u64) {
+    rig.overwrite_pieces(writes, "test.elsewhere", 6);
     let pages = u64::from(rig.device.config().ftl.logical_pages);
-    let mut random = Seed(7).stream("test.elsewhere", 0);
-    for n in 0..writes {
-        rig.run_down_to(7);
-        let count = 1 + random.below(6);
-        rig.submit(Operation::Write, n % 50 == 0, random.below(pages - count) * 8, count * 8);
-        if n % 100 == 0 {
-            rig.audit();
-        }
-    }
-    rig.alone(Operation::Flush, false, 0, 0);
-    rig.audit();
     rig.alone(Operation::Read, false, 0, pages * 8);
 }
 

@@ -113,13 +113,11 @@ pub fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Ri
 /// Writes each page once, then random pages.
 fn overwrite(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.device.config().ftl.logical_pages);
-    let mut random = Seed(7).stream("test.writes", 0);
-    for n in 0..pages + writes {
+    for page in 0..pages {
         rig.run_down_to(7);
-        let page = if n < pages { n } else { random.below(pages) };
         rig.submit(Operation::Write, false, page * 8, 8);
     }
-    rig.alone(Operation::Flush, false, 0, 0);
+    crate::designs::overwrite(rig, writes);
     rig.settle();
     rig.audit();
 }

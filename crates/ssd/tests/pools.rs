@@ -56,19 +56,7 @@ fn overwrite(file: DeviceFile, writes: u64) -> Rig {
 }
 
 fn overwrite_further(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().ftl.logical_pages);
-    let mut random = Seed(7).stream("test.pools", 0);
-    for n in 0..writes {
-        rig.run_down_to(7);
-        let count = 1 + random.below(12);
-        let first = random.below(pages - count);
-        rig.submit(Operation::Write, n % 50 == 0, first * PAGE, count * PAGE);
-        if n % 100 == 0 {
-            rig.audit();
-        }
-    }
-    rig.alone(Operation::Flush, false, 0, 0);
-    rig.audit();
+    rig.overwrite_pieces(writes, "test.pools", 12);
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
-use wordline_device::snapshot::Agenda;
-use wordline_device::{BlockDevice, Command, Operation};
+use wordline_device::BlockDevice;
 use wordline_host::direct::{DirectFile, Spread};
-use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_open_channel::OpenChannel;
 
 use super::{build, file};
-use crate::pblk::rig::{Host, Kind, SECTORS, play, steps};
+use crate::pblk::rig::{Host, Kind, go_on_as_saved, play, steps};
 
 fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = DirectFile> {
     let chips = (8u32..20, prop::sample::select(vec![8u32, 16]), 1u32..3, 1u32..3, 1u32..3);
@@ -66,31 +64,7 @@ proptest! {
         let mut host = host_of(file.clone());
         let (before, after) = steps.split_at(at.index(steps.len()));
         play(&mut host, before, 5, false);
-        let mut bytes = Vec::new();
-        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
-        let mut again = build(file.clone(), 9);
-        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
-        let mut calendar = agenda.calendar(|event| event);
-        let pages = u64::from(host.pages());
-        for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
-            for (kind, page, count) in after {
-                let page = u64::from(*page) % pages;
-                let sectors = u64::from(*count).min(pages - page) * SECTORS;
-                let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
-                let tag = 1_000_000 + page as u32;
-                device.submit(Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() }, calendar);
-            }
-            loop {
-                while let Some(event) = calendar.advance() {
-                    device.handle(event, calendar);
-                }
-                if !device.give_up(calendar) {
-                    break;
-                }
-            }
-            device.audit(calendar.now() - Instant::ZERO);
-        }
-        prop_assert_eq!(host.device.digest(), again.digest());
+        let mut bytes = go_on_as_saved(&mut host, build(file.clone(), 9), after, usize::MAX);
         // A single wrong byte gives an error or another state, but no panic.
         let place = byte.0.index(bytes.len());
         bytes[place] = byte.1;

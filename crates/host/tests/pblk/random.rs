@@ -1,14 +1,14 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
+use wordline_device::BlockDevice;
 use wordline_device::snapshot::Agenda;
-use wordline_device::{BlockDevice, Command, Operation};
 use wordline_flash::ProgramsAtCut;
 use wordline_host::pblk::PblkFile;
-use wordline_kernel::{Instant, Schedule};
+use wordline_kernel::Instant;
 use wordline_nand::faults::{Fails, FaultFile};
 
-use super::rig::{Host, Kind, SECTORS, build, file, medium, play, steps, tiny, with};
+use super::rig::{Host, Kind, build, file, go_on_as_saved, medium, play, steps, tiny, with};
 
 /// Kinds of devices, each with a buffer for a number of programs of a die, and a number of reserve blocks.
 fn kinds(of: &'static [Kind]) -> impl Strategy<Value = (Kind, u64, u32)> {
@@ -106,35 +106,7 @@ proptest! {
         if cut && host.cut_power_in_recovery(before.len()) {
             host.go_on(1);
         }
-        let mut bytes = Vec::new();
-        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
-        let mut again = build(file, 9);
-        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
-        let mut calendar = agenda.calendar(|event| event);
-        let pages = u64::from(host.pages());
-        for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
-            while !device.is_ready() {
-                let event = calendar.advance().expect("a recovery is under way");
-                device.handle(event, calendar);
-            }
-            for (kind, page, count) in after {
-                let page = u64::from(*page) % pages;
-                let sectors = u64::from(*count).min(pages - page) * SECTORS;
-                let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
-                let tag = 1_000_000 + page as u32;
-                let command = Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() };
-                device.submit(command, calendar);
-                while device.outstanding() > 4 {
-                    let event = calendar.advance().expect("commands are in flight");
-                    device.handle(event, calendar);
-                }
-            }
-            while let Some(event) = calendar.advance() {
-                device.handle(event, calendar);
-            }
-            device.audit(calendar.now() - Instant::ZERO);
-        }
-        prop_assert_eq!(host.device.digest(), again.digest());
+        go_on_as_saved(&mut host, build(file, 9), after, 4);
     }
 
     #[test]

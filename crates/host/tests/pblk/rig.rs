@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wordline_device::content::{Content, FILLED, NOTHING, ZEROES};
 use wordline_device::preconditioning::Steady;
+use wordline_device::snapshot::Agenda;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::pblk::{CollectorFile, Pblk, PblkFile};
-use wordline_kernel::{Bytes, Calendar, Duration, Instant, Power, Schedule, Seed};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::faults::FaultFile;
-use wordline_nand::geometry::Layout;
-use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
-use wordline_nand::{Interface, Pairing};
 use wordline_open_channel::device::FailuresFile;
 use wordline_open_channel::device::buffer::{BufferFile, CompletionMode};
 use wordline_open_channel::device::failures::EarlyClose;
 use wordline_open_channel::{OpenChannel, OpenChannelFile};
+
+include!("../../../nand/tests/common/small.rs");
 
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;
@@ -25,51 +25,14 @@ pub type Chips = [u32; 5];
 
 /// An FTL over SLC chips with pages of 4 KiB. A ring of `ring` pages must be enough for it.
 pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provisioning: f64) -> PblkFile {
-    let us = Duration::from_us;
-    let part = PartFile {
-        name: "small".into(),
-        source: "chosen: small".into(),
-        geometry: DieGeometry {
-            planes,
-            blocks_per_plane: lines,
-            pages_per_block: pages,
-            page_size: Bytes::kib(4),
-            spare_size: Bytes(128),
-            bits_per_cell: 1,
-            one_shot: false,
-            layers: 1,
-            pairing: Pairing::WordLine,
-            registers: 2,
-            independent_reads: false,
-        },
-        timing: ArrayTiming::new(us(25), us(250), us(1_500), Duration::from_ns(500)),
-        bus: BusFile::new(Interface::NvDdr2, 7),
-        power: PowerDraw {
-            read: Power(66_000),
-            program: Power(66_000),
-            erase: Power(66_000),
-            interface: Some(Power(16_500)),
-            latch: None,
-            per_plane: false,
-            idle: Power(33),
-        },
-        endurance: 100_000,
-        programs_per_page: None,
-        super_layers: Default::default(),
-        nominal: None,
-        cells: None,
-    };
-    let layout = Layout {
-        channels,
-        packages_per_channel: 1,
-        dies_per_package: dies,
-        short_channels: 0,
-        planes_per_row: None,
-    };
+    let (mut part, mut layout) = small_chips();
+    let geometry = &mut part.geometry;
+    (geometry.planes, geometry.blocks_per_plane, geometry.pages_per_block) = (planes, lines, pages);
+    (layout.channels, layout.dies_per_package) = (channels, dies);
     PblkFile {
         over_provisioning: Some(over_provisioning),
         write_buffer: Some(Bytes::kib(4 * ring)),
-        command_time: us(1),
+        command_time: Duration::from_us(1),
         gc: CollectorFile::default(),
         open_channel: OpenChannelFile::of(part, layout),
     }
@@ -474,4 +437,48 @@ pub fn play<D: BlockDevice>(host: &mut Host<D>, steps: &[Step], depth: usize, cu
             }
         }
     }
+}
+
+/// Saves the device of a host and loads it into `again`. Then both get the same writes and reads, with at most
+/// `most` outstanding after each, and must do the same. Returns the saved state.
+pub fn go_on_as_saved<D: BlockDevice>(
+    host: &mut Host<D>,
+    mut again: D,
+    steps: &[Step],
+    most: usize,
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
+    let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
+    let mut calendar = agenda.calendar(|event| event);
+    let pages = u64::from(host.pages());
+    for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
+        while !device.is_ready() {
+            let event = calendar.advance().expect("a recovery is under way");
+            device.handle(event, calendar);
+        }
+        for (kind, page, count) in steps {
+            let page = u64::from(*page) % pages;
+            let sectors = u64::from(*count).min(pages - page) * SECTORS;
+            let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
+            let tag = 1_000_000 + page as u32;
+            let command = Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() };
+            device.submit(command, calendar);
+            while device.outstanding() > most {
+                let event = calendar.advance().expect("commands are in flight");
+                device.handle(event, calendar);
+            }
+        }
+        loop {
+            while let Some(event) = calendar.advance() {
+                device.handle(event, calendar);
+            }
+            if !device.give_up(calendar) {
+                break;
+            }
+        }
+        device.audit(calendar.now() - Instant::ZERO);
+    }
+    assert_eq!(host.device.digest(), again.digest());
+    bytes
 }

@@ -1,14 +1,11 @@
 //! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
-use wordline_device::snapshot::Agenda;
-use wordline_device::{BlockDevice, Command, Operation};
 use wordline_host::zones::ZonedFile;
-use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
 
 use super::{build, file, host};
-use crate::pblk::rig::{Kind, SECTORS, play, steps};
+use crate::pblk::rig::{Kind, go_on_as_saved, play, steps};
 
 fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = ZonedFile> {
     let chips = (24u32..50, prop::sample::select(vec![8u32, 16, 32]), 1u32..3, 1u32..3, 1u32..3);
@@ -81,26 +78,6 @@ proptest! {
         host.fill();
         let (before, after) = steps.split_at(at.index(steps.len()));
         play(&mut host, before, 7, false);
-        let mut bytes = Vec::new();
-        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
-        let mut again = build(file, 9);
-        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
-        let mut calendar = agenda.calendar(|event| event);
-        let pages = u64::from(host.pages());
-        for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
-            for (kind, page, count) in after {
-                let page = u64::from(*page) % pages;
-                let sectors = u64::from(*count).min(pages - page) * SECTORS;
-                let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
-                let tag = 1_000_000 + page as u32;
-                let command = Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() };
-                device.submit(command, calendar);
-            }
-            while let Some(event) = calendar.advance() {
-                device.handle(event, calendar);
-            }
-            device.audit(calendar.now() - Instant::ZERO);
-        }
-        prop_assert_eq!(host.device.digest(), again.digest());
+        go_on_as_saved(&mut host, build(file, 9), after, usize::MAX);
     }
 }

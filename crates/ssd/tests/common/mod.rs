@@ -193,6 +193,22 @@ impl Rig {
         self.audit();
     }
 
+    /// Writes 1 to `most` pages at a time at random places, every 50th write with FUA, and flushes.
+    pub fn overwrite_pieces(&mut self, writes: u64, stream: &str, most: u64) {
+        let pages = u64::from(self.device.config().ftl.logical_pages);
+        let mut random = Seed(7).stream(stream, 0);
+        for n in 0..writes {
+            self.run_down_to(7);
+            let count = 1 + random.below(most);
+            self.submit(Operation::Write, n % 50 == 0, random.below(pages - count) * 8, count * 8);
+            if n % 100 == 0 {
+                self.audit();
+            }
+        }
+        self.alone(Operation::Flush, false, 0, 0);
+        self.audit();
+    }
+
     /// Cuts the power and begins the recovery.
     pub fn cut_power(&mut self) -> PowerCut {
         let cut = self.device.power_cut(self.calendar.now());
