@@ -9,7 +9,7 @@ use serde_json::Value;
 use wordline_lab::Error;
 use wordline_lab::output::{Output, is_standard};
 use wordline_lab::provenance::Provenance;
-use wordline_lab::report::three_digits;
+use wordline_lab::report::{self, three_digits};
 
 use crate::failure::Failure;
 use crate::provenance::provenance;
@@ -160,10 +160,8 @@ pub fn rows(objects: &[Value], keys: &[&str]) -> String {
         Value::Number(number) if number.is_f64() => three_digits(number.as_f64().unwrap_or_default()),
         other => other.to_string(),
     };
-    let mut table = comfy_table::Table::new();
-    let mut style = comfy_table::presets::NOTHING;
-    style.header_separator = comfy_table::presets::UTF8_HORIZONTAL_ONLY.row_separator;
-    table.force_no_tty().load_style(style).set_header(keys);
+    let mut table = report::underlined();
+    table.set_header(keys);
     if let Some(columns) = screen::columns() {
         table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(columns);
     }

@@ -1,7 +1,8 @@
 //! Outcomes as text: a table for a terminal, a summary of several outcomes by paper, and Markdown.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::ColumnConstraint;
 use wordline_kernel::grouped;
+use wordline_lab::report::{align_right, folded};
 
 use crate::judge::class::Class;
 use crate::judge::counts::{Counts, VerdictCounts};
@@ -11,9 +12,7 @@ use crate::show::record::{FOLDED, Record, markdown_table};
 
 /// Formats a table for a terminal with `width` columns. The columns in `right` are right-aligned.
 pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(width);
+    let mut table = folded(width);
     let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let in_lines = |most: usize| -> Vec<String> {
         heads.iter().enumerate().map(|(n, head)| break_heading(head, most.max(widest(n)))).collect()
@@ -36,11 +35,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    for number in right {
-        if let Some(column) = table.column_mut(number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    align_right(&mut table, right);
     table.to_string()
 }
 

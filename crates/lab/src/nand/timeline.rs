@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_nand::geometry::Layout;
@@ -12,6 +11,7 @@ use wordline_run::quantity::Quantity;
 use wordline_run::trace_event::{decimal, is_on_bus};
 
 use super::bench::{Bench, CompletedOperation, STAGES, Trace};
+use crate::report::{align_right, underlined};
 
 /// The input of a time line: spans from [`Chips`](wordline_nand::Chips), or from the pins.
 #[derive(Clone, Copy, Debug)]
@@ -232,24 +232,14 @@ fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bo
         let kept = cells.iter().enumerate().filter(|(column, _)| shown(*column));
         kept.map(|(_, cell)| cell.clone()).collect::<Vec<_>>()
     };
-    let mut table = Table::new();
-    let mut style = presets::NOTHING;
-    style.header_separator = presets::UTF8_HORIZONTAL_ONLY.row_separator;
-    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+    let mut table = underlined();
     table.set_header(some(head));
     table.add_rows(rows.iter().map(|row| some(row)));
-    right_aligned(&mut table);
+    // Columns are set close together: the rule below the head parts them.
+    table.column_iter_mut().for_each(|column| _ = column.set_padding((0, 0)));
+    let columns = 1..table.column_count();
+    align_right(&mut table, columns);
     table.trim_fmt()
-}
-
-/// Aligns numbers to the right, and sets columns close together.
-fn right_aligned(table: &mut Table) {
-    for (n, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 0)); // the rule below the head parts them
-        if n > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
 }
 
 /// Column titles of the shares of stages.

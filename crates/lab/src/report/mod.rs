@@ -43,8 +43,8 @@ use crate::error::{Error, Result};
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
-pub use aligned::aligned;
-pub(crate) use aligned::{lines_of, plain};
+pub(crate) use aligned::lines_of;
+pub use aligned::{align_right, aligned, folded, underlined};
 pub use charts::{Chart, LATENCY_LABELS, SCHEMA, charts, latency_channel, stage_scale};
 pub use frame::{Report, Reproduction, list, made_by};
 pub use hardware::{

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::slice::from_ref;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
+use comfy_table::{Table, TableStyle, presets};
 use wordline_run::quantity::Quantity;
 
+use super::aligned::{align_right, folded, lines_of, plain, underlined};
 use super::group::Group;
 use super::results::{self, results};
 use super::{tail, told};
@@ -326,8 +327,9 @@ fn grouped_sentences(what: &str, labels: &[String], sentences: Vec<Vec<String>>,
 
 /// The table of some of the compared runs.
 fn compared_table(all: &[Vec<Group>], labels: &[String], shown: std::ops::Range<usize>) -> Vec<String> {
-    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
-    table.style_mut().row_separator = presets::NOTHING.row_separator;
+    let mut table = plain();
+    let style = TableStyle { row_separator: presets::NOTHING.row_separator, ..presets::UTF8_HORIZONTAL_ONLY };
+    table.load_style(style);
     table.set_header([String::new()].into_iter().chain(labels[shown.clone()].iter().cloned()));
     let is_shown = |group: &Group| group.title != results::OTHER && !group.rows.is_empty();
     let groups = all[0].iter().enumerate().filter(|(_, group)| is_shown(group));
@@ -355,8 +357,7 @@ fn compared(result: &Quantity, first: Option<&Quantity>) -> String {
 }
 
 fn heading(run: &Summary, sheet: Sheet) -> String {
-    let mut table = plain_table(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(sheet.width as u16);
+    let mut table = folded(sheet.width as u16);
     table.add_row(["Device", &run.device]);
     table.add_row(["Workload", &format!("{} ({})", run.workload.name, results::kind(run))]);
     table.add_row([
@@ -415,8 +416,7 @@ fn notes(run: &Summary, sheet: Sheet) -> String {
 }
 
 fn wrapped(name: &str, lines: &[String], sheet: Sheet) -> String {
-    let mut table = plain_table(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(sheet.width as u16);
+    let mut table = folded(sheet.width as u16);
     for (index, line) in lines.iter().enumerate() {
         table.add_row([if index == 0 { name } else { "" }, line]);
     }
@@ -425,7 +425,7 @@ fn wrapped(name: &str, lines: &[String], sheet: Sheet) -> String {
 
 /// A table of names and results.
 pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quantity)>) -> Vec<String> {
-    let mut table = plain_table(underlined());
+    let mut table = underlined();
     table.set_header([title, ""]);
     rows.for_each(|(name, result)| {
         table.add_row([name.clone(), result.to_string()]);
@@ -436,7 +436,7 @@ pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quan
 
 /// A table with a column for each group. All groups have the same names.
 fn matrix(title: &str, columns: &[(&Group, &str)]) -> Vec<String> {
-    let mut table = plain_table(underlined());
+    let mut table = underlined();
     table.set_header([title].into_iter().chain(columns.iter().map(|(_, name)| *name)));
     for (name, _) in &columns[0].0.rows {
         let cells = columns.iter().map(|(group, _)| group.get(name).unwrap_or(&Quantity::Absent).to_string());
@@ -446,24 +446,9 @@ fn matrix(title: &str, columns: &[(&Group, &str)]) -> Vec<String> {
     lines_of(&table)
 }
 
-fn underlined() -> TableStyle {
-    let mut style = presets::NOTHING;
-    style.header_separator = presets::UTF8_HORIZONTAL_ONLY.row_separator;
-    style
-}
-
-fn plain_table(style: TableStyle) -> Table {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
 fn align_numbers(table: &mut Table) {
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-}
-
-fn lines_of(table: &Table) -> Vec<String> {
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+    let columns = 1..table.column_count();
+    align_right(table, columns);
 }
 
 /// Places two tables side by side. The right one begins at column `start` or later.

@@ -1,12 +1,11 @@
 //! The answer as a table for a terminal.
 
-use comfy_table::ContentArrangement;
 use wordline_kernel::{counted, grouped};
 use wordline_run::quantity::Quantity;
 
 use super::answer::percent;
 use super::{Effect, Elasticity, Why};
-use crate::report::{aligned, lines_of, plain};
+use crate::report::{aligned, folded, lines_of};
 
 /// Least columns to which text is wrapped. Chosen.
 const LEAST: u16 = 40;
@@ -57,8 +56,7 @@ fn rows(why: &Why) -> String {
 
 /// Sentences about the bottleneck, the verdict of the run alone, and the reasons for unknown effects.
 fn sentences(why: &Why, columns: u16) -> String {
-    let mut table = plain();
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.max(LEAST));
+    let mut table = folded(columns.max(LEAST));
     let bound = if why.bound.is_some() { "Bound by" } else { "What bounds it" };
     table.add_row([bound, &why.text]);
     if let Some(verdict) = &why.verdict {
@@ -69,7 +67,7 @@ fn sentences(why: &Why, columns: u16) -> String {
             table.add_row(["Not known", &format!("{}: {reason}", effect.cause.name())]);
         }
     }
-    lines_of(&table)
+    lines_of(&table).join("\n")
 }
 
 /// The factor of the change.
