@@ -50,10 +50,13 @@ def test_widths_are_those_of_the_command_line() -> None:
     assert pytest.approx(_native.widths()) == (wl.COLUMN, wl.PAGE)
 
 
-def test_all_charts_are_written_for_a_page(compared: wl.Comparison, tmp_path: Path) -> None:
+def test_all_charts_are_written_for_a_page(tmp_path: Path) -> None:
+    # Short runs: Altair validates each row.
+    load = wl.Workload("mixed-70-30", requests=100)
+    compared = wl.compare(*(wl.run("tiny", load, seed=seed) for seed in (1, 2)))
     files = compared.save_charts(tmp_path / "figures", "svg", width=wl.COLUMN)
     assert [file.stem for file in files] == compared.charts
-    assert {"free-blocks", "die-map-1"} <= set(compared.charts)
+    assert {"channels", "latency-max"} <= set(compared.charts)
     assert all("<svg" in file.read_text()[:200] for file in files)
 
 

@@ -331,21 +331,18 @@ fn it_keeps_the_contract_of_designs() {
     file.ftl.over_provisioning = 0.55;
     let us = Duration::from_us;
     let ages = [us(3_000), us(10_000), us(30_000)];
-    for (rewrites, candidates, when_all_valid) in [
-        (2, 4, WhenAllValid::Suspend),
-        (1, 0, WhenAllValid::Suspend),
-        (2, 3, WhenAllValid::NextSuperLayer),
-        (0, 0, WhenAllValid::Suspend),
+    // With and without a limit on blocks in MLC mode.
+    for (limited, rewrites, candidates, when_all_valid) in [
+        (false, 2, 4, WhenAllValid::Suspend),
+        (true, 1, 0, WhenAllValid::Suspend),
+        (true, 2, 3, WhenAllValid::NextSuperLayer),
+        (false, 0, 0, WhenAllValid::Suspend),
     ] {
         let settings =
             ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid, passive_reclaim: true };
+        let two_bit = if limited { file.ftl.two_bit } else { Some(TwoBitFile::default()) };
+        let file = DeviceFile { ftl: FtlFile { two_bit, ..file.ftl.clone() }, ..file.clone() };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
-        // The same device without a limit on blocks in MLC mode.
-        let unlimited = DeviceFile {
-            ftl: FtlFile { two_bit: Some(TwoBitFile::default()), ..file.ftl.clone() },
-            ..file.clone()
-        };
-        contract::check(&unlimited, |config| Box::new(ReSsd::new(&settings, config)));
     }
 }
 

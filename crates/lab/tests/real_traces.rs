@@ -29,8 +29,8 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| entries(&folder)).filter(|path| !skipped(path)).collect()
 }
 
-/// Requests of a trace that are run, unless `WORDLINE_LONG` asks for all. Chosen: most extracts are shorter.
-const MOST: u64 = 30_000;
+/// Requests of a trace that are run, unless `WORDLINE_LONG` asks for all. Chosen: forty traces take some seconds.
+const MOST: u64 = 5_000;
 
 /// Runs a recorded trace on a full device; every request must complete. With `WORDLINE_LONG`, the device is in
 /// its steady state.

@@ -9,7 +9,7 @@ use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
 use wordline_ssd::DeviceFile;
 
-use crate::common::{Rig, small};
+use crate::common::{Rig, drive_writes, small};
 
 fn idle_gc(until_free: u32, until_spare: f64) -> BackgroundKind {
     BackgroundKind::IdleGc { idle: Duration::from_ms(1), until_free, until_spare }
@@ -33,7 +33,7 @@ fn overwrite(rig: &mut Rig, pages: u64, depth: usize) {
 }
 
 #[test]
-fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
+fn every_way_to_collect_survives_many_drive_writes_at_seven_percent() {
     let ways = [
         GcFile { copyback: true, ..GcFile::default() },
         GcFile { preemptible: true, start_below_free_blocks: 4, stop_at_free_blocks: 4, ..GcFile::default() },
@@ -74,12 +74,12 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
             let mut rig = Rig::new(file, 1);
             rig.device.fill(1.0);
             let pages = u64::from(rig.device.config().ftl.logical_pages);
-            for _ in 0..20 {
+            for _ in 0..drive_writes() {
                 overwrite(&mut rig, pages, 16);
                 rig.rest(Duration::from_ms(2));
             }
             rig.audit();
-            assert_eq!(rig.completions.len() as u64, 20 * pages, "{gc:?}");
+            assert_eq!(rig.completions.len() as u64, drive_writes() * pages, "{gc:?}");
             assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{gc:?}");
         }
     }

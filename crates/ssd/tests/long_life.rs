@@ -9,7 +9,7 @@ use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_ssd::DeviceFile;
 
-use crate::common::{Rig, small};
+use crate::common::{Rig, drive_writes, small};
 
 /// Devices for the tests below, with different placements, one or two planes in a plane group, and one-shot
 /// programs.
@@ -48,20 +48,20 @@ fn overwrite(rig: &mut Rig, pages: u64) {
 }
 
 #[test]
-fn a_full_device_overwritten_for_twenty_drive_writes_never_runs_dry() {
+fn a_full_device_overwritten_for_many_drive_writes_never_runs_dry() {
     for file in devices() {
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().ftl.logical_pages);
-        overwrite(&mut rig, 20 * pages);
-        assert_eq!(rig.completions.len() as u64, 20 * pages);
+        overwrite(&mut rig, drive_writes() * pages);
+        assert_eq!(rig.completions.len() as u64, drive_writes() * pages);
         assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
         assert!(rig.device.totals().erases > 0 && rig.device.totals().gc_programs > 0);
     }
 }
 
 #[test]
-fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_percent() {
+fn every_victim_policy_and_placement_survives_many_drive_writes_at_seven_percent() {
     let victims = [
         VictimKind::Greedy {},
         VictimKind::DChoices { choices: 2 },
@@ -85,8 +85,8 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             let mut rig = Rig::new(file, 1);
             rig.device.fill(1.0);
             let pages = u64::from(rig.device.config().ftl.logical_pages);
-            overwrite(&mut rig, 20 * pages);
-            assert_eq!(rig.completions.len() as u64, 20 * pages, "{victim:?} {scope:?}");
+            overwrite(&mut rig, drive_writes() * pages);
+            assert_eq!(rig.completions.len() as u64, drive_writes() * pages, "{victim:?} {scope:?}");
             assert!(rig.completions.iter().all(|(_, completion)| !completion.failed), "{victim:?} {scope:?}");
             let chosen =
                 rig.device.ftl().blocks.by_pool().super_block_counts().map_or(0, |counts| counts.chosen);
@@ -104,7 +104,7 @@ fn cached(mut file: DeviceFile, entries: u64) -> DeviceFile {
 }
 
 #[test]
-fn a_device_with_most_of_its_map_in_flash_survives_twenty_drive_writes() {
+fn a_device_with_most_of_its_map_in_flash_survives_many_drive_writes() {
     for (entries, file) in
         [2, 700].into_iter().flat_map(|entries| devices().into_iter().map(move |file| (entries, file)))
     {
@@ -115,8 +115,8 @@ fn a_device_with_most_of_its_map_in_flash_survives_twenty_drive_writes() {
         let mut rig = Rig::new(file, 1);
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().ftl.logical_pages) / 8;
-        overwrite(&mut rig, 20 * pages);
-        assert_eq!(rig.completions.len() as u64, 20 * pages);
+        overwrite(&mut rig, drive_writes() * pages);
+        assert_eq!(rig.completions.len() as u64, drive_writes() * pages);
         assert!(rig.completions.iter().all(|(_, completion)| !completion.failed));
         let totals = rig.device.totals();
         assert!(totals.translation_reads > 0 && totals.translation_programs > 0, "{totals:?}");

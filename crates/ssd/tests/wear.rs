@@ -9,7 +9,7 @@ use wordline_ftl::policy::wear::WearKind;
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::DeviceFile;
 
-use crate::common::{Rig, small};
+use crate::common::{Rig, drive_writes, small};
 
 /// Device with a low endurance, one die, and program units of one page.
 fn frail(endurance: u32) -> DeviceFile {
@@ -79,7 +79,7 @@ fn static_levelling_lets_a_device_with_cold_data_live_longer() {
 }
 
 #[test]
-fn every_way_to_level_survives_twenty_drive_writes_at_seven_percent() {
+fn every_way_to_level_survives_many_drive_writes_at_seven_percent() {
     for levelling in [WearKind::Bet { k: 0, threshold: 2 }, WearKind::Bet { k: 3, threshold: 16 }] {
         for allocation in [Allocation::LeastWorn, Allocation::ByStream] {
             for router in [RouterKind::Single {}, RouterKind::HotCold { window: 0.1 }] {
@@ -94,7 +94,7 @@ fn every_way_to_level_survives_twenty_drive_writes_at_seven_percent() {
                 rig.device.fill(1.0);
                 let pages = u64::from(rig.device.config().ftl.logical_pages);
                 let mut random = Seed(3).stream("test.overwrite", 0);
-                for n in 0..20 * pages {
+                for n in 0..drive_writes() * pages {
                     rig.run_down_to(15);
                     let range = if n % 10 < 9 { pages / 10 } else { pages };
                     rig.submit(Operation::Write, false, random.below(range) * 8, 8);

@@ -33,7 +33,7 @@ use wordline_ftl::contents::InjectedFault;
 const SEED: u64 = 1;
 
 /// Devices of a normal and of a long test run.
-const DEVICES: [u64; 2] = [500, 20_000];
+const DEVICES: [u64; 2] = [250, 20_000];
 
 /// Cases within which a deliberate fault must be found. Chosen: five times the expected number for the rarest
 /// feature that such a fault needs, a pool with coarse-grained mapping.

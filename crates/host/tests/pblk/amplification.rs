@@ -64,7 +64,9 @@ fn measured(over_provisioning: f64) -> [f64; 3] {
 
 #[test]
 fn uniform_writes_cost_what_greedy_collection_of_the_closed_lines_does() {
-    for over_provisioning in [0.2, 0.3, 0.4] {
+    // Each takes seconds.
+    let is_long = std::env::var_os("WORDLINE_LONG").is_some();
+    for over_provisioning in [0.3, 0.2, 0.4].into_iter().take(if is_long { 3 } else { 1 }) {
         let [found, wanted, share] = measured(over_provisioning);
         assert!(
             (found / wanted - 1.0).abs() < 0.03,

@@ -120,7 +120,7 @@ fn arrays_and_hosts_above_devices_without_an_ftl_have_a_time_line() {
     for (name, device) in others() {
         let path = folder.path().join(format!("{name}.json"));
         let options = RunOptions {
-            precondition: Some(crate::Precondition::Filled(0.1)),
+            precondition: Some(crate::Precondition::Filled(0.01)),
             ..with(&path, Window::Between(Duration::ZERO, Duration::from_ms(20)))
         };
         let load = Workload { requests: Some(400), ..load() };

@@ -25,6 +25,12 @@ use wordline_ssd::{Device, Event};
 
 include!("small.rs");
 
+/// How often tests of long lives overwrite a device: 20 times with `WORDLINE_LONG`. Else five, after which each
+/// block was erased several times.
+pub fn drive_writes() -> u64 {
+    if std::env::var_os("WORDLINE_LONG").is_some() { 20 } else { 5 }
+}
+
 /// The small device with TLC cells after 2,000 P/E cycles and a retention time of `hours`.
 pub fn with_cells(hours: f64) -> DeviceFile {
     let mut file = small();
