@@ -226,6 +226,11 @@ impl Chunks {
         }
     }
 
+    /// Sizes that follow from the configuration.
+    pub(super) fn lengths(&self) -> [usize; 4] {
+        [self.entries.len(), self.open.len(), self.per_unit as usize, self.size as usize]
+    }
+
     /// Checks a loaded state.
     pub(super) fn check_loaded(&self) -> Result<(), String> {
         let mut open = vec![0; self.open.len()];

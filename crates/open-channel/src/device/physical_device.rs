@@ -260,7 +260,8 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let mut lengths = vec![self.data.chunks.len(), self.data.buffers.len()];
+        let mut lengths = vec![self.data.buffers.len()];
+        lengths.extend(self.data.chunks.lengths());
         lengths.extend(self.media.flash.shape());
         lengths.extend(self.repairs.iter().flat_map(|repairs| repairs.lengths()));
         lengths
