@@ -90,7 +90,7 @@ nightly: tools ## The same, whatever fails, and their result on the page docs/ni
 	$(CARGO) run --locked -p wordline-tests --bin nightly
 
 # The experiments' own test writes what it finds; what follows from all records is written after it.
-results: tools ## Results at full size, over five seeds, into data/results; IDS=cubeftl/fig18 for one, STALE=1 for those of an earlier program.
+results: tools ## Results at full size, over five seeds, into data/results; IDS=cubeftl/fig18 for one, IDS=centaur:quick for those of a paper scaled down, STALE=1 for those of an earlier program.
 	UPDATE_DOCS=1 WORDLINE_RESULTS="$(or $(IDS),$(if $(STALE),old,full))" $(CARGO) test --profile long --locked -p wordline-experiments --lib every_record -- --nocapture
 	UPDATE_DOCS=1 $(CARGO) test --profile long --locked -p wordline-experiments --lib the_list_names_the_rows
 	UPDATE_DOCS=1 $(CARGO) test --locked -p wordline-tests --bin tables readme

@@ -61,10 +61,12 @@ fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
 fn is_wanted(id: &str, old: &Record) -> bool {
     let Ok(named) = std::env::var(NAMED) else { return true };
     let is_old = || now(root(), id, &old.key).expect("an experiment") != old.key;
-    named.split_whitespace().any(|one| match one {
-        "full" => !old.key.quick,
-        "old" => is_old(),
-        one => id == one || id.split('/').next() == Some(one),
+    let is_named = |one: &str| id == one || id.split('/').next() == Some(one);
+    named.split_whitespace().any(|one| match (one, one.strip_suffix(":quick")) {
+        ("full", _) => !old.key.quick,
+        ("old", _) => is_old(),
+        (_, Some(scaled)) => old.key.quick && is_named(scaled),
+        (one, None) => is_named(one),
     })
 }
 

@@ -129,6 +129,8 @@ struct WriteAheadLog {
     bytes: u64,
     /// Bytes written.
     written: u64,
+    /// Clients whose writes to the log are not answered yet.
+    writers: Vec<usize>,
 }
 
 /// The store.
@@ -278,6 +280,7 @@ impl Store {
     /// Advances a thread by one step. All of its requests must have been issued.
     pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         let clients = self.pending.len();
+        self.end_log_writes(number, asks);
         if number == clients {
             self.flush(asks)
         } else if number > clients {
@@ -331,7 +334,7 @@ impl Store {
         }
         if is_full {
             let Some(next) = self.new_log() else { return StepOutcome::Waiting };
-            self.write_log(1, asks);
+            self.write_log(number, 1, asks);
             self.flushed = Some(std::mem::replace(&mut self.log, next));
             self.updates = 0;
             asks.wakes = true;
@@ -340,20 +343,30 @@ impl Store {
         self.updates += 1;
         self.log.bytes += self.record + LOG_HEADER;
         if self.sync {
-            self.write_log(1, asks);
+            self.write_log(number, 1, asks);
             asks.flush();
         } else {
-            self.write_log(u64::from(self.space.log_piece()) * BLOCK, asks);
+            self.write_log(number, u64::from(self.space.log_piece()) * BLOCK, asks);
         }
         StepOutcome::Advanced
     }
 
+    /// Records that the requests of a client are answered.
+    fn end_log_writes(&mut self, number: usize, asks: &mut RequestQueue) {
+        self.log.writers.retain(|writer| *writer != number);
+        if let Some(flushed) = self.flushed.as_mut().filter(|log| log.writers.contains(&number)) {
+            flushed.writers.retain(|writer| *writer != number);
+            asks.wakes = true;
+        }
+    }
+
     /// Writes the new part of the log if it has at least `least` bytes.
-    fn write_log(&mut self, least: u64, asks: &mut RequestQueue) {
+    fn write_log(&mut self, number: usize, least: u64, asks: &mut RequestQueue) {
         let unwritten = self.log.bytes - self.log.written;
         if unwritten < least {
             return;
         }
+        self.log.writers.push(number);
         // In zones a block is written once: a piece of the log begins with a new block, and the last one is
         // padded if it must be durable.
         let whole = unwritten.div_ceil(BLOCK).min(u64::from(self.space.log_piece())) as u32;
@@ -388,6 +401,11 @@ impl Store {
     }
 
     fn flush(&mut self, asks: &mut RequestQueue) -> StepOutcome {
+        // As in RocksDB, a log is deleted when its memtable is flushed and all writes to it are answered.
+        let is_being_written = |log: &WriteAheadLog| !log.writers.is_empty();
+        if self.flush.is_some() && self.flushed.as_ref().is_some_and(is_being_written) {
+            return StepOutcome::Waiting;
+        }
         if let Some(table) = self.flush.take() {
             self.levels[0].push(table);
             asks.wakes = true;
