@@ -132,6 +132,11 @@ def test_other_threads_go_on_during_a_run() -> None:
     assert counted > 10 * result.simulator.wall_seconds, f"{counted} in {result.simulator.wall_seconds} s"
 
 
+SOON = 6.0
+"""Longest time in seconds that a run may take to end. It takes less than half a second on an idle machine, and the interrupted work
+would take much longer than this."""
+
+
 def interrupt_after(seconds: float) -> list[float]:
     """Sends the signal of Ctrl-C to this process, and records the time."""
     sent: list[float] = []
@@ -147,11 +152,11 @@ def interrupt_after(seconds: float) -> list[float]:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_ctrl_c_ends_a_run_within_half_a_second_with_what_it_has(log: bool) -> None:
+def test_ctrl_c_ends_a_run_at_once_with_what_it_has(log: bool) -> None:
     sent = interrupt_after(0.3)
     with pytest.raises(wl.Interrupted) as stopped:
         wl.run("tiny", wl.Workload("randwrite-4k-steady", requests=5_000_000), warm_up="none", log=log)
-    assert time.monotonic() - sent[0] < 0.5
+    assert time.monotonic() - sent[0] < SOON
     assert isinstance(stopped.value, KeyboardInterrupt)
     result = stopped.value.result
     assert result is not None and result.outcome == "interrupted" and result.host.requests > 0
@@ -162,7 +167,7 @@ def test_ctrl_c_ends_preconditioning() -> None:
     sent = interrupt_after(0.1)
     with pytest.raises(wl.Interrupted) as stopped:
         wl.run("nvme-tlc", "randwrite-4k-steady", precondition="workload:1000")
-    assert stopped.value.result is None and time.monotonic() - sent[0] < 0.5
+    assert stopped.value.result is None and time.monotonic() - sent[0] < SOON
 
 
 def test_numpy_is_imported_when_first_needed() -> None:
