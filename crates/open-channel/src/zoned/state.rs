@@ -9,10 +9,10 @@ use super::zones::Zones;
 
 wordline_kernel::state!(Zoned<D: State> of {
     Self { geometry: _, zones, below, host, is_recovering },
-    Zones { config: _, table, bodies, pieces, counts, losses, lost_at_cut: _, is_untimed: _ } = zones,
+    Zones { config: _, table, bodies, pieces, counts, losses, lost_at_cut, is_untimed: _ } = zones,
     Below { device, sent } = below,
     Host { commands, outbox, digest, later: _ } = host,
 } {
-    values { bodies, commands, pieces, sent, outbox, counts, losses, is_recovering, digest }
+    values { bodies, commands, pieces, sent, outbox, counts, losses, lost_at_cut, is_recovering, digest }
     parts { device, table }
 });
