@@ -26,6 +26,7 @@ use wordline_lab::trace::workload::application::ZoneLayout;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Op, OverZones, Request, Statistics, Unit};
+use wordline_lab::workload::zone_layout;
 use wordline_lab::{RunOptions, Settling, WarmUp};
 
 /// Executes the parts of an experiment. Tests replace the simulator by a mock bench.
@@ -263,11 +264,10 @@ impl PointLoad {
 /// The load of a point, at the addresses of its device.
 fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
     let load = load_of(point, beside)?;
-    let Some(zones) = point.device.shape().zones.filter(|zones| zones.capacity < zones.size) else {
-        return Ok(load);
-    };
-    let (size, capacity, count, max_active) = (zones.size, zones.capacity, zones.count, zones.max_active);
-    Ok(load.over(ZoneLayout { size, capacity, count, max_active }, beside))
+    match zone_layout(&point.device.shape()).filter(ZoneLayout::has_gaps) {
+        Some(zones) => Ok(load.over(zones, beside)),
+        None => Ok(load),
+    }
 }
 
 /// The load of a point on the bytes of its device that can be written.

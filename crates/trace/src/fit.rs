@@ -172,8 +172,7 @@ impl Fitter {
         let size = request.size.0;
         let moved = match self.fit {
             Fit::Scale => scaled(before.0, size, extent, room),
-            _ if before.0 + size > self.capacity.0 => within(before.0 % room, size, room),
-            _ => before.0,
+            _ => wrapped(request, self.capacity, room),
         };
         request.offset = match self.zones {
             Some(zones) => {
@@ -198,9 +197,14 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
 
 /// Moves one request, which is no longer than the device, as [`Fit::Wrap`] does.
 pub fn wrap(request: &mut Request, capacity: Bytes) {
-    let room = usable_capacity(capacity);
-    if request.end().0 > capacity.0 {
-        request.offset = Bytes(within(request.offset.0 % room, request.size.0, room));
+    request.offset = Bytes(wrapped(request, capacity, usable_capacity(capacity)));
+}
+
+/// The offset of a request that wraps at `capacity`, of which `room` bytes are for moved requests.
+fn wrapped(request: &Request, capacity: Bytes, room: u64) -> u64 {
+    match request.end() > capacity {
+        true => within(request.offset.0 % room, request.size.0, room),
+        false => request.offset.0,
     }
 }
 

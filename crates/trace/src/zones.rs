@@ -7,6 +7,11 @@ use crate::workload::application::ZoneLayout;
 use crate::{Request, Result};
 
 impl ZoneLayout {
+    /// Whether the addresses have gaps between the zones.
+    pub fn has_gaps(&self) -> bool {
+        self.capacity < self.size
+    }
+
     /// The writable bytes of all zones.
     pub fn writable(&self) -> Bytes {
         self.capacity * u64::from(self.count)

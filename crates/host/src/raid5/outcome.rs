@@ -32,14 +32,8 @@ impl Stripes {
         let is_right = way == Some(WriteMethod::Reconstruct) && row.has_parity();
         match job {
             Job::WriteData => {
-                for member in each(head.written) {
-                    array.durability.written(
-                        row.row,
-                        member,
-                        head.covered[usize::from(member)],
-                        head.turns.fua,
-                    );
-                }
+                self.note_written(id, &row, array);
+                let head = self.heads.get(id);
                 if row.missing & head.written != 0 || head.turns.fua {
                     // The writes complete once parity includes the data that the failed member should have.
                     self.drop_stale(id, &row, array, host);
@@ -52,14 +46,7 @@ impl Stripes {
                 self.complete_writes(id, &row, calendar.now(), array, host);
             }
             Job::Write => {
-                for member in each(head.written) {
-                    array.durability.written(
-                        row.row,
-                        member,
-                        head.covered[usize::from(member)],
-                        head.turns.fua,
-                    );
-                }
+                self.note_written(id, &row, array);
                 if is_right {
                     array.durability.rows.is_right(row.row);
                 }
@@ -104,6 +91,15 @@ impl Stripes {
         host.attribution.set_cause(Cause::Array);
     }
 
+    /// Notes the sectors that a job has written in the blocks of its row.
+    fn note_written<D: BlockDevice>(&self, id: HeadId, row: &Row, array: &mut Array<D>) {
+        let head = self.heads.get(id);
+        for member in each(head.written) {
+            let which = head.covered[usize::from(member)];
+            array.durability.written(row.row, member, which, head.turns.fua);
+        }
+    }
+
     /// Completes the reads of a row. Reads of lost sectors fail.
     pub(super) fn complete_reads<D: BlockDevice>(
         &mut self,
@@ -115,17 +111,17 @@ impl Stripes {
     ) {
         let block = array.settings.striping.block;
         host.attribution.set_cause(Cause::Row(id));
-        let head = self.heads.get_mut(id);
-        let (computed, unread) = (head.computed, head.unread.clone());
-        for (request, member) in std::mem::take(&mut head.reads) {
+        let reads = std::mem::take(&mut self.heads.get_mut(id).reads);
+        for (request, member) in reads {
+            let head = self.heads.get(id);
             let Command { sector, sectors: count, .. } = host.requests.get(request).command;
             let mut parts = array.settings.striping.parts(row.row, sector..sector + count);
             let Some((_, part, at)) = parts.find(|(of, ..)| *of == member) else { continue };
             debug_assert!(part.end <= block, "a part lies in its block");
             let failed = array.durability.lost.of(row.row, member) & sectors(&part) != 0;
             let is_missing = row.missing >> member & 1 == 1;
-            let was_unread = is_missing || unread[usize::from(member)] & sectors(&part) != 0;
-            array.counts.degraded_reads += computed >> member & u64::from(was_unread && !failed);
+            let was_unread = is_missing || head.unread[usize::from(member)] & sectors(&part) != 0;
+            array.counts.degraded_reads += head.computed >> member & u64::from(was_unread && !failed);
             if let (Some(followed), false) = (&mut array.followed, failed) {
                 followed.read_block(request, at, id, member, part);
             }

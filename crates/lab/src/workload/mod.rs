@@ -32,7 +32,7 @@ use crate::until::Until;
 use requests::{PreparedRequests, RequestDemand};
 
 pub use generated::{Generated, from_toml};
-pub use requests::recorded_times;
+pub use requests::{recorded_times, zone_layout};
 
 /// The source of the requests.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use wordline_device::SECTOR;
-use wordline_device::block_device::Shape;
+use wordline_device::block_device::{Shape, ZoneShape};
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
@@ -76,17 +76,18 @@ pub(super) struct PreparedRequests {
     pub locator: Option<Locator>,
 }
 
+/// The zones of a device, as workloads see them.
+pub fn zone_layout(shape: &Shape) -> Option<ZoneLayout> {
+    let ZoneShape { size, capacity, count, max_active } = shape.zones?;
+    Some(ZoneLayout { size, capacity, count, max_active })
+}
+
 impl RequestDemand {
     /// The demand of a run on a device.
     pub fn on(shape: &Shape, capacity: Bytes, options: &RunOptions, beside: u64) -> Self {
-        let layout = shape.zones.map(|zones| ZoneLayout {
-            size: zones.size,
-            capacity: zones.capacity,
-            count: zones.count,
-            max_active: zones.max_active,
-        });
+        let layout = zone_layout(shape);
         let zones = layout.map(|zones| {
-            let all = zones.capacity.0 * u64::from(zones.count);
+            let all = zones.writable().0;
             let filled = options.precondition.map_or(0.0, Precondition::filled);
             DeviceZones {
                 size: zones.size,
@@ -106,7 +107,7 @@ impl RequestDemand {
     /// Requests of a generator on the [`writable`](Self::writable) bytes, at the addresses of the device.
     /// `total` is their number.
     fn placed(&self, requests: Requests, total: Option<u64>) -> Requests {
-        let Some(zones) = self.layout.filter(|zones| zones.capacity < zones.size) else { return requests };
+        let Some(zones) = self.layout.filter(ZoneLayout::has_gaps) else { return requests };
         let total = total.and_then(|total| usize::try_from(total).ok()).unwrap_or(usize::MAX);
         Box::new(OverZones::new(requests, zones).take(total))
     }
