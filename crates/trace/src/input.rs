@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::format::HFPLAYER_HEADER;
 use crate::{Error, error::Result};
 
 /// Bytes of a file examined for its format. Chosen: a few hundred lines of any format.
@@ -282,12 +281,6 @@ pub(super) fn stream_error(path: &Path, line: u64, reason: &io::Error) -> Error 
     Error::Line { path: path.into(), line, found: format!("{found} ({reason})"), wanted: wanted.into() }
 }
 
-/// Whether a line above the header is a comment. The header of one format begins like one.
-pub(super) fn is_comment_above_header(line: &str) -> bool {
-    let begin = line.get(..HFPLAYER_HEADER.len()).unwrap_or_default();
-    line.starts_with('#') && !begin.eq_ignore_ascii_case(HFPLAYER_HEADER)
-}
-
 /// Lines of a trace, counted from 1.
 pub(super) struct Lines<'a> {
     /// File name, for messages.
@@ -338,18 +331,6 @@ impl Lines<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the line that names the columns or the version, the first that is neither blank nor a comment; "" if
-    /// there is none.
-    pub(super) fn header(&mut self) -> Result<String> {
-        while let Some(line) = self.next()? {
-            let line = line.trim();
-            if !line.is_empty() && !is_comment_above_header(line) {
-                return Ok(line.to_owned());
-            }
-        }
-        Ok(String::new())
     }
 
     /// Number of the last line read.

@@ -6,8 +6,11 @@ use wordline_kernel::{Bytes, Duration, one_of};
 
 use super::columns::Columns;
 use super::formats::{Format, TimeUnit, Units};
-use super::order::CLOSED_GAP_PS;
 use crate::{Error, error::Result};
+
+/// Length to which the gap of a clock jump is closed. Chosen: 1 ms keeps the order of the requests around it
+/// and changes no statistic of a trace that lasts minutes.
+pub(super) const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// Event that gives the time of a request, in formats that record several events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

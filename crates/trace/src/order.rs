@@ -9,12 +9,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use wordline_kernel::Duration;
 
-use super::options::Action;
+use super::options::{Action, CLOSED_GAP_PS};
 use super::row::Row;
-
-/// Length to which the gap of a clock jump is closed. Chosen: 1 ms keeps the order of the requests around it
-/// and changes no statistic of a trace that lasts minutes.
-pub(super) const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// Least number of requests in a trace for strays to be dropped. A stray is the only request of its era.
 /// Chosen: in a shorter trace every request counts.

@@ -12,6 +12,7 @@ use super::super::input::{Lines, ParseError, quoted};
 use super::super::options::Action;
 use super::super::recorded::RecordedOp;
 use super::super::row::{LineReader, Row};
+use super::header;
 use super::names::Names;
 use super::rwbs::Rwbs;
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub(super) struct Biosnoop {
 
 /// Reads the header.
 pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Biosnoop> {
-    let header = lines.header()?;
+    let header = header::read(lines)?;
     let columns: Vec<&str> = header.split_ascii_whitespace().collect();
     let mut behind = [0; WANTED.len()];
     for (place, name) in behind.iter_mut().zip(WANTED) {

@@ -1,12 +1,12 @@
 //! Detects the format of a trace from its content.
 
 use super::super::formats::{Format, TimeUnit};
-use super::super::input::{Input, is_comment_above_header, quoted};
+use super::super::input::{Input, quoted};
 use super::super::row::Row;
 use super::super::units::DATES;
 use super::{
-    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, columns, csv, fio, fiu, ftrace, hfplayer,
-    lmcache, meta, mooncake, most, oracle_general, parquet, proposal, spc, systor, tencent, vscsi,
+    alibaba, ascii, biosnoop, biotracer, blkparse, blktrace, columns, csv, fio, fiu, ftrace, header, lmcache,
+    meta, mooncake, most, oracle_general, parquet, proposal, spc, systor, tencent, vscsi,
 };
 use crate::{Error, error::Result};
 
@@ -62,7 +62,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
         return Ok(Content::Trace(Format::Columns));
     }
     let is_csv = || rows().next().is_some_and(csv::is_header).then_some(Format::Csv);
-    let header = lines().find(|line| !is_comment_above_header(line));
+    let header = lines().find(|line| !header::is_comment_above(line));
     if let Some(format) = header.and_then(header_format).or_else(is_csv) {
         return Ok(Content::Trace(format));
     }
@@ -93,7 +93,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
 pub(super) fn header_format(line: &str) -> Option<Format> {
     const HEADERS: [(&str, Format); 6] = [
         (fio::HEADER, Format::FioIolog),
-        (hfplayer::HEADER, Format::Hfplayer),
+        (header::HFPLAYER, Format::Hfplayer),
         (biosnoop::HEADER, Format::Biosnoop),
         (systor::HEADER, Format::Systor),
         (tencent::HEADER, Format::Tencent),

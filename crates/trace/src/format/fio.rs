@@ -9,7 +9,8 @@ use super::super::field::{leading_fields, parse_bytes, parse_decimal};
 use super::super::formats::Units;
 use super::super::input::{Lines, ParseError, quoted};
 use super::super::row::{LineReader, Row};
-use super::MAX_NAMES;
+use super::header;
+use super::names::MAX_NAMES;
 use crate::error::Result;
 
 /// First words of the log, before the version number and `iolog`.
@@ -32,7 +33,7 @@ pub(super) struct Log {
 impl Log {
     /// Reads the header.
     pub(super) fn new(lines: &mut Lines<'_>, units: Units) -> Result<Self> {
-        let header = lines.header()?;
+        let header = header::read(lines)?;
         let stamped = match header.as_str() {
             "fio version 2 iolog" => false,
             "fio version 3 iolog" => true,

@@ -5,10 +5,8 @@ use super::super::field::{device, parse_bytes, parse_decimal};
 use super::super::formats::Units;
 use super::super::input::{Lines, ParseError, quoted};
 use super::super::row::{LineReader, Row};
+use super::header;
 use crate::error::Result;
-
-/// First word of the header line.
-pub(crate) const HEADER: &str = "#DUMP_OFFSET";
 
 const WANTED: [&str; 5] = ["ELAPSED_USECS", "CMD", "LBA", "NBLKS", "LATENCY_USECS"];
 
@@ -22,7 +20,7 @@ pub(super) struct Hfplayer {
 
 /// Reads the header.
 pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Hfplayer> {
-    let header = lines.header()?;
+    let header = header::read(lines)?;
     let names: Vec<&str> = header
         .trim_start_matches('#')
         .split(',')

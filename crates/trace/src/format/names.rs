@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::input::{ParseError, quoted};
-use super::MAX_NAMES;
+
+/// Upper bound on host or file names in a trace. The names are kept to number the devices.
+pub(super) const MAX_NAMES: usize = 1 << 16;
 
 /// Upper bound on the length of a name, in bytes. Chosen: the length of a file name in Linux (NAME_MAX,
 /// limits.h); the name of a host has at most 253 (RFC 1035, section 3.1).

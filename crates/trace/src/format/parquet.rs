@@ -20,7 +20,7 @@ use super::super::options::Options;
 use super::super::row::{LineReader, Reader, Row};
 use super::super::units::AssumedUnits;
 use super::columns::{LOG_NOTE, Mapped, is_log, log_map};
-use super::{csv, detect, proposal, text_reader};
+use super::{csv, detect, proposal, text};
 use crate::{Error, error::Result};
 use columns::{Column, Table, column, time_unit};
 
@@ -154,7 +154,7 @@ fn shape(path: &Path, file: &Table, names: &[String], options: &Options) -> Resu
             (Box::new(csv) as Box<dyn LineReader>, known, None)
         }
         format => {
-            let mut reader = text_reader(format, units);
+            let mut reader = text::reader(format, units);
             reader.row(&header).map_err(|bad| content(path, bad))?;
             (reader, vec![true; names.len()], Some(units.time))
         }

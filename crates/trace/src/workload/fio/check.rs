@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::Complaints;
 
-use super::Job;
 use super::files::is_device;
+use super::job::Job;
 use super::settings::{Ops, Settings, ZoneMode};
 use super::values::Amount;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::Bytes;
 
-use super::Job;
 use super::cursor::Span;
+use super::job::{Job, Refusal};
 use super::settings::{Spread, ZoneMode};
 use super::values::Amount;
 
@@ -14,9 +14,6 @@ const FILE_ALIGN: u64 = 4096;
 
 /// Zones of a device. Chosen: 128 MiB of write pointers.
 const MAX_ZONES: u64 = 1 << 24;
-
-/// Key, what was found, and what is wanted.
-pub type Refusal = (&'static str, String, String);
 
 /// Places of the files of all jobs.
 #[derive(Debug)]

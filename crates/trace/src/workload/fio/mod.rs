@@ -12,6 +12,7 @@ mod cursor;
 mod engines;
 mod files;
 mod generator;
+mod job;
 mod jobs;
 mod keys;
 mod lane;
@@ -33,16 +34,15 @@ mod tests;
 pub use jobs::Jobs;
 pub use lines::Surroundings;
 
-use std::collections::BTreeMap;
-
 use wordline_kernel::{Bytes, Complaints, Seed};
 
 use cursor::Span;
-use files::{Layout, Refusal};
+use files::Layout;
+use job::Job;
 use jobs::Start;
 use lane::Lane;
 use replay::ReplayedTrace;
-use settings::{Settings, ZoneMode, ZoneSettings};
+use settings::{ZoneMode, ZoneSettings};
 use shared::Shared;
 use zones::Zones;
 
@@ -70,19 +70,6 @@ pub struct JobFile {
     pub notes: Vec<String>,
 }
 
-/// A section of a job file, including the global sections before it.
-#[derive(Clone, Debug, PartialEq)]
-struct Job {
-    name: String,
-    /// Name of the section.
-    section: String,
-    /// File and line of its header.
-    place: String,
-    /// Of each key, in this section or in a global one: file and line, and the name that the user wrote.
-    places: BTreeMap<String, (String, String)>,
-    settings: Settings,
-}
-
 impl JobFile {
     /// Parses the text of the job file called `name`, which refers to no other file and to no variable of the
     /// environment.
@@ -99,7 +86,8 @@ impl JobFile {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn parse_within(name: &str, text: &str, around: Surroundings<'_>) -> Result<Self, Complaints> {
-        parse::parse(name, text, around)
+        let (jobs, notes) = parse::parse(name, text, around)?;
+        Ok(Self { name: name.into(), jobs, notes })
     }
 
     /// Lets its jobs submit requests by their rates, whatever is outstanding: as `io_submit_mode=offload`.
@@ -279,22 +267,4 @@ fn unique(mut texts: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     texts.retain(|text| seen.insert(text.clone()));
     texts
-}
-
-impl Job {
-    /// Position of a key for messages. A key that is not given is reported at the section header.
-    fn place(&self, key: &str) -> String {
-        let (place, key) = self.written(key).map_or((self.place.as_str(), key), |(place, key)| (place, key));
-        format!("{place}: [{}] {key}", self.name)
-    }
-
-    /// Position of a key and the name that the user wrote. Three keys set the sizes, which are called `bs`.
-    fn written(&self, key: &str) -> Option<&(String, String)> {
-        let others: &[&str] = if key == "bs" { &["bsrange", "bssplit"] } else { &[] };
-        std::iter::once(&key).chain(others).find_map(|key| self.places.get(*key))
-    }
-
-    fn complain(&self, complaints: &mut Complaints, (key, found, wanted): Refusal) {
-        complaints.add(self.place(key), found, wanted);
-    }
 }

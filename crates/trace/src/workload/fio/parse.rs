@@ -4,15 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::{Complaints, nearest};
 
+use super::check;
+use super::job::Job;
 use super::keys::Given;
 use super::lines::{Entry, Section, Surroundings, sections};
 use super::settings::Settings;
 use super::table::{Treatment, find, names};
 use super::values::Units;
-use super::{Job, JobFile, check};
 
-/// Parses the text of the job file called `name`.
-pub(super) fn parse(name: &str, text: &str, around: Surroundings<'_>) -> Result<JobFile, Complaints> {
+/// Parses the text of the job file called `name`. Returns its jobs, and notes for the user.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    around: Surroundings<'_>,
+) -> Result<(Vec<Job>, Vec<String>), Complaints> {
     let mut wrong = Complaints::default();
     let sections = sections(name, text, around, &mut wrong);
     let mut reader = Reader { wrong, silent: BTreeSet::new(), noted: BTreeMap::new() };
@@ -46,7 +51,7 @@ pub(super) fn parse(name: &str, text: &str, around: Surroundings<'_>) -> Result<
     }
     check::check(&jobs, &mut wrong);
     let notes = check::notes(&jobs, &silent, &noted);
-    wrong.into_result(JobFile { name: name.into(), jobs, notes })
+    wrong.into_result((jobs, notes))
 }
 
 struct Reader {
