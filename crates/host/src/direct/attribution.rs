@@ -7,8 +7,7 @@ use wordline_device::times::Component;
 use wordline_device::{Completion, Operation, PhysicalDevice};
 use wordline_kernel::Instant;
 
-use super::Purpose;
-use super::requests::Requests;
+use super::in_flight::{Purpose, Requests};
 use crate::slab::Records;
 
 /// Explains requests as they complete.

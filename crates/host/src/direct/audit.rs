@@ -3,14 +3,15 @@
 use wordline_device::PhysicalDevice;
 use wordline_device::snapshot::Agenda;
 
+use super::in_flight::{InFlightCommand, Purpose};
 use super::l2p::Ppa;
-use super::{Direct, Event, Power, Purpose};
+use super::{Direct, Event, Power};
 
 impl<D: PhysicalDevice> Direct<D> {
     /// Checks the reference counts of the chunks against mapped pages and commands in flight.
     pub(super) fn audit_all(&self) {
         let mut holds = self.places.count_pins();
-        for place in self.sent.values().flat_map(super::InFlightCommand::pinned_locations) {
+        for place in self.sent.values().flat_map(InFlightCommand::pinned_locations) {
             holds[(place.0 / self.layout.blocks_per_chunk) as usize] += 1;
         }
         assert!(self.places.has_pins(&holds), "what is held of chunks is what pages and commands need");

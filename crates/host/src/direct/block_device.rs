@@ -217,7 +217,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
-        self.mark_now(now)
+        Mark::new(&self.counts, &self.device, now)
     }
 
     fn programmed(&self) -> Programmed {
@@ -225,7 +225,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
-        self.metrics_since(mark, now)
+        mark.metrics(&self.counts, &self.device, now)
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {

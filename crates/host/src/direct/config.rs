@@ -6,7 +6,8 @@ use wordline_device::block_device::Shape;
 use wordline_kernel::{Complaints, Seed};
 use wordline_open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
-use super::{Direct, Layout};
+use super::Direct;
+use super::layout::{Layout, Spread};
 
 /// Default fraction of the chunks that the host does not address. Chosen: the default of pblk.
 const OVER_PROVISIONING: f64 = 0.11;
@@ -14,17 +15,6 @@ const OVER_PROVISIONING: f64 = 0.11;
 /// Minimum number of chunks in each parallel unit that the host does not address: one open chunk, and one
 /// chunk that becomes free.
 const LEAST_SPARE: u32 = 2;
-
-/// Distribution of writes over the parallel units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spread {
-    /// All pages of a request go to one parallel unit. The next request goes to the next parallel unit.
-    #[default]
-    Requests,
-    /// A request is split into parts of one program. Each part goes to the next parallel unit.
-    Programs,
-}
 
 /// Configuration of a host without an FTL, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

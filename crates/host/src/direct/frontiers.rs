@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_device::physical_device::ChunkState;
 use wordline_nand::DataTag;
 
-use super::Layout;
+use super::layout::Layout;
 
 /// The pages of a request that go to one parallel unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::state;
 
-use super::Layout;
+use super::layout::Layout;
 
 /// The location of a page: a logical block of the device, numbered by parallel unit, then by chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

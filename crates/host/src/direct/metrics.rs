@@ -4,7 +4,6 @@ use wordline_device::PhysicalDevice;
 use wordline_device::lifetime::write_amplification;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
 
-use super::Direct;
 use crate::programs::Programs;
 
 counters! {
@@ -41,16 +40,23 @@ pub struct Mark<M> {
     pub(super) device: M,
 }
 
-impl<D: PhysicalDevice> Direct<D> {
-    pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
-        Mark { counts: self.counts.clone(), device: self.device.mark(now) }
+impl<M> Mark<M> {
+    /// The counters now, those of the device included.
+    pub(super) fn new<D: PhysicalDevice<Mark = M>>(counts: &Counts, device: &D, now: Instant) -> Self {
+        Self { counts: counts.clone(), device: device.mark(now) }
     }
 
-    pub(super) fn metrics_since(&self, mark: &Mark<D::Mark>, now: Instant) -> Metrics {
-        let counts = self.counts.since(&mark.counts);
-        let mut metrics = self.device.metrics(&mark.device, now);
+    /// The metrics from this mark until now.
+    pub(super) fn metrics<D: PhysicalDevice<Mark = M>>(
+        &self,
+        counts: &Counts,
+        device: &D,
+        now: Instant,
+    ) -> Metrics {
+        let counts = counts.since(&self.counts);
+        let mut metrics = device.metrics(&self.device, now);
         counts.add_to(&mut metrics);
-        counts.programs().add_to(self.device.geometry().block_size, &mut metrics);
+        counts.programs().add_to(device.geometry().block_size, &mut metrics);
         // The host relocates nothing, so all programs are host programs.
         let programs = write_amplification(counts.pages_written, counts.pages_written);
         metrics.add(wordline_ssd::metrics::of_name("programs_per_host_program"), programs);

@@ -11,29 +11,29 @@ mod audit;
 mod block_device;
 mod config;
 mod frontiers;
+mod in_flight;
 mod l2p;
+mod layout;
 mod metrics;
 mod requests;
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use wordline_device::content::TrackedContents;
-use wordline_device::physical_device::{Chunk, Command, Completion, LogicalBlock};
+use wordline_device::physical_device::{Command, Completion, LogicalBlock};
 use wordline_device::{PhysicalDevice, Recovered, SECTOR};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Instant, Schedule, state};
-use wordline_nand::DataTag;
 
 use attribution::Explainer;
 use frontiers::UnitFrontiers;
+use in_flight::{InFlightCommand, Purpose, Requests};
 use l2p::{L2pMap, Ppa};
-use requests::Requests;
 
 use crate::recorder::Recorder;
-
 use crate::slab::Slab;
 
-pub use config::{DirectConfig, DirectFile, Spread};
+pub use config::{DirectConfig, DirectFile};
+pub use layout::{Layout, Spread};
 pub use metrics::{Counts, Mark, all as metrics};
 
 /// Events of the host.
@@ -43,75 +43,6 @@ pub enum Event<E> {
     Device(E),
     /// The request with this number completes.
     Completion(u32),
-}
-
-/// Sizes of a host that follow from its configuration and its device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Groups of the device.
-    pub groups: u32,
-    /// Parallel units of the device.
-    pub units: u32,
-    /// Chunks of each parallel unit.
-    pub chunks_per_unit: u32,
-    /// Logical blocks of a chunk.
-    pub blocks_per_chunk: u32,
-    /// Logical blocks of a program.
-    pub ws_min: u32,
-    /// Logical blocks that the host may address.
-    pub pages: u32,
-    /// Distribution of writes over the parallel units.
-    pub spread: Spread,
-    /// Whether failed writes are submitted again.
-    pub retry: bool,
-}
-
-impl Layout {
-    /// The chunk with a number that counts over all parallel units. Parallel units are numbered across the
-    /// groups, so that neighbours share no bus.
-    fn chunk(&self, number: u32) -> Chunk {
-        let (unit, chunk) = (number / self.chunks_per_unit, number % self.chunks_per_unit);
-        Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk }
-    }
-}
-
-/// The purpose of a command in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Purpose {
-    /// Writes pages of a request.
-    Write(u32),
-    /// Reads pages of a request.
-    Read(u32),
-    /// Closes the next chunk of a parallel unit, before the reset of that chunk.
-    Close(u32),
-    /// Resets the next chunk of a parallel unit.
-    Reset(u32),
-    /// Makes completed writes non-volatile, for a request or to free chunks.
-    Flush(Option<u32>),
-}
-
-/// Locations of the pages of a command, and their data tags. Those of a few pages need no allocation.
-type Places = SmallVec<[Ppa; 4]>;
-type Stamps = SmallVec<[DataTag; 2]>;
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct InFlightCommand {
-    work: Purpose,
-    places: Places,
-    /// The data tags that a write programs, or that a read is expected to find.
-    stamps: Stamps,
-    /// Sequence number of a flush.
-    flush: u64,
-}
-
-impl InFlightCommand {
-    /// The logical blocks that must stay readable until this command completes: the sources of a read, and
-    /// the targets of a write.
-    fn pinned_locations(&self) -> impl Iterator<Item = Ppa> {
-        let needs = matches!(self.work, Purpose::Read(_) | Purpose::Write(_));
-        let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
-        held.map(|(place, _)| *place)
-    }
 }
 
 /// Whether the device has power.

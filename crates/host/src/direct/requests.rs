@@ -1,6 +1,5 @@
 //! The requests of the host: their device commands and their completion.
 
-use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
 use wordline_device::content::FoundBlock;
 use wordline_device::physical_device::{ChunkState, Completion as DeviceAnswer, Descriptor, MOST_BLOCKS};
@@ -9,28 +8,10 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DataTag;
 
 use super::frontiers::Piece;
+use super::in_flight::{InFlightCommand, Places, Purpose, Request, Stamps};
 use super::l2p::Ppa;
-use super::{Direct, Event, InFlightCommand, Layout, Places, Purpose, Spread, Stamps};
-use crate::slab::Slab;
-
-/// An outstanding request.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub(super) command: Command,
-    pub(super) submitted: Instant,
-    /// Outstanding device commands and pieces.
-    parts: u32,
-    failed: bool,
-    /// Whether the request needs a flush before it completes (FUA).
-    is_forced: bool,
-}
-
-/// All requests, and the completions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Requests {
-    pub(super) all: Slab<Request>,
-    pub(super) completions: Vec<Completion>,
-}
+use super::layout::{Layout, Spread};
+use super::{Direct, Event, Power};
 
 impl<D: PhysicalDevice> Direct<D> {
     fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
@@ -39,7 +20,7 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
-        assert!(self.power == super::Power::On, "it takes no command before it has recovered");
+        assert!(self.power == Power::On, "it takes no command before it has recovered");
         // The request itself counts as a part until the number of its parts is known.
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };

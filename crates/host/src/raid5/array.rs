@@ -1,6 +1,7 @@
 //! The array below the stripe cache: its members, what they hold, and the synchronisation and the timers that
 //! follow from it.
 
+use serde::{Deserialize, Serialize};
 use wordline_device::block_device::Rebuild;
 use wordline_device::content::Content;
 use wordline_device::{BlockDevice, Command};
@@ -8,15 +9,25 @@ use wordline_kernel::{Instant, Schedule};
 
 use super::contents::TrackedContents;
 use super::durability::Durability;
+use super::event::Event;
 use super::flush::OwnFlush;
 use super::members::{CompletedCommand, Members, Purpose};
+use super::metrics::Counts;
 use super::plan::Row;
 use super::settings::Settings;
 use super::stripe_cache::SectorSet;
 use super::sync::{Sync, Task};
 use super::timers::Timers;
 use super::write_method::MemberSet;
-use super::{Counts, Event, Power};
+
+/// Power state of the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Power {
+    #[default]
+    On,
+    /// The devices recover from a power cut.
+    Recovering,
+}
 
 /// The members, and what they hold.
 pub(super) struct Array<D> {
@@ -196,7 +207,7 @@ impl<D: BlockDevice> Array<D> {
     /// replay is non-volatile.
     pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
-        self.power == super::Power::On && !replays && !self.durability.log.has_pending_replay()
+        self.power == Power::On && !replays && !self.durability.log.has_pending_replay()
     }
 
     /// Records sectors of a block as lost: those that several blocks of the row lack, and those whose parity

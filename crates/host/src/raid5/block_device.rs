@@ -15,13 +15,15 @@ use wordline_device::{
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
+use super::array::Power;
+use super::event::Event;
 use super::intervals::IntervalSum;
 use super::members::{DeviceTraffic, Purpose};
-use super::stripe_cache::{HeadId, Step};
-use super::{
-    DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
-    PARITY_SHARE, Power, Raid5,
+use super::metrics::{
+    DATA_INTERVAL, DEGRADED, DEGRADED_TIME, INTERVAL_RATIO, MEMBERS, PARITY_INTERVAL, PARITY_SHARE,
 };
+use super::stripe_cache::{HeadId, Step};
+use super::{Mark, Raid5};
 
 /// Ratio of the stall limit of the array to the stall limit of a member. Chosen: a command may wait for rows
 /// that wait for the reads and writes of other rows.

@@ -5,11 +5,13 @@ use std::ops::Range;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
 
+use super::Raid5;
+use super::event::Event;
 use super::members::{CompletedCommand, Purpose};
 use super::requests::{Discarding, Flush, Requester, RowRequest};
+use super::settings::Parity;
 use super::stripe_cache::{HeadId, Step};
 use super::write_method::each;
-use super::{Event, Parity, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Accepts a host command.

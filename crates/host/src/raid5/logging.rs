@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
 
-use super::Event;
 use super::array::Array;
 use super::durability::log::HEADER;
+use super::event::Event;
 use super::flush::OwnFlush;
 use super::host::Host;
 use super::members::{CompletedCommand, Purpose};

@@ -9,8 +9,8 @@ use wordline_device::{BlockDevice, Command, Completion, Gauges, Operation};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Instant, Schedule, state};
 
-use super::Event;
 use super::durability::member_state::MemberState;
+use super::event::Event;
 use super::stripe_cache::HeadId;
 use super::write_method::MemberSet;
 use crate::slab::Slab;

@@ -3,9 +3,9 @@
 use wordline_device::{BlockDevice, Command};
 use wordline_kernel::{Instant, Schedule};
 
-use super::Event;
 use super::array::Array;
 use super::attribution::Cause;
+use super::event::Event;
 use super::host::Host;
 use super::layout::Striping;
 use super::plan::Row;

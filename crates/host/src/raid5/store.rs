@@ -6,8 +6,8 @@ use wordline_device::content::Content;
 use wordline_device::{BlockDevice, Command, Operation};
 use wordline_kernel::Schedule;
 
-use super::Event;
 use super::array::Array;
+use super::event::Event;
 use super::host::Host;
 use super::intervals::Of;
 use super::members::{CompletedCommand, Purpose};

@@ -5,17 +5,18 @@ use wordline_kernel::{Instant, Schedule};
 
 use super::array::Array;
 use super::contents::ParityUpdate;
+use super::event::Event;
 use super::host::Host;
 use super::intervals::{Intervals, Of};
 use super::layout::Striping;
 use super::members::{CompletedCommand, Purpose};
 use super::plan::{NextStep, Row};
 use super::requests::Requests;
+use super::settings::Parity;
 use super::settings::Settings;
 use super::stripe_cache::{HeadId, Job, SectorSet, Step, StripeCache, sectors};
 use super::sync::Task;
 use super::write_method::{MemberSet, WriteMethod, each};
-use super::{Event, Parity};
 
 /// The rows that the array works on: their blocks in memory, the batch of full stripes, and the rows that wait
 /// for the log. It is handed the array, which it reads and writes, and the host, whose commands it completes.

@@ -3,14 +3,16 @@
 use wordline_device::{BlockDevice, Command, Operation, PowerCut};
 use wordline_kernel::{Instant, Schedule};
 
+use super::array::Power;
 use super::attribution::Cause;
+use super::event::Event;
 use super::flush::OwnFlush;
 use super::host::Host;
 use super::members::{CompletedCommand, Purpose};
 use super::requests::{Requester, RowRequest};
 use super::stripe_cache::HeadId;
 use super::sync::{PaceDecision, Task};
-use super::{Event, Power, Raid5, durability};
+use super::{Raid5, durability};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Runs every activity that the last event made possible, until none makes progress.

@@ -12,7 +12,7 @@ use wordline_kernel::state;
 
 use super::super::layout::Striping;
 use super::super::write_method::MemberSet;
-use super::Stamp;
+use super::stamp::Stamp;
 
 /// Sectors of the header of an entry: 4 KiB, as in md.
 pub const HEADER: u64 = 8;

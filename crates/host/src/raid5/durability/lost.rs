@@ -6,7 +6,7 @@ use std::ops::Range;
 use wordline_kernel::state;
 
 use super::super::stripe_cache::{SectorSet, sectors};
-use super::Stamp;
+use super::stamp::Stamp;
 
 /// A block: its row and its member.
 type Place = (u64, u16);

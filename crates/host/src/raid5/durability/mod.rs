@@ -21,6 +21,7 @@ pub mod log;
 pub mod lost;
 pub mod member_state;
 pub mod rows;
+mod stamp;
 
 use std::collections::BTreeSet;
 
@@ -34,9 +35,7 @@ use log::PartialParityLog;
 use lost::LostSectors;
 use member_state::MemberState;
 use rows::DirtyRows;
-
-/// Number of the covering flush that makes a write or a log entry non-volatile.
-pub type Stamp = u64;
+pub use stamp::Stamp;
 
 /// The durability of the data of an array.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::state;
 
-use super::Stamp;
+use super::stamp::Stamp;
 
 /// Stamp of a row that was discarded since the last power cut. No flush makes a discard non-volatile.
 const DISCARDED: u8 = u8::MAX;
