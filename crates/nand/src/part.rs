@@ -2,6 +2,9 @@
 //!
 //! The file is a [`PartFile`]. [`PartFile::check`] converts it to a [`Part`] or returns all complaints.
 
+mod geometry;
+mod power;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Power};
 
 pub use crate::interface::{BusFile, BusTiming};
+pub use geometry::{DieGeometry, MAX_PLANES};
+pub use power::{Draw, PowerDraw};
 
 use crate::cell::{AgedCells, AgedCellsFile};
 use crate::page_type::{ByType, MAX_BITS_PER_CELL, by_type};
@@ -72,49 +77,6 @@ impl SuperLayersFile {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// The geometry of one die.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DieGeometry {
-    /// Planes of a die, from 1 to 16; not necessarily a power of two.
-    pub planes: u32,
-    /// Blocks of a plane.
-    pub blocks_per_plane: u32,
-    /// Pages of a block.
-    pub pages_per_block: u32,
-    /// Data bytes of a page, a power of two.
-    pub page_size: Bytes,
-    /// Spare bytes of a page, for ECC and metadata.
-    pub spare_size: Bytes,
-    /// Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. This is also the number of pages of a word line.
-    pub bits_per_cell: u32,
-    /// Whether one program operation writes all pages of a word line (full-sequence, one-shot).
-    pub one_shot: bool,
-    /// The order of page numbers over the word lines of a block, which determines the fast pages and the
-    /// pages that share cells.
-    #[serde(default)]
-    pub pairing: Pairing,
-    /// Horizontal layers of a block; 1 for a planar part.
-    #[serde(default = "planar")]
-    pub layers: u32,
-    /// Page registers of a plane. 1: no cache operations. 2: a cache register in front of the data register.
-    /// A one-shot part always has as many data registers as bits per cell behind its cache register.
-    #[serde(default = "cache_and_data")]
-    pub registers: u32,
-    /// Whether the planes of a die sense independently of each other (3Eh on the pins). Devices do not use it
-    /// yet: `false`.
-    #[serde(default)]
-    pub independent_reads: bool,
-}
-
-fn planar() -> u32 {
-    1
-}
-
-fn cache_and_data() -> u32 {
-    2
 }
 
 /// Times of the array.
@@ -213,76 +175,6 @@ impl ArrayTiming {
     }
 }
 
-/// The power that a die draws in each state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PowerDraw {
-    /// While sensing.
-    pub read: Power,
-    /// While programming.
-    pub program: Power,
-    /// While erasing.
-    pub erase: Power,
-    /// While data are transferred. Default: computed from the data rate of the interface, after figure 24 of
-    /// NANDFlashSim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interface: Option<Power>,
-    /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
-    /// (NANDFlashSim, section 9.1). Default: as `interface`. If `interface` is left out, too: the power of
-    /// one byte of the interface in each cycle.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latch: Option<Power>,
-    /// While idle.
-    pub idle: Power,
-    /// Whether each active plane draws the given power in read, program and erase. Default: the die draws it
-    /// with any number of active planes, because data sheets give one current.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub per_plane: bool,
-}
-
-impl PowerDraw {
-    /// The same draw in every state and with any number of active planes, for uses without power results.
-    pub const fn even(power: Power) -> Self {
-        Self {
-            read: power,
-            program: power,
-            erase: power,
-            interface: Some(power),
-            latch: None,
-            idle: power,
-            per_plane: false,
-        }
-    }
-}
-
-/// The power that a die draws in each state, with the defaults of omitted keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draw {
-    /// While sensing.
-    pub read: Power,
-    /// While programming.
-    pub program: Power,
-    /// While erasing.
-    pub erase: Power,
-    /// While data are transferred.
-    pub interface: Power,
-    /// While commands and addresses are latched.
-    pub latch: Power,
-    /// While idle.
-    pub idle: Power,
-    /// Whether each active plane draws the given power in read, program and erase.
-    pub per_plane: bool,
-}
-
-impl Draw {
-    fn of(table: &PowerDraw, bus: &BusTiming) -> Self {
-        let PowerDraw { read, program, erase, interface, latch, idle, per_plane } = *table;
-        let latch = latch.or(interface).unwrap_or_else(|| bus.latch_power());
-        let interface = interface.unwrap_or_else(|| bus.data_power());
-        Self { read, program, erase, interface, latch, idle, per_plane }
-    }
-}
-
 /// A checked part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -305,9 +197,6 @@ impl std::ops::Deref for Part {
         &self.file
     }
 }
-
-/// Maximum planes of a die: bound of fixed-size tables.
-pub const MAX_PLANES: u32 = 16;
 
 /// Maximum spare area of a page. Chosen: four times the largest page, far beyond any part.
 const MAX_SPARE_SIZE: Bytes = Bytes::kib(128);

@@ -27,7 +27,8 @@ use super::variants::ProgramVariants;
 use super::variation::{CellLocation, Variation};
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::physics::{MAX_PROGRAM_STATES, Outcome, Parameters, Physics, Sensed, Work};
+use crate::parameters::{MAX_PROGRAM_STATES, Parameters};
+use crate::physics::{Outcome, Physics, Sensed, Work};
 use crate::{Part, Stage};
 
 /// Number of classes of programming speed within a loop. Chosen: the mean number of whole loops is then exact

@@ -8,7 +8,7 @@ use wordline_kernel::{Complaints, Duration, Seed};
 
 use super::ispp::{Ispp, ProgramParameters};
 use super::read::Reading;
-use crate::physics::Parameters;
+use crate::parameters::Parameters;
 
 /// The factors. The loops of leaders and the window are in the set's `ispp`; the retry table is in its
 /// `read`.

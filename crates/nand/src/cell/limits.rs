@@ -3,7 +3,7 @@
 use wordline_kernel::Duration;
 
 use super::set::{Base, CellSet};
-use crate::physics::Parameters;
+use crate::parameters::Parameters;
 use crate::{CellMode, Part};
 
 /// The value found, and the range allowed.

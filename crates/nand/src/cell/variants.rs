@@ -4,7 +4,7 @@ use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 
 use super::mode::StoredBits;
 use super::rates::{ProgramVariant, same};
-use crate::physics::{MAX_PROGRAM_STATES, Parameters};
+use crate::parameters::{MAX_PROGRAM_STATES, Parameters};
 
 /// The program variants that occurred, and the variant of each word line.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Instant, state};
 
+use super::command::{Command, CommandCompletion, Operation};
 use super::pages::Pages;
-use super::{Command, CommandCompletion, Operation};
 use crate::cell_mode::CellMode;
 use crate::geometry::{DieId, PageId, PlaneBlock};
 use crate::part::MAX_PLANES;

@@ -4,11 +4,13 @@
 use wordline_kernel::{Duration, Instant};
 
 use super::cell_queries::{ArrayOperation, CellQueries};
+use super::command::{Command, Operation};
+use super::counts::Counts;
 use super::die::Die;
 use super::modes::{Modes, has, per_program};
 use super::pages::Pages;
 use super::partial::PartialPrograms;
-use super::{Command, Counts, Operation, Refusal};
+use super::refusal::Refusal;
 use crate::cell_mode::CellMode;
 use crate::faults::Faults;
 use crate::geometry::{BlockSetId, DieId, PageId};

@@ -3,9 +3,9 @@
 
 use wordline_kernel::{Duration, Factor};
 
-use super::Stage;
 use super::time_factors::TimeFactors;
 use super::times::{PhaseTimes, Times};
+use crate::Stage;
 
 impl PhaseTimes {
     /// The same phase with `change` applied to the time of each stage.

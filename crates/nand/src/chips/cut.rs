@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
+use super::command::{Command, Operation};
 use super::die::Die;
-use super::pages::plane_mask;
-use super::{Command, DataTag, Operation};
+use super::pages::{DataTag, plane_mask};
 use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::locations::Location;
 use crate::{CellMode, Pool};

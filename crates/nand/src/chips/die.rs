@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::bus::Bus;
+use super::command::{Command, Operation};
+use super::step::Step;
 use super::times::PhaseTimes;
-use super::{Command, Operation, Step};
 use crate::Pipeline;
 use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, PageId};

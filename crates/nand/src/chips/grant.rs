@@ -2,8 +2,8 @@
 
 use wordline_kernel::Schedule;
 
-use super::Event;
 use super::cells::Cells;
+use super::event::Event;
 use super::sequencer::Sequencer;
 use crate::geometry::{ChannelId, DieId};
 

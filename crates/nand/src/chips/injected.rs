@@ -3,9 +3,9 @@
 use wordline_kernel::Instant;
 
 use super::cells::Cells;
+use super::command::{Command, CommandCompletion, Operation};
 use super::die::Die;
-use super::pages::plane_mask;
-use super::{Command, CommandCompletion, DataTag, Operation};
+use super::pages::{DataTag, plane_mask};
 use crate::Stage;
 use crate::faults::{Fails, Sense, Site};
 use crate::geometry::{DieId, PageId};

@@ -2,8 +2,11 @@
 
 use wordline_kernel::Instant;
 
+use super::Chips;
+use super::command::Operation;
+use super::event::Event;
 use super::pages::{DataTag, Pages};
-use super::{Chips, Event, Operation, Step};
+use super::step::Step;
 use crate::geometry::DieId;
 use crate::locations::Location;
 

@@ -9,11 +9,13 @@ mod bus;
 mod cell_queries;
 mod cells;
 mod changed;
+mod check;
 mod command;
 mod counts;
 mod cut;
 mod die;
 mod die_times;
+mod event;
 mod grant;
 mod injected;
 mod loaded;
@@ -27,109 +29,39 @@ mod reprogram;
 mod sequence;
 mod sequencer;
 mod state;
+mod step;
 mod suspend;
+mod suspended;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod time_factors;
 mod times;
+mod wiring;
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed};
 
-use crate::chain::BusPhase;
-use crate::clock::Clocks;
 use crate::faults::{Fault, Faults};
-use crate::geometry::{BlockSetId, ChannelId, DieId, Geometry};
+use crate::geometry::{BlockSetId, DieId, Geometry};
 use crate::physics::{Parameters, Physics};
-use crate::{CellMode, LatencyModel, Part, Pools, Span, Stage};
+use crate::{CellMode, LatencyModel, Part, Pools, Span};
 
 pub(crate) use bus::MAX_CONSECUTIVE_LATCHES;
 use cells::Cells;
+pub(crate) use check::fits;
 pub use command::{Command, CommandCompletion, Operation};
 pub use counts::Counts;
 pub use cut::{CutLosses, InFlightFate};
 pub use die_times::DieTimes;
+pub use event::Event;
 use pages::Pages;
 pub use pages::{DataTag, Violations};
 use partial::PartialPrograms;
 pub use refusal::Refusal;
-pub(crate) use refusal::fits;
 use sequencer::Sequencer;
 use tables::Tables;
 pub use time_factors::TimeFactors;
-
-/// Events of chips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
-    /// The bus is free and a die waits for it.
-    BusFree(ChannelId),
-    /// The array has finished the operation that the die waited for.
-    ArrayDone(DieId),
-    /// A page moved between the registers of a die. The cache register is available to the bus.
-    RegisterTransferred(DieId),
-    /// A bus grant ended, and no array operation follows (data out, or the status of a command).
-    GrantEnded(DieId),
-    /// The array has finished a cache program, independent of the current step of the die.
-    CacheProgramDone(DieId),
-    /// The array begins an operation that must be suspended.
-    Suspend(DieId),
-    /// The array operation is suspended: the die accepts reads.
-    ArraySuspended(DieId),
-}
-
-const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
-
-/// The step of the current command; the die waits for the bus for this step, or has the bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Step {
-    /// No command: the die accepts one.
-    Idle,
-    /// The first phase: command, addresses, and data of a program.
-    Opening,
-    /// The page moves to the cache register (31, 3F).
-    Turn,
-    /// Data out.
-    DataOut,
-    /// The program of a copyback.
-    Copy,
-    /// Status register read.
-    Status,
-    /// Suspend of the array operation.
-    Suspend,
-    /// Resume of the suspended operation.
-    Resume,
-}
-
-/// How the controller drives its dies, and the source of their times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wiring {
-    /// The clock domains.
-    pub clocks: Clocks,
-    /// Whether the dies of a channel share a chip enable, so that data out and status must address the die.
-    pub shared_enable: bool,
-    /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3).
-    /// Otherwise the ready/busy pin signals the end, and the status is known at that time.
-    pub read_status: bool,
-    /// The model of array times.
-    pub latency: LatencyModel,
-    /// The seed for times that are drawn from ranges of the part.
-    pub seed: Seed,
-}
-
-impl Default for Wiring {
-    /// Times are not rounded, every die has its own chip enable, and the ready/busy pin signals the end of an
-    /// operation, as in controllers of whole devices.
-    fn default() -> Self {
-        Self {
-            clocks: Clocks::CONTINUOUS,
-            shared_enable: false,
-            read_status: false,
-            latency: LatencyModel::default(),
-            seed: Seed(0),
-        }
-    }
-}
+pub use wiring::Wiring;
 
 /// All chips of a device: what their cells store, and how their dies and buses spend time.
 #[derive(Clone, Debug)]
@@ -376,35 +308,5 @@ impl Chips {
     pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
         self.cut_spans(now);
         self.sequencer.cut(now, at_cut, &mut self.cells)
-    }
-}
-
-/// The bus phase of a step of a command.
-#[inline]
-fn phase_of(geometry: &Geometry, step: Step, command: &Command) -> BusPhase {
-    match step {
-        Step::Opening => Operation::OPENINGS[command.operation.kind()],
-        Step::Turn => turn_phase(geometry, command),
-        Step::Copy => BusPhase::CopybackProgram,
-        Step::Status => BusPhase::Status,
-        Step::Suspend if command.operation == Operation::Erase => BusPhase::SuspendErase,
-        Step::Suspend => BusPhase::SuspendProgram,
-        Step::Resume if command.operation == Operation::Erase => BusPhase::ResumeErase,
-        Step::Resume => BusPhase::ResumeProgram,
-        Step::DataOut => BusPhase::DataOut,
-        Step::Idle => unreachable!("an idle die does not want the bus"),
-    }
-}
-
-/// The bus phase that moves the sensed page to the cache register. Command 31 has no address, so the next
-/// page must follow in the block; otherwise 00-31 addresses it.
-fn turn_phase(geometry: &Geometry, command: &Command) -> BusPhase {
-    let Operation::ReadCache { next, .. } = command.operation else {
-        unreachable!("only cache reads turn pages over")
-    };
-    match next {
-        None => BusPhase::CacheReadEnd,
-        Some(next) if geometry.follows(command.page, next) => BusPhase::CacheReadSequential,
-        Some(_) => BusPhase::CacheReadRandom,
     }
 }

@@ -3,7 +3,7 @@
 
 use wordline_kernel::{Column, state};
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::Pools;
 use crate::geometry::{BlockSetId, Geometry, PageId};
 

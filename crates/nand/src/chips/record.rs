@@ -3,9 +3,10 @@
 use wordline_kernel::{Duration, Instant};
 
 use super::cells::Cells;
+use super::command::Operation;
 use super::die::Die;
+use super::step::{Step, phase_of};
 use super::tables::Tables;
-use super::{Operation, Step, phase_of};
 use crate::chain::{Shape, partial_data_out};
 use crate::geometry::{DieId, Geometry, PageId};
 use crate::{Span, Stage};

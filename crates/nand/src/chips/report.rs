@@ -2,7 +2,11 @@
 
 use wordline_kernel::{Column, Duration, Instant};
 
-use super::{Chips, CommandCompletion, Counts, DataTag, DieTimes, Operation, Violations};
+use super::Chips;
+use super::command::{CommandCompletion, Operation};
+use super::counts::Counts;
+use super::die_times::DieTimes;
+use super::pages::{DataTag, Violations};
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;

@@ -4,7 +4,9 @@
 //! [`LunTimes::reprograms`] times, and only while no word line of a later super layer is programmed.
 
 use super::cells::Cells;
-use super::{Command, DataTag, Operation, Refusal};
+use super::command::{Command, Operation};
+use super::pages::DataTag;
+use super::refusal::Refusal;
 use crate::CellMode;
 use crate::geometry::PageId;
 use crate::locations::Location;

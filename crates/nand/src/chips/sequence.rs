@@ -4,9 +4,11 @@
 use wordline_kernel::{Duration, Instant, Schedule};
 
 use super::cells::Cells;
+use super::command::{Command, CommandCompletion, Operation};
 use super::die::{BackgroundProgram, Die};
+use super::event::Event;
 use super::sequencer::Sequencer;
-use super::{Command, CommandCompletion, Event, Operation, Step};
+use super::step::Step;
 use crate::energy::Stage;
 use crate::geometry::DieId;
 

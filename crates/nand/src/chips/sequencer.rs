@@ -5,13 +5,15 @@ use wordline_kernel::{Column, Duration, Instant, Schedule};
 
 use super::bus::Bus;
 use super::cells::Cells;
-use super::cut::InFlightFate;
+use super::command::{Command, CommandCompletion, Operation};
+use super::cut::{CutLosses, InFlightFate};
 use super::die::{BackgroundProgram, Die, Picoseconds};
+use super::event::Event;
 use super::record::Recorder;
-use super::suspend::Suspended;
+use super::step::Step;
+use super::suspended::Suspended;
 use super::tables::Tables;
 use super::times::{Opening, PhaseTimes};
-use super::{Command, CommandCompletion, CutLosses, Event, Operation, Step};
 use crate::Pools;
 use crate::energy::Stage;
 use crate::geometry::{ChannelId, DieId, PageId};

@@ -7,57 +7,16 @@
 //! its end. A copyback is suspended in its program: a suspend during its sense takes effect when the program
 //! begins. The pins ([`onfi`](crate::onfi)) have the same rules.
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 
 use super::cells::Cells;
+use super::command::Operation;
+use super::event::Event;
 use super::sequencer::Sequencer;
-use super::{Command, Event, Operation, Step};
-use crate::geometry::{DieId, PageId};
-use crate::{Pools, Stage};
-
-/// A program or erase that is being suspended, is suspended, or waits for the bus to resume.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Suspended {
-    pub(super) stage: Stage,
-    /// Remaining array time.
-    pub(super) left: Duration,
-    /// Whether the operation is parked; the fields below are valid only then.
-    parked: bool,
-    pub(super) command: Command,
-    serial: u32,
-    suspends: u32,
-    bus: Duration,
-    bus_wait: Duration,
-    array: Duration,
-}
-
-impl Suspended {
-    /// Whether the operation is parked, so that the die can execute other commands.
-    pub(super) fn is_parked(&self) -> bool {
-        self.parked
-    }
-
-    /// Parks the operation, or takes it up again.
-    fn set_parked(&mut self, parked: bool) {
-        self.parked = parked;
-    }
-
-    /// First page of its program, or a page of the block that it erases.
-    pub(super) fn page(&self) -> PageId {
-        match self.command.operation {
-            Operation::Copyback { to } => to,
-            _ => self.command.page,
-        }
-    }
-
-    /// Whether a command does not touch the cells of the suspended operation: a read, or a program of another
-    /// block.
-    pub(super) fn leaves(&self, pools: &Pools, command: &Command) -> bool {
-        command.operation == Operation::Read
-            || pools.block_of_page(command.page) != pools.block_of_page(self.page())
-    }
-}
+use super::step::Step;
+use super::suspended::Suspended;
+use crate::Stage;
+use crate::geometry::DieId;
 
 impl Sequencer {
     /// Whether `die` executes a program or an erase that can be suspended.

@@ -7,11 +7,11 @@
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Column, Seed};
 
-use super::Wiring;
 use super::die::Die;
 use super::modes::{Modes, View};
 use super::time_factors::TimeFactors;
 use super::times::Times;
+use super::wiring::Wiring;
 use crate::geometry::DieId;
 use crate::{CellMode, LatencyModel, Part, Pool, Pools};
 

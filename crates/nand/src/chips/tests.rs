@@ -1,7 +1,7 @@
 use super::*;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
-use crate::{BlockSetId, Location, PageId};
+use crate::{BlockSetId, ChannelId, Location, PageId, Stage};
 use wordline_kernel::{Bytes, Calendar, Power};
 
 pub(super) fn chips(dies: u32) -> Chips {

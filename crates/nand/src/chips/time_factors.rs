@@ -2,7 +2,7 @@
 
 use wordline_kernel::Factor;
 
-use super::Stage;
+use crate::Stage;
 
 /// Factors on the times of chip commands. The times of a suspend and of a copyback scale with the operation
 /// that is suspended or copied.

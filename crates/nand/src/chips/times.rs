@@ -3,9 +3,10 @@
 use wordline_kernel::{Bytes, Duration, Factor, Instant};
 
 use super::bus::Bus;
-use super::command::Command;
+use super::command::{Command, Operation};
+use super::step::{Step, phase_of};
 use super::time_factors::TimeFactors;
-use super::{Operation, Step, Wiring, phase_of};
+use super::wiring::Wiring;
 use crate::chain::{self, BusPhase, BusTimes, Cycle, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};

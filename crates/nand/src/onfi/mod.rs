@@ -4,7 +4,7 @@
 //! sheet.
 
 pub mod bus;
-pub mod cells;
+mod cells;
 pub mod command;
 pub mod condition;
 pub mod contents;
@@ -17,6 +17,7 @@ pub mod identity;
 pub mod legacy;
 pub mod limits;
 pub mod lun;
+pub mod lun_times;
 pub mod modes;
 pub mod parameter_page;
 mod registers;
@@ -30,13 +31,13 @@ pub mod support;
 
 pub use crate::CellMode;
 pub use bus::{Bus, BusOptions, BusyPeriod, Pace, Wiring};
-pub use cells::LunTimes;
 pub use condition::Condition;
 pub use failure::{Failure, FailureKind, Fault};
 pub use features::{FeatureError, Features};
 pub use identity::Identity;
 pub use limits::Limit;
 pub use lun::{Busy, InjectedFailure, Lun, LunOptions, ProgramKind, ReadKind};
+pub use lun_times::LunTimes;
 pub use modes::{Modes, TimingMode};
 pub use parameter_page::ParameterPage;
 pub use row::{Row, RowAddressing};

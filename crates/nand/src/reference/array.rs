@@ -2,7 +2,7 @@
 
 use wordline_kernel::Instant;
 
-use super::SharedState;
+use super::shared::SharedState;
 use crate::{DieId, Span, Stage};
 
 /// The array operation of a confirmed command.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant};
 
-use super::SharedState;
 use super::die::Die;
+use super::shared::SharedState;
 use crate::chain::Cycle;
 use crate::chips::MAX_CONSECUTIVE_LATCHES;
 use crate::{ChannelId, DieId, Span, Stage};

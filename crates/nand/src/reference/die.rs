@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use wordline_kernel::Instant;
 
-use super::SharedState;
 use super::array::{Array, Job, Work};
+use super::shared::SharedState;
 use crate::chain::{BusPhase, Cycle, Shape, partial_data_out};
-use crate::drive::List;
+use crate::drive::list::List;
 use crate::geometry::PlaneBlock;
 use crate::{Command, DieId, Operation, PageId, Stage};
 

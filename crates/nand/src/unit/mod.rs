@@ -5,6 +5,7 @@
 //! sequences as far as the options of the unit and the plane addressing rule allow. The commands of the dies
 //! interleave as the bus allows.
 
+mod placement;
 mod queue;
 mod report;
 pub mod scheduler;
@@ -22,10 +23,10 @@ use crate::clock::ClockPeriods;
 use crate::geometry::{DieId, Geometry, Layout, PageId, PlaneGroupId};
 use crate::{Chips, Command, CommandCompletion, LatencyModel, Operation, Part, Span};
 
+pub use placement::{Scheduler, Shape, UnitLocation};
 use queue::{Queues, Work};
 pub use report::UnitReport;
-use scheduler::Scheduler;
-pub use scheduler::{SchedulerKind, UnitLocation};
+pub use scheduler::SchedulerKind;
 
 /// The configuration of a logical unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,17 +109,6 @@ impl UnitFile {
         wrong.into_result(())?;
         Layout::on_one_channel(self.dies, Some(part.geometry.planes)).check(part)
     }
-}
-
-/// The properties of a unit that a scheduler depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Dies of the unit.
-    pub dies: u32,
-    /// Planes of a die.
-    pub planes: u32,
-    /// Program units of a plane.
-    pub rows: u32,
 }
 
 /// An access of the host. Pages are counted through the unit in program units. A program unit is a page, or

@@ -1,7 +1,8 @@
-use wordline_kernel::{Calendar, Duration};
+use wordline_kernel::{Calendar, Duration, Schedule};
 
 use super::*;
-use crate::chips::{CommandCompletion, Wiring};
+use crate::Pools;
+use crate::chips::{Chips, Command, CommandCompletion, Event, Operation, Wiring};
 use crate::geometry::Layout;
 use crate::part::tests::{mqsim, mqsim_file};
 use crate::part::{PartFile, SlcTiming};

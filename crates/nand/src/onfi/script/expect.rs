@@ -1,6 +1,7 @@
 //! Expectations of a script: data, a status, or the reason of a rejection, by name.
 
-use super::{Data, Mismatch};
+use super::data::Data;
+use super::transcript::{Mismatch, hex};
 use crate::onfi::crc;
 use crate::onfi::status::Status;
 use crate::onfi::{Failure, FailureKind, Fault};
@@ -40,11 +41,6 @@ fn differ(wanted: &[u8], found: &[u8]) -> Option<Mismatch> {
     let more = if end < wanted.len() { " .." } else { "" };
     let show = |bytes: &[u8]| format!("{}{more} at byte {first}", hex(&bytes[first..end]));
     Some(Mismatch::new(show(wanted), show(found)))
-}
-
-/// Bytes as two hexadecimal digits each.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Bytes of a parameter page, and bytes covered by its CRC (ONFI, byte 254).

@@ -2,9 +2,10 @@
 
 use wordline_kernel::{Complaints, Duration, Seed};
 
-use super::expect::STATES;
+use super::data::Data;
+use super::expect::{STATES, StatusWanted, Wanted};
+use super::statement::{Action, Address, Begin, PageByte, Script, Setup, Statement};
 use super::words::{ParseError, Read, Words, one_of};
-use super::{Action, Address, Begin, Data, PageByte, Script, Setup, Statement, StatusWanted, Wanted};
 use crate::onfi::host_times::HOST_TIME_RULES;
 use crate::onfi::{InjectedFailure, Row};
 

@@ -2,8 +2,10 @@
 
 use wordline_kernel::Instant;
 
+use super::data::Data;
 use super::expect::rule;
-use super::{Action, Address, Begin, Data, Entry, Mismatch, PageByte, Script, Statement, Transcript};
+use super::statement::{Action, Address, Begin, PageByte, Script, Statement};
+use super::transcript::{Entry, Mismatch, Transcript};
 use crate::DieId;
 use crate::onfi::{Bus, Failure, Pace, Row, RowAddressing, Status};
 

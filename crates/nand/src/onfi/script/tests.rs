@@ -1,6 +1,7 @@
 use super::*;
 use crate::Stage;
 use crate::part::tests::mqsim;
+use wordline_kernel::Seed;
 
 fn parsed(text: &str) -> Script {
     Script::parse("script", text).expect("the script is well written")

@@ -4,7 +4,6 @@ use std::fmt;
 
 use wordline_kernel::{Duration, Instant};
 
-use super::expect::hex;
 use crate::onfi::{BusyPeriod, Failure, Status};
 use crate::{EnergyReport, Span};
 
@@ -96,6 +95,11 @@ impl Entry {
         let wrong = self.mismatch.as_ref().map(|mismatch| format!("WRONG: {mismatch}"));
         [status.or(data), refused, wrong].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
+}
+
+/// Bytes as two hexadecimal digits each.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Formats aligned columns, with times in microseconds to the picosecond: begin, duration, line, statement

@@ -1,7 +1,6 @@
 //! Die-first: consecutive pages go to different dies.
 
-use super::{Scheduler, UnitLocation};
-use crate::unit::Shape;
+use crate::unit::placement::{Scheduler, Shape, UnitLocation};
 
 /// Stripes pages over the dies, then over the planes, without regard to the plane addressing rule. Pages of
 /// one plane group are far apart in the stream, so that they are seldom combined into one multi-plane

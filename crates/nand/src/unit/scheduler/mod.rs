@@ -7,30 +7,10 @@ mod plane_first;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Shape;
+use super::placement::Scheduler;
 pub use die_first::DieFirst;
 pub use out_of_order::OutOfOrder;
 pub use plane_first::PlaneFirst;
-
-/// The location of a program unit in a logical unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitLocation {
-    /// The die.
-    pub die: u32,
-    /// The plane of the die.
-    pub plane: u32,
-    /// The program unit, counted over the blocks of the plane.
-    pub row: u32,
-}
-
-/// Determines the placement of pages in a logical unit and their order. The scheduler only decides; the unit
-/// acts.
-pub trait Scheduler: Send {
-    /// The location of program unit `n` of the logical unit: distinct for every `n`.
-    fn place(&self, n: u32, shape: &Shape) -> UnitLocation;
-    /// Whether a page whose die is idle may overtake earlier pages that wait for another die.
-    fn allows_overtaking(&self) -> bool;
-}
 
 /// The built-in schedulers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +47,7 @@ impl SchedulerKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::placement::{Shape, UnitLocation};
     use proptest::prelude::*;
 
     proptest! {

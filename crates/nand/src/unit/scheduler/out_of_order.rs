@@ -1,7 +1,7 @@
 //! Out of order: an idle die takes its next page.
 
-use super::{PlaneFirst, Scheduler, UnitLocation};
-use crate::unit::Shape;
+use super::plane_first::PlaneFirst;
+use crate::unit::placement::{Scheduler, Shape, UnitLocation};
 
 /// Places pages as plane-first does. Pages of one die keep their order. A page does not wait for pages of
 /// other dies.

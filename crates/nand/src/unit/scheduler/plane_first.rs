@@ -1,7 +1,6 @@
 //! Plane-first: consecutive pages go to the planes of one die.
 
-use super::{Scheduler, UnitLocation};
-use crate::unit::Shape;
+use crate::unit::placement::{Scheduler, Shape, UnitLocation};
 
 /// Stripes pages over the planes of a die, then over the dies. Neighbours in the stream satisfy the plane
 /// addressing rule and fit in one multi-plane command.
