@@ -5,11 +5,13 @@
 pub mod centaur;
 mod configured;
 pub mod cubeftl;
+mod design_type;
 mod registry;
 pub mod ressd;
 
 pub use configured::{DesignsFile, SelectedDesigns};
-pub use registry::{DesignType, Designs, Entry, Settings};
+pub use design_type::DesignType;
+pub use registry::{Designs, Entry, Settings};
 
 /// Key of the designs of a device: a list of names.
 pub const DESIGNS: &str = "designs";

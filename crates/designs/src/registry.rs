@@ -4,50 +4,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, schema_for};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, schema_for};
+use serde::Deserialize;
 use toml::Table;
 use wordline_ftl::{Config, Design};
 use wordline_kernel::{Complaints, Metric};
 
 use crate::centaur::{Centaur, SlcMlcHybrid};
 use crate::cubeftl::CubeFtl;
+use crate::design_type::DesignType;
 use crate::ressd::ReSsd;
-
-/// A kind of design that configurations can name.
-pub trait DesignType: 'static {
-    /// Name of the design, in lower case with hyphens.
-    const NAME: &'static str;
-    /// One-sentence description.
-    const DESCRIPTION: &'static str;
-    /// Documentation page in Markdown; may be empty.
-    const PAGE: &'static str = "";
-
-    /// Settings of the design. They deny unknown keys, and may be left out.
-    type File: fmt::Debug + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
-
-    /// Checks settings for a device of `config`.
-    ///
-    /// # Errors
-    /// Every complaint, by key of the settings. A complaint without a key is about the design in this device.
-    fn check(_file: &Self::File, _config: &Config) -> Result<(), Complaints> {
-        Ok(())
-    }
-
-    /// Builds the design for a device of `config`. Expects checked settings.
-    fn build(file: &Self::File, config: &Config) -> Box<dyn Design>;
-
-    /// Metrics of the design.
-    fn metrics() -> Vec<&'static Metric> {
-        Vec::new()
-    }
-
-    /// Presets of devices with this design: name and text.
-    fn presets() -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-}
 
 /// The registry: the designs that a configuration can name. Clones share their entries.
 #[derive(Clone)]

@@ -3,11 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_device::SECTOR;
-use wordline_ftl::{Config, Design};
+use wordline_ftl::Config;
 use wordline_kernel::{Bytes, Complaints};
-
-use super::{Centaur, check_device};
-use crate::DesignType;
 
 /// Settings of Centaur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +50,7 @@ impl Default for CentaurFile {
 }
 
 impl CentaurFile {
-    fn check(&self, config: &Config, wrong: &mut Complaints) {
+    pub(super) fn check(&self, config: &Config, wrong: &mut Complaints) {
         let unit = config.unit * u64::from(config.pages_per_sub_request());
         let sectors = |size: Bytes| size.0.is_multiple_of(SECTOR.0);
         for (key, size) in
@@ -80,26 +77,5 @@ impl CentaurFile {
             true,
             "false: it relocates whole units, which requires ftl.mapping.whole_units",
         );
-    }
-}
-
-impl DesignType for Centaur {
-    const NAME: &'static str = "centaur";
-    const DESCRIPTION: &'static str = "Centaur over two pools: sub-requests of at least a certain size go to the first pool, and the size is adjusted \
-        until both pools wear equally. Idle chips of the second pool steal sub-requests that wait for the first. GC migrates whole \
-        mapping units from the second pool to the first. Needs two `pools`.";
-    const PAGE: &'static str = include_str!("../../../../docs/designs/centaur.md");
-
-    type File = CentaurFile;
-
-    fn check(file: &CentaurFile, config: &Config) -> Result<(), Complaints> {
-        let mut wrong = Complaints::default();
-        file.check(config, &mut wrong);
-        check_device(Self::NAME, config, &mut wrong);
-        wrong.into_result(())
-    }
-
-    fn build(file: &CentaurFile, _: &Config) -> Box<dyn Design> {
-        Box::new(Centaur::new(file))
     }
 }

@@ -4,7 +4,8 @@ use wordline_device::SECTOR;
 use wordline_ftl::policy::router::HostPage;
 use wordline_kernel::{Bytes, state};
 
-use super::{CentaurFile, LARGE, SMALL, spent};
+use super::configured::CentaurFile;
+use super::pools::{LARGE, SMALL, spent};
 
 /// Sends the host data of a unit to one of two pools by their size. The size limit is called the *dispatch
 /// condition*. It is adjusted so that the pools wear equally.

@@ -17,8 +17,9 @@ use wordline_ftl::policy::router::HostPage;
 use wordline_ftl::{Config, Design};
 use wordline_kernel::{Bytes, Complaints, state};
 
-use super::{LARGE, SMALL, SizeHistogram, check_device, spent};
-use crate::DesignType;
+use super::pools::{LARGE, SMALL, check_device, spent};
+use super::sizes::SizeHistogram;
+use crate::design_type::DesignType;
 
 /// Settings of the hybrid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

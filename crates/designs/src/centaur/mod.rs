@@ -12,26 +12,23 @@
 
 mod configured;
 mod dispatcher;
+mod entry;
 mod hybrid;
+mod pools;
 mod sizes;
 
+use wordline_ftl::Design;
 use wordline_ftl::design::{ExtensionPoint, Needs, View, WaitingPages, WriteStream};
-use wordline_ftl::policy::pool_state::PoolState;
 use wordline_ftl::policy::router::HostPage;
-use wordline_ftl::{Config, Design};
-use wordline_kernel::{Bytes, Complaints, state};
+use wordline_kernel::{Bytes, state};
 use wordline_nand::BlockSetId;
 
-use crate::DesignType;
+use crate::design_type::DesignType;
 pub use configured::CentaurFile;
 pub use dispatcher::Dispatcher;
 pub use hybrid::{Hybrid, HybridFile, SlcMlcHybrid};
+use pools::{LARGE, SMALL};
 pub use sizes::SizeHistogram;
-
-/// The first pool: 3D, or MLC in the hybrid.
-const LARGE: u8 = 0;
-/// The second pool: 2D, or SLC in the hybrid.
-const SMALL: u8 = 1;
 
 /// Centaur: its three algorithms over two pools.
 pub struct Centaur {
@@ -102,20 +99,4 @@ impl Design for Centaur {
         let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         of_2d > of_3d
     }
-}
-
-/// Endurance used of the 2D chips and of the 3D chips (equation 1).
-fn spent(pools: &[PoolState]) -> [f64; 2] {
-    [SMALL, LARGE].map(|pool| pools[usize::from(pool)].spent())
-}
-
-/// Checks that the device has two pools, as both designs require.
-fn check_device(name: &str, config: &Config, wrong: &mut Complaints) {
-    let pools = config.pools.count();
-    wrong.require(
-        pools == 2,
-        "",
-        format!("{name} beside {pools} {}", if pools == 1 { "pool" } else { "pools" }),
-        "a device with two pools: one table [[pools]] beside the first part",
-    );
 }

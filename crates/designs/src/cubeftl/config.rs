@@ -2,14 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::Config;
 use wordline_ftl::policy::frontier::FrontierKind;
-use wordline_ftl::{Config, Design};
-use wordline_kernel::{Complaints, Duration, Metric};
+use wordline_kernel::{Complaints, Duration};
 use wordline_nand::Part;
 use wordline_nand::cell::Ispp;
-
-use super::{CubeFtl, metrics};
-use crate::DesignType;
 
 /// The order in which the word lines of a block are programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -145,7 +142,7 @@ impl CubeFile {
         self.parameters != Source::DataSheet || self.read_levels
     }
 
-    fn check(&self, config: &Config, wrong: &mut Complaints) {
+    pub(super) fn check(&self, config: &Config, wrong: &mut Complaints) {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         wrong.require(share(self.full_above), "full_above", self.full_above, "a share from 0 to 1");
         let errors = self.most_errors > 0.0 && share(self.most_errors);
@@ -213,28 +210,4 @@ impl CubeFile {
 /// The parameters of incremental step pulse programming (ISPP) of a part, if it has cells.
 pub(super) fn ispp_of(part: &Part) -> Option<&Ispp> {
     part.aged_cells()?.set.ispp.as_ref()
-}
-
-impl DesignType for CubeFtl {
-    const NAME: &'static str = "cubeftl";
-    const DESCRIPTION: &'static str = "cubeFTL over the cells of a 3D part: parameters measured on the leader word line of a horizontal layer shorten the \
-        programs of its other word lines, the followers. Followers are kept for times when the write buffer is full. Reads begin with the \
-        read offsets that last worked for their layer. Needs `part.cells`.";
-    const PAGE: &'static str = include_str!("../../../../docs/designs/cubeftl.md");
-
-    type File = CubeFile;
-
-    fn check(file: &CubeFile, config: &Config) -> Result<(), Complaints> {
-        let mut wrong = Complaints::default();
-        file.check(config, &mut wrong);
-        wrong.into_result(())
-    }
-
-    fn build(file: &CubeFile, config: &Config) -> Box<dyn Design> {
-        Box::new(CubeFtl::new(file, config))
-    }
-
-    fn metrics() -> Vec<&'static Metric> {
-        metrics::ALL.to_vec()
-    }
 }

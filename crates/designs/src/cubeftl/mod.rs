@@ -9,6 +9,7 @@
 //! initial read offsets of pages. The WAM ([`wam`]) chooses the next word line of an open block.
 
 mod config;
+mod entry;
 mod metrics;
 mod opm;
 mod ort;
@@ -22,7 +23,7 @@ use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Metric, state};
 use wordline_nand::{BlockSetId, Layers, Location, Outcome, Parameters, Pools};
 
-use crate::DesignType;
+use crate::design_type::DesignType;
 pub use config::{CubeFile, LayerMargin, OfCollector, Order, Sensed, Source};
 use metrics::Counts;
 pub use opm::{Opm, Programmer};

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_ftl::Config;
 use wordline_ftl::policy::frontier::WordLines;
-use wordline_ftl::{Config, Design};
-use wordline_kernel::{Complaints, Duration, Metric};
+use wordline_kernel::{Complaints, Duration};
 use wordline_nand::CellMode;
 use wordline_nand::onfi::LunTimes;
 
-use super::{LEVELS, ReSsd, metrics};
-use crate::DesignType;
+/// Levels of hot data.
+pub const LEVELS: usize = 3;
 
 /// Treatment of a block whose last super layer has only valid pages, so that no word line can be reprogrammed
 /// now.
@@ -59,7 +59,7 @@ impl Default for ReSsdFile {
 }
 
 impl ReSsdFile {
-    fn check(&self, config: &Config, wrong: &mut Complaints) {
+    pub(super) fn check(&self, config: &Config, wrong: &mut Complaints) {
         let rises = self.thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         let found = self.thresholds.map(|age| age.to_string()).join(", ");
         wrong.require(
@@ -88,28 +88,5 @@ impl ReSsdFile {
         let per = limits.layers_per_super_layer;
         let wanted = format!("whole super layers of {per} layers");
         wrong.require(layers.is_multiple_of(per), "", format!("blocks of {layers} layers"), wanted);
-    }
-}
-
-impl DesignType for ReSsd {
-    const NAME: &'static str = "ressd";
-    const DESCRIPTION: &'static str = "ReSSD: updates of recently written data go to blocks in MLC mode. There, word lines with an invalid page are \
-        reprogrammed without an erase. Needs `part.timing.reprogram` and `ftl.two_bit`.";
-    const PAGE: &'static str = include_str!("../../../../docs/designs/ressd.md");
-
-    type File = ReSsdFile;
-
-    fn check(file: &ReSsdFile, config: &Config) -> Result<(), Complaints> {
-        let mut wrong = Complaints::default();
-        file.check(config, &mut wrong);
-        wrong.into_result(())
-    }
-
-    fn build(file: &ReSsdFile, config: &Config) -> Box<dyn Design> {
-        Box::new(ReSsd::new(file, config))
-    }
-
-    fn metrics() -> Vec<&'static Metric> {
-        metrics::ALL.to_vec()
     }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Metric;
 use wordline_kernel::metrics::{Unit, Value};
 
-use super::{LEVELS, Overhead};
+use super::config::LEVELS;
+use super::overhead::Overhead;
 
 static NORMAL: Metric =
     Metric::new("ressd.normal", Unit::LogicalPages, "Host pages written to normal blocks.");

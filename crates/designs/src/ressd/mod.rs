@@ -11,6 +11,7 @@
 //! nothing else. `docs/designs/ressd.md` describes the rules.
 
 mod config;
+mod entry;
 mod metrics;
 mod overhead;
 
@@ -25,13 +26,10 @@ use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Instant, Metric, state};
 use wordline_nand::{BlockSetId, CellMode, Location};
 
-use crate::DesignType;
-pub use config::{ReSsdFile, WhenAllValid};
+use crate::design_type::DesignType;
+pub use config::{LEVELS, ReSsdFile, WhenAllValid};
 use metrics::Counts;
 pub use overhead::Overhead;
-
-/// Levels of hot data.
-pub const LEVELS: usize = 3;
 
 /// Names of the streams: normal data, then the levels from the hottest on.
 const NAMES: [&str; LEVELS + 1] = ["normal", "hot-1", "hot-2", "hot-3"];

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_ftl::Config;
 
-use super::LEVELS;
+use super::config::LEVELS;
 
 /// Bytes of an L2P map entry: logical and physical address (section 4.3).
 const ENTRY: u64 = 7;
