@@ -85,7 +85,7 @@ impl ReadLevels {
     /// read could not.
     #[cold]
     pub fn notify_read(&self, read: &Task, done: &CommandCompletion, chips: &Chips, tuner: &mut dyn Tuner) {
-        let now = super::outcome::unreadable_in(read, done);
+        let now = read.unreadable_in(done);
         let before = if read.tries == 0 { (1 << read.planes) - 1 } else { u32::from(read.unread) };
         self.notify(read, done.level, (before & !now, true), chips, tuner);
     }

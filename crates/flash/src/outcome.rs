@@ -24,11 +24,6 @@ pub enum Outcome {
     Rejected,
 }
 
-/// Pages of a read that its last command could not read: one bit for each page, the lowest for the first.
-pub(super) fn unreadable_in(read: &Task, done: &CommandCompletion) -> u32 {
-    u32::from(done.failed_planes) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
-}
-
 impl Flash {
     /// Outcome of a task whose command has ended.
     #[inline(always)]
@@ -74,7 +69,7 @@ impl Flash {
         if task.operation != Operation::Read {
             return Outcome::Failed;
         }
-        let now = unreadable_in(task, done);
+        let now = task.unreadable_in(done);
         let unread = if task.tries == 0 { now } else { now & u32::from(task.unread) };
         if unread == 0 || !task.retried {
             return Outcome::Done;

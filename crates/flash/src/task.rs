@@ -118,6 +118,11 @@ impl Task {
         self.tried + done.bus + done.bus_wait + done.array
     }
 
+    /// Pages of a read that its last command could not read: one bit for each page, the lowest for the first.
+    pub(super) fn unreadable_in(&self, done: &CommandCompletion) -> u32 {
+        u32::from(done.failed_planes) >> (self.page.0 - done.command.page.0) & ((1 << self.planes) - 1)
+    }
+
     /// Whether the task and other reads can be merged into one command.
     #[inline]
     pub(super) fn can_merge(&self) -> bool {
