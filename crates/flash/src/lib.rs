@@ -241,6 +241,11 @@ impl Flash {
         self.levels.is_some()
     }
 
+    /// Number of sets of read reference voltages in addition to the nominal set.
+    pub fn read_levels(&self) -> u8 {
+        self.retry.levels
+    }
+
     /// Queues a read of a page for its die. The caller sets its size and the data that it must find.
     #[inline]
     pub fn read(

@@ -145,6 +145,7 @@ impl Ftl {
         flash.check_loaded(now)?;
         blocks.table().check_programs(flash.programs())?;
         policies.placement.check_loaded()?;
+        policies.tuner.check_loaded(flash.read_levels())?;
         flash.check_pending(pending)?;
         gc.check_loaded(blocks)
     }

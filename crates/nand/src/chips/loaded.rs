@@ -112,12 +112,14 @@ impl Chips {
             && is_own
     }
 
-    /// Whether the step of a die is consistent with its array and its suspended operation.
+    /// Whether the step of a die is consistent with its array and its suspended operation. Without cache
+    /// operations, the array is ready when the operation ends.
     fn is_at_step(&self, die: DieId, now: Instant) -> bool {
         let work = &self.sequencer.dies[die];
         let is_idle = work.step == Step::Idle;
-        let rests = work.ends() <= now && work.pipeline.array_ready_at <= now;
+        let rests = work.ends() <= now;
         self.sequencer.behind[die].is_none()
+            && work.pipeline.array_ready_at <= work.ends()
             && work.suspended == self.sequencer.suspended[die].is_some()
             && (!is_idle || rests)
             && (is_idle || work.asked <= now)

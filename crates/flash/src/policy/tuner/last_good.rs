@@ -1,5 +1,6 @@
 //! Last good: a read begins with the read reference voltages that last succeeded in the same layer.
 
+use wordline_kernel::ensure::ensure;
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, LayerId, Layers};
 
@@ -43,5 +44,11 @@ impl Tuner for LastGood {
         for layer in self.known.ids() {
             self.known[layer] = 0;
         }
+    }
+    fn check_loaded(&self, highest: u8) -> Result<(), String> {
+        let known = self.known.iter().max().copied().unwrap_or_default();
+        ensure(known <= highest, || {
+            format!("a layer was read with set {known}, and the highest is {highest}")
+        })
     }
 }

@@ -134,6 +134,14 @@ pub trait Tuner: State + Send {
 
     /// Drops the state that a power loss destroys.
     fn forget(&mut self);
+
+    /// Checks that the loaded state has no set of read reference voltages above `highest`.
+    ///
+    /// # Errors
+    /// Description of the inconsistency.
+    fn check_loaded(&self, _highest: u8) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Built-in tuners.
