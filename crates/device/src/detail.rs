@@ -49,7 +49,20 @@ pub struct MemberDetail {
     pub written_bytes: u64,
     /// Bytes of parity in these writes.
     pub parity_bytes: u64,
-    /// Number of the member's pools. They follow the pools of earlier members.
+    /// Number of the member's parts. They follow those of earlier members.
+    pub parts: PartCounts,
+}
+
+/// Number of parts of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartCounts {
+    /// Directions of the links.
+    pub links: usize,
+    /// Channels.
+    pub buses: usize,
+    /// Dies.
+    pub dies: usize,
+    /// Flash pools.
     pub pools: usize,
 }
 
@@ -84,6 +97,16 @@ pub struct DieDetail {
 }
 
 impl Detail {
+    /// Number of the parts of the device.
+    pub fn parts(&self) -> PartCounts {
+        PartCounts {
+            links: self.links.len(),
+            buses: self.buses.len(),
+            dies: self.dies.len(),
+            pools: self.pools.len(),
+        }
+    }
+
     /// Joins the details of several devices. Latency breakdowns are left out, because the joined device has
     /// commands of its own.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {

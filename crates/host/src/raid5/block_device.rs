@@ -378,7 +378,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
                 writes: work.writes,
                 written_bytes: work.written_sectors * SECTOR.0,
                 parity_bytes: work.parity_sectors * SECTOR.0,
-                pools: detail.pools.len(),
+                parts: detail.parts(),
             }];
             detail
         };

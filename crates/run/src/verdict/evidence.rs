@@ -1,6 +1,6 @@
 //! Evidence of a run for its bottleneck: utilisation of the parts of the device, and the latency breakdown.
 
-use wordline_device::detail::Detail;
+use wordline_device::detail::{Detail, PartCounts};
 use wordline_host::Pace;
 use wordline_kernel::Duration;
 use wordline_nand::DieTimes;
@@ -25,6 +25,19 @@ impl Part {
         let whole = |fraction: f64| (fraction * factor).min(1.0);
         (!fractions.is_empty()).then(|| Self { most: whole(most), mean: whole(mean) })
     }
+}
+
+/// Utilisation of those parts of a kind that the array uses. A spare or a failed member, which got no command
+/// in the run, is no part of it. A device that is no array uses all its parts.
+fn in_use(detail: &Detail, utilisation: &[f64], count: fn(&PartCounts) -> usize) -> Vec<f64> {
+    if detail.members.is_empty() {
+        return utilisation.to_vec();
+    }
+    let of_members = detail
+        .members
+        .iter()
+        .flat_map(|member| std::iter::repeat_n(member.reads + member.writes > 0, count(&member.parts)));
+    utilisation.iter().zip(of_members).filter(|(_, is_used)| *is_used).map(|(of, _)| *of).collect()
 }
 
 /// Shares of the time in which dies cannot accept another command, because they work or wait for the bus.
@@ -124,13 +137,16 @@ impl Evidence {
         };
         let seconds = run.simulated_seconds.max(1e-12);
         let dies: Vec<f64> = detail.dies.iter().map(|die| die.busy().seconds() / seconds).collect();
+        let dies = in_use(detail, &dies, |parts| parts.dies);
+        let buses = in_use(detail, &run.channel_utilisation, |parts| parts.buses);
+        let links = in_use(detail, &run.link_utilisation, |parts| parts.links);
         let waits = detail.bus_waits.seconds() / seconds / dies.len().max(1) as f64;
         let part = Part::of(&dies, factor);
         Self {
             held: part.map_or(0.0, |part| (part.mean + waits * factor).min(1.0)),
             dies: part,
-            buses: Part::of(&run.channel_utilisation, factor),
-            link: Part::of(&run.link_utilisation, factor),
+            buses: Part::of(&buses, factor),
+            link: Part::of(&links, factor),
             die_time: DieTimeShares::of(&detail.dies, detail.bus_waits),
             gc: gc(run),
             moved: moved(run),

@@ -1,3 +1,4 @@
+use wordline_device::detail::{MemberDetail, PartCounts};
 use wordline_kernel::Duration;
 use wordline_nand::DieTimes;
 
@@ -63,6 +64,32 @@ fn the_only_part_that_is_full_binds() {
     let two = of([0.92, 0.92, 0.2]);
     assert_eq!(two.bound, Bound::Unknown);
     assert!(two.text.contains("see `wordline why`") && two.text.contains("wait for die"), "{}", two.text);
+}
+
+/// A member of an array with one die, whose host traffic is this number of writes.
+fn member(writes: u64) -> MemberDetail {
+    MemberDetail {
+        role: String::new(),
+        reads: 0,
+        read_bytes: 0,
+        writes,
+        written_bytes: 0,
+        parity_bytes: 0,
+        parts: PartCounts { dies: 1, ..PartCounts::default() },
+    }
+}
+
+#[test]
+fn spares_that_an_array_does_not_use_do_not_change_its_verdict() {
+    let (run, mut detail) = run([0.92, 0.3, 0.2], MOSTLY_PROGRAMMING, &WAITING, 100.0);
+    detail.members = vec![member(1), member(1)];
+    let without = verdict(&(run.clone(), detail.clone()));
+    assert_eq!(without.bound, Bound::Arrays);
+    detail.members.push(member(0));
+    detail.dies.push(DieTimes::default());
+    assert_eq!(verdict(&(run.clone(), detail.clone())), without);
+    detail.members[2] = member(1);
+    assert_eq!(verdict(&(run, detail)).bound, Bound::Unknown, "a member that takes writes is a part of it");
 }
 
 #[test]
