@@ -122,8 +122,8 @@ pub type NextCommand<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Com
 pub enum Rebuild {
     /// No member has failed yet.
     Intact {
-        /// Whether the configuration has a failure that is still to come.
-        fails: bool,
+        /// Time of the first configured failure that is still to come.
+        fails_at: Option<Instant>,
     },
     /// A member is rebuilt, or a configured failure is still to come after a rebuild.
     Running {
@@ -132,8 +132,11 @@ pub enum Rebuild {
         /// Rows of the member.
         rows: u64,
     },
-    /// A member is missing that nothing replaces.
-    Impossible,
+    /// Members are missing that nothing replaces: there is no spare, or the data of two are lost.
+    Impossible {
+        /// Number of members that are failed or being rebuilt.
+        missing: u32,
+    },
     /// All members that failed are rebuilt, and no further failure is configured.
     Done,
 }

@@ -11,7 +11,7 @@ use super::contents::TrackedContents;
 use super::durability::Durability;
 use super::event::Event;
 use super::flush::OwnFlush;
-use super::members::{CompletedCommand, Members, Purpose};
+use super::members::{CompletedCommand, DeviceTraffic, Members, Purpose};
 use super::metrics::Counts;
 use super::plan::Row;
 use super::settings::Settings;
@@ -156,10 +156,11 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn rebuild(&self) -> Rebuild {
         let (held, timers, rows) = (&self.durability.held, &self.timers, self.settings.striping.rows());
         let fails = !timers.failures.is_empty() || !timers.started && !self.settings.file.failures.is_empty();
+        let fails_at = timers.failures.iter().map(|(time, _)| *time).min();
         match (held.rebuild(), held.failed()) {
-            (_, failed) if failed != 0 => Rebuild::Impossible,
+            (_, failed) if failed != 0 => Rebuild::Impossible { missing: held.incomplete().count_ones() },
             (Some((_, done)), _) => Rebuild::Running { done, rows },
-            (None, _) if self.counts.failures == 0 => Rebuild::Intact { fails },
+            (None, _) if self.counts.failures == 0 => Rebuild::Intact { fails_at },
             (None, _) if fails => Rebuild::Running { done: 0, rows },
             (None, _) => Rebuild::Done,
         }
@@ -188,7 +189,8 @@ impl<D: BlockDevice> Array<D> {
 
     fn begin_sync(&mut self, task: Task, now: Instant, first: u64) {
         self.timers.syncs = self.timers.syncs.wrapping_add(1);
-        self.sync = Some(Sync::new(task, self.timers.syncs, now, first));
+        let other = self.members.work().iter().map(DeviceTraffic::other_sectors).collect();
+        self.sync = Some(Sync::new(task, self.timers.syncs, now, first, other));
     }
 
     /// Completes the rebuild of a member.

@@ -36,7 +36,9 @@ const ROWS: u64 = 768;
 #[test]
 fn a_load_goes_on_until_the_array_is_rebuilt() {
     let run = run_on(&failing("0s"), &Workload::named("mixed-70-30")).expect("it runs");
-    assert_eq!(run.metrics.count("raid5.rebuilt"), ROWS);
+    // The failure itself, and the first rows, which begin at its instant, are measured.
+    let counts = ["raid5.rebuilt", "raid5.failures"].map(|name| run.metrics.count(name));
+    assert_eq!(counts, [ROWS, 1]);
     assert!(run.warm_up.is_none(), "the member fails at once: {:?}", run.warm_up);
     // The array is degraded from the failure to the end of the rebuild.
     let degraded = run.metrics.count("raid5.degraded_us") as f64 / 1e6;
@@ -59,6 +61,7 @@ fn what_comes_before_the_failure_is_left_out() {
     assert!(left_out.requests > 0 && left_out.end == WarmUpEnd::Failure, "{left_out:?}");
     assert!((left_out.seconds - 0.005).abs() < 1e-9, "{left_out:?}");
     assert_eq!(run.metrics.count("raid5.degraded"), 0, "no fraction");
+    assert_eq!(run.metrics.count("raid5.failures"), 1);
     let options = RunOptions { warm_up: Some(WarmUp::None), ..rebuilt() };
     let load = Workload::named("mixed-70-30");
     let whole = crate::run(&failing("5ms"), &load, &options, &mut Unobserved).expect("it runs");
@@ -70,6 +73,8 @@ fn what_comes_before_the_failure_is_left_out() {
 fn an_idle_array_is_rebuilt_faster_and_limited_requests_end_before() {
     let none = run_on(&failing("1ms"), &Workload::named("none")).expect("it runs");
     assert_eq!((none.host.requests, none.metrics.count("raid5.rebuilt")), (0, ROWS));
+    // Each row is read on the other members and written to the spare; a flush ends the rebuild.
+    assert_eq!(none.metrics.count("raid5.member_commands"), 4 * ROWS + 1);
     let few = Workload { requests: Some(20), ..Workload::named("mixed-70-30") };
     let few = run_on(&failing("0s"), &few).expect("it runs");
     assert_eq!((few.host.requests, few.metrics.count("raid5.rebuilt")), (20, ROWS));
@@ -139,8 +144,8 @@ fn arrays_that_are_never_rebuilt_are_refused() {
     let two = "array.failures=[{ member = 1, after = \"0s\" }, { member = 2, after = \"100ms\" }]";
     assert_eq!(
         error(&array(&[two, "spares=2"])),
-        "--until rebuilt: found another member that failed during the rebuild, or without a spare, wanted failures after the rebuild of the \
-         member before (`after`), and a spare for each (spares)"
+        "--until rebuilt: found a member that failed while another one was missing or being rebuilt, so that data are lost, wanted each \
+         failure after the rebuild of the member before (`after`)"
     );
     let tiny =
         Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() }).expect("a preset");

@@ -2,7 +2,7 @@
 
 use wordline_device::BlockDevice;
 use wordline_device::block_device::Rebuild;
-use wordline_kernel::Schedule;
+use wordline_kernel::{Instant, Schedule};
 
 use super::{Running, StopCondition};
 use crate::calendar::Event;
@@ -26,9 +26,11 @@ impl RebuildStep {
     /// Whether a device is at this step, or never comes to it.
     pub fn is_reached(self, rebuild: Option<Rebuild>) -> bool {
         match rebuild {
-            Some(Rebuild::Intact { fails: true }) => false,
+            Some(Rebuild::Intact { fails_at: Some(_) }) => false,
             Some(Rebuild::Running { .. }) => self == Self::Failed,
-            Some(Rebuild::Done | Rebuild::Impossible | Rebuild::Intact { fails: false }) | None => true,
+            Some(Rebuild::Done | Rebuild::Impossible { .. } | Rebuild::Intact { fails_at: None }) | None => {
+                true
+            }
         }
     }
 }
@@ -42,18 +44,38 @@ pub(super) fn rows(rebuild: Option<Rebuild>) -> (u64, Option<u64>) {
 }
 
 impl<D: BlockDevice> Running<D> {
+    /// Advances to the last instant before a member fails, so that the measurement has the failure and all that
+    /// happens at its instant.
+    pub(super) fn until_before_failure(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        let Some(fails_at) = self.next_failure()? else { return Ok(StopReason::Target) };
+        let before = Instant::from_ps(fails_at.ps() - 1);
+        self.host_events.pause_at(before, &mut self.calendar);
+        self.resume(StopCondition { time: Some(before), ..StopCondition::NEVER }, observer)
+    }
+
     /// Advances until a member fails.
-    pub(super) fn until_failure(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
-        self.prepared.device.start_timers(&mut self.calendar.within(Event::Device));
+    fn until_failure(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
+        self.next_failure()?;
         let stop = StopCondition { rebuild: Some(RebuildStep::Failed), ..StopCondition::NEVER };
-        let reached = self.resume(stop, observer)?;
+        self.resume(stop, observer)
+    }
+
+    /// Time of the next failure, which is later than now; `None` if a member fails now or has failed.
+    ///
+    /// # Errors
+    /// No member fails.
+    fn next_failure(&mut self) -> Result<Option<Instant>> {
+        self.prepared.device.start_timers(&mut self.calendar.within(Event::Device));
         let (found, wanted) = match self.prepared.device.rebuild() {
             None => (self.load.device_name.clone(), "an array, with `device = \"raid5\"`"),
-            Some(Rebuild::Intact { fails: false }) => (
+            Some(Rebuild::Intact { fails_at: None }) => (
                 "an array of which no member fails".into(),
                 "a failure, such as array.failures = [{ member = 1, after = \"0s\" }]",
             ),
-            _ => return Ok(reached),
+            Some(Rebuild::Intact { fails_at }) => {
+                return Ok(fails_at.filter(|at| *at > self.calendar.now()));
+            }
+            Some(_) => return Ok(None),
         };
         Err(Error::Argument {
             what: "--until rebuilt, --warm-up failure".into(),
@@ -67,7 +89,7 @@ impl<D: BlockDevice> Running<D> {
         let waits = self.load.until == Some(Until::Rebuilt) || end == WarmUpEnd::Failure;
         let rebuilt = match self.prepared.device.rebuild() {
             Some(Rebuild::Done) => ", and was rebuilt",
-            Some(Rebuild::Running { .. } | Rebuild::Impossible) => "",
+            Some(Rebuild::Running { .. } | Rebuild::Impossible { .. }) => "",
             Some(Rebuild::Intact { .. }) | None => return,
         };
         if !waits {
@@ -107,20 +129,19 @@ impl<D: BlockDevice> Running<D> {
             return Ok(reached);
         }
         let failed = self.calendar.now();
-        let before = self.prepared.device.rebuild();
-        observer.phase(REBUILDING, rows(before).1);
+        observer.phase(REBUILDING, rows(self.prepared.device.rebuild()).1);
         self.checks.shows_rebuild = true;
         let stop = StopCondition { rebuild: Some(RebuildStep::Done), ..StopCondition::NEVER };
         let reached = self.resume(stop, observer);
         self.checks.shows_rebuild = false;
         let (reached, rebuild) = (reached?, self.prepared.device.rebuild());
-        if rebuild == Some(Rebuild::Impossible) {
-            let (found, wanted) = match before {
-                Some(Rebuild::Running { .. }) => (
-                    "another member that failed during the rebuild, or without a spare",
-                    "failures after the rebuild of the member before (`after`), and a spare for each (spares)",
+        if let Some(Rebuild::Impossible { missing }) = rebuild {
+            let (found, wanted) = match missing {
+                0 | 1 => ("a failed member without a spare", "a spare for each failure (spares)"),
+                _ => (
+                    "a member that failed while another one was missing or being rebuilt, so that data are lost",
+                    "each failure after the rebuild of the member before (`after`)",
                 ),
-                _ => ("a failed member without a spare", "a spare for each failure (spares)"),
             };
             let what = "--until rebuilt".into();
             return Err(Error::Argument { what, found: found.into(), wanted: wanted.into() });

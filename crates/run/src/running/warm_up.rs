@@ -100,7 +100,7 @@ impl<D: BlockDevice> Running<D> {
                 StopCondition { time: Some(self.pause_at(Instant::ZERO + time)?), ..StopCondition::NEVER }
             }
             WarmUp::Rule => return self.until_steady(observer),
-            WarmUp::Failure => return Ok((self.until_failure(observer)?, WarmUpEnd::Failure)),
+            WarmUp::Failure => return Ok((self.until_before_failure(observer)?, WarmUpEnd::Failure)),
         };
         Ok((self.resume(stop, observer)?, WarmUpEnd::Asked))
     }
