@@ -41,8 +41,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.host.complete_part(request, false, calendar.now(), &mut self.array);
     }
 
-    /// Reads a piece from its member. If a row of the piece is missing there, or has lost sectors, requests
-    /// work on each row instead.
+    /// Reads a piece from its member, except rows whose block is missing there or has lost sectors, and rows of
+    /// which the command also reads a missing block: the work on the row reads all other blocks once.
     fn read_piece(
         &mut self,
         request: u32,
@@ -52,15 +52,47 @@ impl<D: BlockDevice> Raid5<D> {
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let block = self.array.settings.striping.block;
-        let rows = part.start / block..part.end.div_ceil(block);
-        let held = &self.array.durability.held;
-        let is_missing =
-            held.incomplete() != 0 && rows.clone().any(|row| held.missing(row) >> member & 1 == 1);
-        if is_missing || self.array.durability.lost.touches(member, &part, block) {
-            for row in rows {
+        let is_whole = self.array.durability.held.incomplete() == 0
+            && !self.array.durability.lost.touches(member, &part, block);
+        if is_whole {
+            return self.read_directly(request, member, part, at, calendar);
+        }
+        let mut begin = part.start;
+        for row in part.start / block..part.end.div_ceil(block) {
+            let of_row = part.start.max(row * block)..part.end.min((row + 1) * block);
+            if self.needs_row(request, member, row, &of_row) {
+                let before = begin..of_row.start;
+                self.read_directly(request, member, before, at + (begin - part.start) as usize, calendar);
                 self.host.requests.begin_part(request);
                 self.request_row(RowRequest { row, by: Requester::Read(request, member) }, calendar);
+                begin = of_row.end;
             }
+        }
+        let at = at + (begin - part.start) as usize;
+        self.read_directly(request, member, begin..part.end, at, calendar);
+    }
+
+    /// Whether a read of a part of a row on a member needs the work on the row.
+    fn needs_row(&self, request: u32, member: u16, row: u64, part: &Range<u64>) -> bool {
+        let (durability, striping) = (&self.array.durability, &self.array.settings.striping);
+        let Command { sector, sectors, .. } = self.host.requests.get(request).command;
+        let missing = durability.held.missing(row);
+        let is_missing = |member: u16| missing >> member & 1 == 1;
+        durability.lost.touches(member, part, striping.block)
+            || missing != 0
+                && striping.parts(row, sector..sector + sectors).any(|(member, ..)| is_missing(member))
+    }
+
+    /// Reads sectors of a member, if there are any.
+    fn read_directly(
+        &mut self,
+        request: u32,
+        member: u16,
+        part: Range<u64>,
+        at: usize,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        if part.is_empty() {
             return;
         }
         self.host.requests.begin_part(request);

@@ -90,6 +90,8 @@ pub struct DeviceTraffic {
     pub written_sectors: u64,
     /// Sectors of parity among the written ones.
     pub parity_sectors: u64,
+    /// Sectors that a rebuild, a resync or a scrub read or wrote.
+    pub sync_sectors: u64,
 }
 
 impl DeviceTraffic {
@@ -102,7 +104,13 @@ impl DeviceTraffic {
             writes: self.writes - before.writes,
             written_sectors: self.written_sectors - before.written_sectors,
             parity_sectors: self.parity_sectors - before.parity_sectors,
+            sync_sectors: self.sync_sectors - before.sync_sectors,
         }
+    }
+
+    /// Sectors of everything but synchronisations.
+    pub fn other_sectors(&self) -> u64 {
+        self.read_sectors + self.written_sectors - self.sync_sectors
     }
 
     fn count(&mut self, command: &Command) {
@@ -187,6 +195,12 @@ impl<D: BlockDevice> Members<D> {
     pub fn note_parity(&mut self, member: u16, sectors: u64) {
         let device = self.members[usize::from(member)];
         self.work[usize::from(device)].parity_sectors += sectors;
+    }
+
+    /// Notes that this number of sectors, which a member reads or writes next, is for a synchronisation.
+    pub fn note_sync(&mut self, member: u16, sectors: u64) {
+        let device = self.members[usize::from(member)];
+        self.work[usize::from(device)].sync_sectors += sectors;
     }
 
     /// The role of a device in the array, as text. `held`: the state of the members.

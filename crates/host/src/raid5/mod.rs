@@ -56,7 +56,7 @@ use intervals::IntervalSum;
 pub use layout::Layout;
 use members::DeviceTraffic;
 pub use metrics::{Counts, all as metrics};
-pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
+pub use settings::{ArrayFile, FailureFile, Parity, Settings, Writes, check_members};
 use stripe::Stripes;
 use sync::Sync;
 

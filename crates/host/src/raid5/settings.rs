@@ -24,6 +24,19 @@ pub enum Parity {
     Md,
 }
 
+/// The writes of the host, as md distinguishes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writes {
+    /// Writes that somebody waits for (`REQ_SYNC`): direct I/O, and the writes of an fsync. A row that needs
+    /// reads for its parity reads at once.
+    #[default]
+    Direct,
+    /// Writes from the page cache that nobody waits for. A row that needs reads waits until no other row
+    /// reads, because more of its blocks may be written until then.
+    Background,
+}
+
 /// A member failure during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +64,8 @@ pub struct ArrayFile {
     /// The longest time for which parity may be deferred with `parity = "cache"`. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_delay: Option<Duration>,
+    /// The writes of the host: direct ones, or those from the page cache, whose rows wait before they read.
+    pub writes: Writes,
     /// The condition for reading the old data and parity (rmw) instead of the other data (rcw).
     pub read_modify_write: ReadModifyWrite,
     /// Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes per second on each
@@ -75,8 +90,8 @@ pub struct ArrayFile {
 }
 
 impl Default for ArrayFile {
-    /// The defaults of md (Linux 6.1, `raid5.c` and `md.c`), except for the block: a page of 16 KiB as in
-    /// ReSSD.
+    /// The defaults of md (Linux 6.1, `raid5.c` and `md.c`), except for two as in ReSSD: the chunk (mdadm's
+    /// is 512 KiB), and the block, a page of 16 KiB.
     fn default() -> Self {
         Self {
             layout: Layout::default(),
@@ -85,6 +100,7 @@ impl Default for ArrayFile {
             stripe_cache: 256,
             parity: Parity::default(),
             parity_delay: None,
+            writes: Writes::default(),
             read_modify_write: ReadModifyWrite::default(),
             sync_slowest: Bytes::kib(1_000),
             sync_fastest: Bytes::kib(200_000),

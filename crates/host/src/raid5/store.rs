@@ -17,9 +17,6 @@ use super::stripe_cache::{HeadId, Job, Step};
 use super::sync::{Sync, Task};
 use super::write_method::{MemberSet, each};
 
-/// Maximum number of rows in a batch: `MAX_STRIPE_BATCH` of md.
-const MOST_IN_BATCH: usize = 8;
-
 impl Stripes {
     /// Adds a full stripe to the batch of the rows just before it in the same chunk.
     pub(super) fn add_to_batch<D: BlockDevice>(
@@ -35,7 +32,7 @@ impl Stripes {
             let last = self.heads.get(*last).row.expect("it has work");
             last + 1 == row.row && array.settings.striping.stripe_of(last) == of_chunk
         });
-        if !goes_on || self.batch.len() == MOST_IN_BATCH {
+        if !goes_on {
             self.store_batch(array, host, calendar);
         }
         self.batch.push(id);
@@ -186,6 +183,9 @@ impl Stripes {
             queue,
             ..Command::default()
         };
+        if head.job == Job::Sync {
+            array.members.note_sync(member, write.sectors);
+        }
         array.send(member, Purpose::Store { head: id }, write, contents, calendar);
     }
 

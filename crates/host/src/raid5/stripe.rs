@@ -12,8 +12,7 @@ use super::layout::Striping;
 use super::members::{CompletedCommand, Purpose};
 use super::plan::{NextStep, Row};
 use super::requests::Requests;
-use super::settings::Parity;
-use super::settings::Settings;
+use super::settings::{Parity, Settings, Writes};
 use super::stripe_cache::{HeadId, Job, SectorSet, Step, StripeCache, sectors};
 use super::sync::Task;
 use super::write_method::{MemberSet, WriteMethod, each};
@@ -190,7 +189,7 @@ impl Stripes {
         }
     }
 
-    /// Reads blocks. A write first waits for the end of other pre-reads.
+    /// Reads blocks. A background write first waits for the end of other pre-reads.
     fn fetch<D: BlockDevice>(
         &mut self,
         id: HeadId,
@@ -201,7 +200,7 @@ impl Stripes {
     ) {
         let head = self.heads.get_mut(id);
         let is_write = matches!(head.job, Job::Write | Job::WriteData);
-        if is_write && !head.turns.preread {
+        if is_write && !head.turns.preread && array.settings.file.writes == Writes::Background {
             return self.heads.delay(id);
         }
         head.step = Step::Fetching;
@@ -213,8 +212,22 @@ impl Stripes {
         let block = array.settings.striping.block;
         let read = Command { sector: row.row * block, sectors: block, ..Command::default() };
         for member in each(blocks) {
-            array.send(member, Purpose::Fetch { head: id }, read, None, calendar);
+            self.send_fetch(id, member, read, array, calendar);
         }
+    }
+
+    fn send_fetch<D: BlockDevice>(
+        &self,
+        id: HeadId,
+        member: u16,
+        read: Command,
+        array: &mut Array<D>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        if self.heads.get(id).job == Job::Sync {
+            array.members.note_sync(member, read.sectors);
+        }
+        array.send(member, Purpose::Fetch { head: id }, read, None, calendar);
     }
 
     /// Completes a read of a block, or of a part of it. A block that could not be read is read again in parts.
@@ -240,7 +253,7 @@ impl Stripes {
             head.left += (block / part) as u32;
             for sector in (sector..sector + block).step_by(part as usize) {
                 let read = Command { sector, sectors: part, ..Command::default() };
-                array.send(member, Purpose::Fetch { head: id }, read, None, calendar);
+                self.send_fetch(id, member, read, array, calendar);
             }
         } else if over.failed {
             let before = if count == block { 0 } else { head.unread[usize::from(member)] };

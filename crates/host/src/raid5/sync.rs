@@ -37,6 +37,10 @@ const MARKS: usize = 10;
 /// Minimum interval between two of these times: `SYNC_MARK_STEP` of md.
 const STEP: Duration = Duration::from_ms(3_000);
 const SECOND: u64 = Duration::from_ms(1_000).ps();
+/// Bytes of a member that are synchronised between two decisions: 32 pages in md.
+const WINDOW: Bytes = Bytes::kib(128);
+/// Sectors of other traffic up to which md takes a device for idle.
+const IDLE_SECTORS: u64 = 64;
 
 /// The decision whether the next row may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,16 +70,23 @@ pub struct Sync {
     pub flushes: bool,
     /// Rows done.
     pub done: u64,
+    /// Rows started since the last decision.
+    unchecked: u64,
+    /// Whether the next row starts when the rows in progress are done.
+    drains: bool,
+    /// Sectors of other traffic of each device at the last decision that found some.
+    other: Vec<u64>,
     /// Ring of times, each with the number of rows done by then.
     marks: [(Instant, u64); MARKS],
-    /// Index of the latest time in `marks`. The rate is measured from the oldest one, which is the next in
-    /// the ring.
+    /// Index of the latest time in `marks`.
     latest: usize,
+    /// The time from which the rate is measured, with the number of rows done by then.
+    since: (Instant, u64),
 }
 
 impl Sync {
-    /// A synchronisation that starts at `now` with row `next`.
-    pub fn new(task: Task, number: u32, now: Instant, next: u64) -> Self {
+    /// A synchronisation that starts at `now` with row `next`. `other`: sectors of other traffic of each device.
+    pub fn new(task: Task, number: u32, now: Instant, next: u64, other: Vec<u64>) -> Self {
         Self {
             task,
             number,
@@ -84,34 +95,71 @@ impl Sync {
             pauses: false,
             flushes: false,
             done: 0,
+            unchecked: 0,
+            drains: false,
+            other,
             marks: [(now, 0); MARKS],
             latest: 0,
+            since: (now, 0),
         }
     }
 
-    /// Whether the next row may start. `is_busy`: whether the host has commands outstanding. `row`: bytes of
-    /// a row on each member.
-    pub fn check_pace(&mut self, now: Instant, is_busy: bool, row: Bytes, limits: &Limits) -> PaceDecision {
+    /// Whether the next row may start. `row`: bytes of a row on each member. `other`: sectors of other traffic
+    /// of each device so far.
+    pub fn check_pace(
+        &mut self,
+        now: Instant,
+        row: Bytes,
+        limits: &Limits,
+        other: impl Iterator<Item = u64>,
+    ) -> PaceDecision {
         if self.rows.len() >= limits.rows as usize {
             return PaceDecision::Wait;
         }
-        let oldest = (self.latest + 1) % MARKS;
-        if now.since(self.marks[self.latest].0) >= STEP {
-            self.marks[oldest] = (now, self.done);
-            self.latest = oldest;
+        if self.drains {
+            self.drains = !self.rows.is_empty();
+            return if self.drains { PaceDecision::Wait } else { self.start() };
         }
-        let (since, done) = self.marks[(self.latest + 1) % MARKS];
+        if self.unchecked * row.0 < WINDOW.0 {
+            return self.start();
+        }
+        self.note_time(now);
+        let (since, done) = self.since;
         let seconds = now.since(since).ps() / SECOND + 1;
-        let begun = self.done + self.rows.len() as u64 - done;
-        let pace = begun * row.0 / seconds;
-        if pace < limits.slowest.0 {
-            return PaceDecision::Start;
+        let pace = Bytes::kib((self.done - done) * row.0 / 1024 / seconds + 1);
+        if pace > limits.fastest {
+            return PaceDecision::Pause(PAUSE);
         }
-        match (pace >= limits.fastest.0, is_busy && !self.rows.is_empty()) {
-            (true, _) => PaceDecision::Pause(PAUSE),
-            (false, true) => PaceDecision::Wait,
-            (false, false) => PaceDecision::Start,
+        self.unchecked = 0;
+        if pace > limits.slowest && self.has_other_traffic(other) {
+            self.drains = true;
+            return self.check_pace(now, row, limits, std::iter::empty());
         }
+        self.start()
+    }
+
+    fn start(&mut self) -> PaceDecision {
+        self.unchecked += 1;
+        PaceDecision::Start
+    }
+
+    /// Moves the time from which the rate is measured.
+    fn note_time(&mut self, now: Instant) {
+        if now.since(self.marks[self.latest].0) >= STEP {
+            self.latest = (self.latest + 1) % MARKS;
+            self.since = std::mem::replace(&mut self.marks[self.latest], (now, self.done));
+        }
+    }
+
+    /// Whether a device had other traffic since the last time that it had some: `is_mddev_idle` of md.
+    fn has_other_traffic(&mut self, other: impl Iterator<Item = u64>) -> bool {
+        let mut found = false;
+        for (before, now) in self.other.iter_mut().zip(other) {
+            if now - *before > IDLE_SECTORS {
+                (*before, found) = (now, true);
+            }
+        }
+        found
     }
 
     /// Notes the end of a row.
@@ -132,60 +180,68 @@ mod tests {
         Limits { slowest: Bytes::kib(640), fastest: Bytes::kib(6400), rows: 4 }
     }
 
-    /// Starts rows at an instant while the pace allows it. Returns the number of rows started, and the final
-    /// decision.
-    fn begin(sync: &mut Sync, now: Instant, is_busy: bool) -> (u64, PaceDecision) {
-        let mut begun = 0;
+    fn scrub() -> Sync {
+        Sync::new(Task::Scrub, 0, Instant::ZERO, 0, vec![0])
+    }
+
+    /// Starts rows at an instant while the pace allows it; a device has this many sectors of other traffic
+    /// between two rows. Without other traffic the rows end at once. Returns the number of rows started, and
+    /// the final decision.
+    fn begin(sync: &mut Sync, now: Instant, other: u64) -> (u64, PaceDecision) {
+        let (mut begun, mut all) = (0, sync.other[0]);
         loop {
-            match sync.check_pace(now, is_busy, ROW, &limits()) {
+            all += other;
+            match sync.check_pace(now, ROW, &limits(), [all].into_iter()) {
                 PaceDecision::Start => {
                     sync.rows.push(sync.next);
                     sync.next += 1;
                     begun += 1;
-                    if !is_busy {
+                    if other == 0 {
                         sync.end_row(sync.next - 1);
                     }
                 }
-                other => return (begun, other),
+                decision => return (begun, decision),
             }
         }
     }
 
     #[test]
     fn no_more_than_the_fastest_pace_is_begun_and_the_rest_after_a_pause() {
-        let mut sync = Sync::new(Task::Scrub, 0, Instant::ZERO, 0);
-        assert_eq!(begin(&mut sync, Instant::ZERO, false), (100, PaceDecision::Pause(PAUSE)));
+        let mut sync = scrub();
+        assert_eq!(begin(&mut sync, Instant::ZERO, 0), (100, PaceDecision::Pause(PAUSE)));
         let second = Instant::ZERO + Duration::from_ms(1_000);
-        assert_eq!(begin(&mut sync, second, false), (100, PaceDecision::Pause(PAUSE)));
+        assert_eq!(begin(&mut sync, second, 0), (100, PaceDecision::Pause(PAUSE)));
     }
 
     #[test]
-    fn a_busy_array_goes_on_row_by_row_above_the_slowest_pace() {
-        let mut sync = Sync::new(Task::Scrub, 0, Instant::ZERO, 0);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, PaceDecision::Wait), "so many rows at once");
-        (0..4).for_each(|row| sync.end_row(row));
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, PaceDecision::Wait));
-        (4..8).for_each(|row| sync.end_row(row));
-        // Two more rows reach the lowest rate, ten rows a second. A third one starts once those are done.
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (2, PaceDecision::Wait));
-        sync.end_row(8);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (0, PaceDecision::Wait));
-        sync.end_row(9);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (1, PaceDecision::Wait));
-        assert_eq!(sync.rows, [10]);
+    fn beside_other_traffic_a_window_begins_when_the_one_before_is_done() {
+        let mut sync = scrub();
+        for rows in [0..4, 4..8, 8..12] {
+            assert_eq!(begin(&mut sync, Instant::ZERO, 65), (4, PaceDecision::Wait), "so many rows at once");
+            rows.for_each(|row| sync.end_row(row));
+        }
+        // Twelve rows are more than the lowest rate, ten rows a second. A window has two.
+        for first in [12, 14] {
+            assert_eq!(begin(&mut sync, Instant::ZERO, 65), (2, PaceDecision::Wait));
+            sync.end_row(first);
+            assert_eq!(begin(&mut sync, Instant::ZERO, 65), (0, PaceDecision::Wait));
+            sync.end_row(first + 1);
+        }
+        // So little traffic is none, until it adds up to more.
+        assert_eq!(begin(&mut sync, Instant::ZERO, 1), (4, PaceDecision::Wait));
     }
 
     #[test]
     fn the_pace_is_that_of_the_last_marks() {
-        let mut sync = Sync::new(Task::Scrub, 0, Instant::ZERO, 0);
+        let mut sync = scrub();
         for seconds in (0..60).step_by(3) {
             let now = Instant::ZERO + Duration::from_ms(1_000 * seconds);
-            begin(&mut sync, now, false);
+            begin(&mut sync, now, 0);
         }
         let now = Instant::ZERO + Duration::from_ms(1_000_000);
-        let (begun, _) = begin(&mut sync, now, false);
+        let (begun, _) = begin(&mut sync, now, 0);
         assert!(begun > 50_000, "a long rest counts until it is forgotten: {begun}");
         let later = now + Duration::from_ms(1_000);
-        assert!(begin(&mut sync, later, false).0 <= 200);
+        assert!(begin(&mut sync, later, 0).0 <= 200);
     }
 }

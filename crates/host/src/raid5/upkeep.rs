@@ -8,7 +8,7 @@ use super::attribution::Cause;
 use super::event::Event;
 use super::flush::OwnFlush;
 use super::host::Host;
-use super::members::{CompletedCommand, Purpose};
+use super::members::{CompletedCommand, DeviceTraffic, Purpose};
 use super::requests::{Requester, RowRequest};
 use super::stripe_cache::HeadId;
 use super::sync::{PaceDecision, Task};
@@ -128,9 +128,9 @@ impl<D: BlockDevice> Raid5<D> {
         let Some(row) = self.array.durability.next_to_sync(sync.task, sync.next) else {
             return self.end_sync(calendar);
         };
-        let now = calendar.now();
-        let is_busy = self.host.requests.count() > 0;
-        match sync.check_pace(now, is_busy, self.array.settings.block(), &self.array.settings.limits()) {
+        let (now, settings) = (calendar.now(), &self.array.settings);
+        let other = self.array.members.work().iter().map(DeviceTraffic::other_sectors);
+        match sync.check_pace(now, settings.block(), &settings.limits(), other) {
             PaceDecision::Start => {
                 sync.rows.push(row);
                 sync.next = row + 1;

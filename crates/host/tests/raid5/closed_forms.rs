@@ -4,7 +4,7 @@
 use wordline_device::Operation::{Discard, Flush, Read, Write};
 use wordline_device::content::{Content, ZEROES};
 use wordline_device::{BlockDevice, Command, FixedLatency};
-use wordline_host::raid5::{ArrayFile, Layout};
+use wordline_host::raid5::{ArrayFile, Layout, Writes};
 use wordline_kernel::{Bytes, Duration, Schedule};
 
 use super::{Bench, LATENCY, PAGE, cached, md, null};
@@ -33,11 +33,11 @@ fn a_read_takes_a_command_of_each_chunk_that_it_touches() {
 }
 
 #[test]
-fn a_full_stripe_is_written_at_once_in_batches_of_eight_rows() {
+fn a_full_stripe_is_written_at_once_by_a_command_to_each_member() {
     let mut bench = null(4, 0, SIZE, md());
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, 3 * CHUNK), LATENCY));
-    // 16 rows in two batches, for each of four members.
-    assert_eq!(took, [8, 0, 48, 16]);
+    // 16 rows in a batch, for each of four members.
+    assert_eq!(took, [4, 0, 48, 16]);
     assert_eq!(bench.array.counts().full_stripe_writes, 16);
     let large = ArrayFile::default();
     let mut bench = null(4, 0, SIZE, large);
@@ -69,17 +69,19 @@ fn a_part_of_a_block_is_read_before_it_is_written() {
 }
 
 #[test]
-fn pre_reads_wait_for_those_under_way() {
-    let mut bench = null(4, 0, SIZE, md());
-    for chunk in 0..2 {
-        bench.submit(Write, chunk * 3 * CHUNK, PAGE);
-    }
-    bench.run_for(LATENCY / 2);
-    let late = bench.submit(Write, 2 * 3 * CHUNK, PAGE);
-    bench.run();
-    for completion in bench.completions() {
-        let waits = if completion.command.tag == late { LATENCY / 2 } else { Duration::ZERO };
-        assert_eq!(completion.latency, LATENCY * 2 + waits, "{completion:?}");
+fn only_background_writes_wait_for_the_pre_reads_of_others() {
+    for (writes, wait) in [(Writes::Direct, Duration::ZERO), (Writes::Background, LATENCY / 2)] {
+        let mut bench = null(4, 0, SIZE, ArrayFile { writes, ..md() });
+        for chunk in 0..2 {
+            bench.submit(Write, chunk * 3 * CHUNK, PAGE);
+        }
+        bench.run_for(LATENCY / 2);
+        let late = bench.submit(Write, 2 * 3 * CHUNK, PAGE);
+        bench.run();
+        for completion in bench.completions() {
+            let waits = if completion.command.tag == late { wait } else { Duration::ZERO };
+            assert_eq!(completion.latency, LATENCY * 2 + waits, "{completion:?}");
+        }
     }
 }
 
@@ -187,6 +189,23 @@ fn a_lost_block_costs_as_many_reads_as_there_are_other_members() {
         assert_eq!(took[0], u64::from(members) - 1);
         assert_eq!(bench.array.counts().degraded_reads, 1);
     }
+}
+
+/// The member with the first chunk has failed. The command reads that chunk, and of two others each row that
+/// has a missing block as well.
+#[test]
+fn a_read_of_whole_rows_of_a_degraded_array_reads_each_block_once() {
+    let mut bench = null(4, 0, SIZE, md());
+    bench.time(Write, 0, 3 * CHUNK);
+    bench.fail(0);
+    let rows = CHUNK / PAGE;
+    let took = sent(&mut bench, |bench| assert_eq!(bench.time(Read, 0, 3 * CHUNK), LATENCY));
+    assert_eq!(took[0], rows * 3);
+    // Half of the missing chunk, and all of the next one, whose first half is read by itself.
+    let mut bench = null(4, 0, SIZE, md());
+    bench.fail(0);
+    let took = sent(&mut bench, |bench| assert_eq!(bench.time(Read, CHUNK / 2, 3 * CHUNK / 2), LATENCY));
+    assert_eq!(took[0], rows / 2 * 3 + 1);
 }
 
 #[test]

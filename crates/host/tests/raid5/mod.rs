@@ -12,7 +12,7 @@ mod trials;
 use wordline_device::ageing::Ages;
 use wordline_device::content::Content;
 use wordline_device::{BlockDevice, Command, Completion, FixedLatency, Operation};
-use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
+use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5, Writes};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
 
 /// Latency of a device in these tests.
@@ -25,9 +25,9 @@ pub fn md() -> ArrayFile {
     ArrayFile { parity: Parity::Md, block: Bytes::kib(4), ..ArrayFile::default() }
 }
 
-/// The settings of ReSSD: parity is deferred in the stripe cache.
+/// The settings of ReSSD: parity is deferred in the stripe cache, and rows wait before they read.
 pub fn cached() -> ArrayFile {
-    ArrayFile { parity: Parity::Cache, ..ArrayFile::default() }
+    ArrayFile { parity: Parity::Cache, writes: Writes::Background, ..ArrayFile::default() }
 }
 
 /// An array and its calendar.

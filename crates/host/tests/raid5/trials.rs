@@ -3,7 +3,7 @@
 use wordline_device::content::{Content, FILLED, ZEROES};
 use wordline_device::tail::Tail;
 use wordline_device::{BlockDevice, FixedLatency, Operation};
-use wordline_host::raid5::{ArrayFile, Parity};
+use wordline_host::raid5::{ArrayFile, Parity, Writes};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::{Device, contract};
 
@@ -15,7 +15,7 @@ pub(super) fn files() -> [(u16, ArrayFile); 4] {
     let fast = |file| ArrayFile { sync_slowest: Bytes::mib(50), chunk: Bytes::kib(16), ..file };
     [
         (4, fast(md())),
-        (5, fast(md())),
+        (5, fast(ArrayFile { writes: Writes::Background, ..md() })),
         (4, fast(ArrayFile { stripe_cache: 17, ..cached() })),
         (5, fast(ArrayFile { stripe_cache: 20, block: Bytes::kib(4), ..cached() })),
     ]
