@@ -132,10 +132,10 @@ fn within(kib: u64, command: &str) -> std::process::Output {
 fn a_trace_longer_than_the_memory_is_made_and_read() {
     let folder = Folder::new();
     let path = folder.path("long.csv.zst");
-    // In memory, three million requests would take 170 MB as requests and 190 MB as rows. The allocators reserve
+    // In memory, two million requests would take 110 MB as requests and 130 MB as rows. The allocators reserve
     // no arenas, so that a window of requests, the program and its threads take less than 200 MB of addresses.
     for command in [
-        format!("$WORDLINE trace gen randwrite-4k {path} --requests 3000000 --preset tiny"),
+        format!("$WORDLINE trace gen randwrite-4k {path} --requests 2000000 --preset tiny"),
         format!("$WORDLINE trace info {path}"),
         format!("$WORDLINE trace convert {path} {path}.log"),
     ] {
