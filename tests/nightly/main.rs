@@ -61,7 +61,7 @@ fn run(root: &Path, arguments: &str) -> Result<(), String> {
         .args(arguments.split_whitespace())
         // Selects as many cases of each property as `make long`.
         .env("WORDLINE_LONG", "1")
-        .env("PROPTEST_CASES", "4096")
+        .env("PROPTEST_CASES", "1024")
         .current_dir(root)
         .stderr(to.try_clone().map_err(wrong)?)
         .stdout(to)

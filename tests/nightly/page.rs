@@ -26,7 +26,7 @@ pub struct Nightly(pub BTreeMap<String, Run>);
 
 const HEAD: &str = "# The last long run
 
-`make nightly` writes this page: all tests with `WORDLINE_LONG` and 4,096 cases a property, and every record of an experiment again, those of full size too. It runs for hours, so that no build waits for it; its
+`make nightly` writes this page: all tests with `WORDLINE_LONG` and 1,024 cases a property, and every record of an experiment again, those of full size too. It runs for hours, so that no build waits for it; its
 last result is here so that nobody can miss it. Run it after a change of a model, and commit the page with the change or behind it.
 
 | crate | date | commit | passed | failed | selected tests |
