@@ -52,10 +52,11 @@ $(PYTHON)/done: bindings/python/requirements.txt
 	@touch $@
 
 # nextest runs the tests of all programs side by side, each in a process of its own. Those that share runs in one process are left to `make test`.
-times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowest.
+times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowest. None may take more than 30 s.
 	PROPTEST_RNG_SEED=3 PROPTEST_CASES=128 $(NEXTEST) nextest run --workspace --locked -E 'not test(/^tests::(bands|docs)::/)'
 	@echo "The ten slowest tests (CONTRIBUTING.md says what a test may cost):"
-	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
+	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | \
+		awk 'NR <= 10; $$1 > 30 { late = 1 } END { if (late) print "error: tests above 30 s"; exit late }'
 
 check: lint deny book test golden ## What a change must pass: format, clippy and documentation without warnings, dependencies, the book, all tests.
 

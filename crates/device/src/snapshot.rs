@@ -10,7 +10,7 @@ use wordline_kernel::{Calendar, Duration, Instant};
 
 /// Version of the byte layout. It increases with every change of a component's state, so that a snapshot with
 /// another layout is rejected.
-pub const LAYOUT: u32 = 63;
+pub const LAYOUT: u32 = 64;
 
 const AGENDA: &str = "agenda";
 const DEVICE: &str = "device";

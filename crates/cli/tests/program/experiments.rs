@@ -76,7 +76,7 @@ fn a_number_that_its_paper_contradicts_fails_no_experiment() {
     std::fs::create_dir_all(folder.path("mine/table")).expect("a temporary folder can be written");
     let experiment = "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.trace-statistics]\npaper = \"nandflashsim\"\n\
                       within = \"2 %\"\nderivation = \"D\"\n";
-    folder.with("mine/table/experiment.toml", experiment.into());
+    folder.with("mine/table/experiment.toml", experiment);
     let finished = wordline(&["repro", "mine/table", "--quick", "--experiments", &folder.path("")]);
     let last = finished.out.lines().last().unwrap_or(&finished.err);
     assert_eq!(finished.code, Some(0), "{last}");

@@ -93,8 +93,8 @@ fn a_rebuild_whose_last_flush_fails_goes_through_the_rows_again() {
 
 #[test]
 fn a_rebuild_ends_with_one_flush_whenever_a_scrub_before_it_paused() {
-    // 75 rows are done in the first second, and the other rows of the array in the next one.
-    let file = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(300), ..md() };
+    // Two windows of 32 rows are more than the fastest pace of the first two seconds. The other rows follow.
+    let file = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(100), ..md() };
     let half = Duration::from_ms(500);
     for steps in 1..20 {
         let mut bench = null(4, 1, SIZE, file.clone());
