@@ -1341,6 +1341,10 @@ class Array(Table):
     """Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes per second on each member. Takes a size with a
     unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "1000KiB".
     """
+    writes: Plain[Literal["direct", "background"]] = Key()
+    """The writes of the host: direct ones, or those from the page cache, whose rows wait before they read. One of `direct`,
+    `background`. Default: "direct".
+    """
 
 
 class Collector(Table):
