@@ -12,7 +12,7 @@
 //! * Reads return the data written.
 //! * Every decision of the design is valid.
 //! * The invariants of the device are true.
-//! * A power cut loses no flushed data.
+//! * A power cut loses no flushed data. For this, [lower pages](LowerPages) are backed up.
 //! * The device survives failures of programs and erases.
 //! * A device that is saved and restored between any two events continues like one that was not.
 
@@ -23,7 +23,7 @@ use wordline_device::content::{Content, ZEROES};
 use wordline_device::snapshot::Agenda;
 use wordline_device::watchdog::Watchdog;
 use wordline_device::{BlockDevice, Command, Operation};
-use wordline_ftl::config::FtlFile;
+use wordline_ftl::config::{FtlFile, LowerPages};
 use wordline_ftl::design::Combination;
 use wordline_ftl::{self as ftl, Design, Policies};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
@@ -162,6 +162,10 @@ pub fn try_once(
     let mut file = device.clone();
     if trial == Trial::Faults {
         file.faults.extend(failing());
+    }
+    if trial == Trial::PowerCuts {
+        // Otherwise the device may lose flushed data that share a word line with an interrupted program.
+        file.ftl.recovery.lower_pages = LowerPages::BackedUp;
     }
     let mut host = None;
     let tried = catch_unwind(AssertUnwindSafe(|| {

@@ -63,6 +63,15 @@ fn a_design_that_has_failed_by_itself_ends_its_trial_at_once() {
 }
 
 #[test]
+fn a_device_that_does_not_back_up_lower_pages_does_not_breach_the_contract() {
+    let mut paired = small();
+    (paired.part.geometry.bits_per_cell, paired.ftl.over_provisioning) = (2, 0.5);
+    let cuts = (Trial::PowerCuts, 1);
+    contract::try_once(&paired, policies(false), || false, cuts)
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
 fn a_device_on_which_a_design_cannot_be_is_a_breach_at_the_start() {
     let mut file = small();
     file.ftl.over_provisioning = 2.0;
