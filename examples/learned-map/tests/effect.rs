@@ -1,15 +1,13 @@
 //! The purpose of the design: in the same memory, lines find more pages than entries do.
 
 use wordline_lab::devices::DesignType;
-use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload, run};
+use wordline_lab::{Device, RunOptions, Summary, Unobserved, WarmUp, Workload, run};
 use wordline_ssd::contract;
 
 use learned_map::LearnedMap;
 
 fn device(settings: &[&str]) -> Device {
-    let set = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let selection = Selection { preset: Some("learned-map".into()), set, ..Selection::default() };
-    Device::load_of(&learned_map::registry(), &selection).unwrap_or_else(|error| panic!("{error}"))
+    learned_map::registry().device("learned-map", settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

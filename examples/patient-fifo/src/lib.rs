@@ -79,7 +79,7 @@ pub fn registry() -> Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_lab::{Device, RunOptions, Selection, Unobserved, Workload, run};
+    use wordline_lab::{RunOptions, Unobserved, Workload, run};
     use wordline_ssd::contract;
 
     #[test]
@@ -93,12 +93,7 @@ mod tests {
         let load = Workload { requests: Some(250_000), ..Workload::named("randwrite-4k-steady") };
         let set =
             ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1", setting];
-        let selection = Selection {
-            preset: Some("bench-512g".into()),
-            set: set.iter().map(ToString::to_string).collect(),
-            ..Selection::default()
-        };
-        let device = Device::load_of(&registry(), &selection).unwrap_or_else(|error| panic!("{error}"));
+        let device = registry().device("bench-512g", &set).unwrap_or_else(|error| panic!("{error}"));
         let summary = run(&device, &load, &RunOptions::default(), &mut Unobserved).expect("it runs");
         summary.metrics.number("programs_per_host_program").expect("random writes program pages")
     }

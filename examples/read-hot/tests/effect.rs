@@ -1,15 +1,13 @@
 //! The purpose of the design: frequently read pages are read faster.
 
 use wordline_lab::devices::DesignType;
-use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, Workload, run};
+use wordline_lab::{Device, RunOptions, Summary, Unobserved, Workload, run};
 use wordline_ssd::contract;
 
 use read_hot::{File, ReadHot};
 
 fn device(preset: &str, setting: &str) -> Device {
-    let selection =
-        Selection { preset: Some(preset.into()), set: vec![setting.into()], ..Selection::default() };
-    Device::load_of(&read_hot::registry(), &selection).unwrap_or_else(|error| panic!("{error}"))
+    read_hot::registry().device(preset, &[setting]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! The purpose of the design: fewer pages are relocated, and no page is disturbed more.
 
 use wordline_lab::devices::DesignType;
-use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload, run};
+use wordline_lab::{Device, RunOptions, Summary, Unobserved, WarmUp, Workload, run};
 use wordline_ssd::contract;
 
 use read_reclaim::{File, ReadReclaim};
 
 fn device(settings: &[&str]) -> Result<Device, String> {
-    let set = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let selection = Selection { preset: Some("read-reclaim".into()), set, ..Selection::default() };
-    Device::load_of(&read_reclaim::registry(), &selection).map_err(|error| error.to_string())
+    read_reclaim::registry().device("read-reclaim", settings).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use two_bit::{File, TwoBit};
 use wordline_lab::devices::DesignType;
-use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload, run};
+use wordline_lab::{RunOptions, Summary, Unobserved, WarmUp, Workload, run};
 use wordline_ssd::contract;
 
 #[test]
@@ -16,9 +16,7 @@ fn it_keeps_the_contract_of_designs() {
 }
 
 fn updates(settings: &[&str]) -> Summary {
-    let set = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let selection = Selection { preset: Some("two-bit".into()), set, ..Selection::default() };
-    let device = Device::load_of(&two_bit::registry(), &selection).unwrap_or_else(|error| panic!("{error}"));
+    let device = two_bit::registry().device("two-bit", settings).unwrap_or_else(|error| panic!("{error}"));
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/updates.toml");
     let whole = RunOptions { warm_up: Some(WarmUp::None), ..RunOptions::default() };
     run(&device, &Workload::named(workload), &whole, &mut Unobserved).expect("it runs")

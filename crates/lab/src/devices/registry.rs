@@ -23,6 +23,7 @@ use super::zoned_namespace::ZonedNamespace;
 use crate::config::embedded::Embedded;
 use crate::config::schema::{self, DEVICE};
 use crate::config::tree::{Node, Origin};
+use crate::device::{Device, Selection};
 use crate::error::{Error, Result};
 
 /// The device types and designs that a configuration can name. Clones share the entries.
@@ -109,6 +110,15 @@ impl Registry {
     #[must_use]
     pub fn with_designs(self, designs: Designs) -> Self {
         Self { designs, ..self }
+    }
+
+    /// The device of a preset with settings `key=value`, as the program makes it from `--preset` and `--set`.
+    ///
+    /// # Errors
+    /// As for [`Device::preset`].
+    pub fn device(&self, preset: &str, set: &[&str]) -> Result<Device> {
+        let set = set.iter().map(|setting| (*setting).to_owned()).collect();
+        Device::load_of(self, &Selection { preset: Some(preset.to_owned()), set, file: None })
     }
 
     /// The designs.
