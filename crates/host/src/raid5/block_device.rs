@@ -421,6 +421,10 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         {
             return Err("an invalid head of the stripe cache".into());
         }
+        let other = self.array.members.work().iter().map(DeviceTraffic::other_sectors);
+        if self.array.sync.as_ref().is_some_and(|sync| !sync.is_sound(other)) {
+            return Err("a synchronisation with counts that never were".into());
+        }
         let is_there =
             |id: &HeadId| id.0 < self.stripes.heads.count() && self.stripes.heads.get(*id).row.is_some();
         if !self.stripes.wait_for_log.iter().all(is_there) {

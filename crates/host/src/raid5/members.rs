@@ -110,7 +110,7 @@ impl DeviceTraffic {
 
     /// Sectors of everything but synchronisations.
     pub fn other_sectors(&self) -> u64 {
-        self.read_sectors + self.written_sectors - self.sync_sectors
+        (self.read_sectors + self.written_sectors).saturating_sub(self.sync_sectors)
     }
 
     fn count(&mut self, command: &Command) {

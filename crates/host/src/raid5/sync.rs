@@ -162,6 +162,15 @@ impl Sync {
         found
     }
 
+    /// Whether a loaded synchronisation holds together. `other`: sectors of other traffic of each device so far.
+    pub fn is_sound(&self, other: impl ExactSizeIterator<Item = u64>) -> bool {
+        let mut times = self.marks.iter().chain([&self.since]);
+        self.latest < MARKS
+            && times.all(|(_, done)| *done <= self.done)
+            && self.other.len() == other.len()
+            && self.other.iter().zip(other).all(|(before, now)| *before <= now)
+    }
+
     /// Notes the end of a row.
     pub fn end_row(&mut self, row: u64) {
         let before = self.rows.len();
@@ -203,6 +212,18 @@ mod tests {
                 decision => return (begun, decision),
             }
         }
+    }
+
+    #[test]
+    fn a_synchronisation_that_does_not_hold_together_is_found() {
+        let is_sound = |change: fn(&mut Sync)| {
+            let mut sync = scrub();
+            change(&mut sync);
+            sync.is_sound([5].into_iter())
+        };
+        assert!(is_sound(|_| {}) && is_sound(|sync| sync.other = vec![5]));
+        assert!(!is_sound(|sync| sync.latest = MARKS) && !is_sound(|sync| sync.since.1 = 1));
+        assert!(!is_sound(|sync| sync.other = vec![6]) && !is_sound(|sync| sync.other.clear()));
     }
 
     #[test]
