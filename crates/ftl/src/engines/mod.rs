@@ -147,7 +147,7 @@ impl Ftl {
         policies.placement.check_loaded()?;
         policies.tuner.check_loaded(flash.read_levels())?;
         flash.check_pending(pending)?;
-        gc.check_loaded(blocks)
+        gc.check_loaded(blocks, |location| flash.stamp(location))
     }
 
     /// Checks the programs of the chips against the counters; panics if they differ. A program is counted

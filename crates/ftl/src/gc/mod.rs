@@ -222,9 +222,13 @@ impl Gc {
         self.collector.shape()
     }
 
-    /// Checks the loaded state.
-    pub(crate) fn check_loaded(&self, blocks: &BlockManager) -> Result<(), String> {
-        self.collector.check_loaded(blocks)
+    /// Checks the loaded state, with the data tags of all locations.
+    pub(crate) fn check_loaded(
+        &self,
+        blocks: &BlockManager,
+        stamp: impl Fn(Location) -> DataTag,
+    ) -> Result<(), String> {
+        self.collector.check_loaded(blocks, stamp)
     }
 
     /// Whether GC yields to host commands.

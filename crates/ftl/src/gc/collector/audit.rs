@@ -1,10 +1,11 @@
 //! Pending GC work as text, and the consistency check of a loaded state.
 
 use wordline_kernel::ensure::ensure;
-use wordline_nand::{BlockSetId, Location, PlaneGroupId};
+use wordline_nand::{BlockSetId, DataTag, Location, PlaneGroupId};
 
 use super::{Collector, Job};
 use crate::blocks::{BlockManager, State};
+use crate::map::Relocation;
 
 impl Collector {
     /// State of the collector in a plane group, as text.
@@ -32,8 +33,14 @@ impl Collector {
             .chain(self.rows.iter().map(|row| row.staged.len()))
     }
 
-    /// Checks the loaded state: blocks that are being collected must be victims of the plane group.
-    pub(crate) fn check_loaded(&self, blocks: &BlockManager) -> Result<(), String> {
+    /// Checks the loaded state: blocks that are being collected must be victims of the plane group, and pages
+    /// that are being relocated must have the data tags of their locations, unless the host has overwritten
+    /// them.
+    pub(crate) fn check_loaded(
+        &self,
+        blocks: &BlockManager,
+        stamp: impl Fn(Location) -> DataTag,
+    ) -> Result<(), String> {
         let all = blocks.pools().block_sets();
         let stepping = self.rows.iter().filter(|state| state.commands > 0).count();
         ensure(stepping == self.steps as usize, || {
@@ -55,6 +62,11 @@ impl Collector {
                 && self.departures.is_possible(row, is_here)
                 && jobs().all(|job| job.is_possible(is_here, is_of_row, blocks));
             ensure(is_from_row, || format!("plane group {row} moves pages of another"))?;
+            let is_it =
+                |moved: &Relocation| !blocks.table().is_valid(moved.from) || stamp(moved.from) == moved.stamp;
+            ensure(state.staged.iter().flatten().chain(&state.unit).all(is_it), || {
+                format!("plane group {row} moves a page that is not at its location")
+            })?;
             let pending_retirement = self.sources.pending_retirement.of(row).all(is_of_row);
             ensure(pending_retirement, || format!("plane group {row} gives up blocks of another"))?;
             let requested = self.sources.requested.is_possible(row, is_here, is_of_row);
