@@ -12,8 +12,7 @@ pub fn usage(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
     let (mut pools, mut busy) = (&detail.pools[..], busy);
     let usage = |member: &MemberDetail| {
         let (own, other_pools) = pools.split_at(member.parts.pools.min(pools.len()));
-        let dies = own.iter().map(|pool| pool.dies.len()).sum::<usize>();
-        let (own_busy, other_busy) = busy.split_at(dies.min(busy.len()));
+        let (own_busy, other_busy) = busy.split_at(member.parts.dies.min(busy.len()));
         (pools, busy) = (other_pools, other_busy);
         of(member, own, own_busy)
     };

@@ -72,8 +72,6 @@ pub struct Sync {
     pub done: u64,
     /// Rows started since the last decision.
     unchecked: u64,
-    /// Whether the next row starts when the rows in progress are done.
-    drains: bool,
     /// Sectors of other traffic of each device at the last decision that found some.
     other: Vec<u64>,
     /// Ring of times, each with the number of rows done by then.
@@ -96,7 +94,6 @@ impl Sync {
             flushes: false,
             done: 0,
             unchecked: 0,
-            drains: false,
             other,
             marks: [(now, 0); MARKS],
             latest: 0,
@@ -113,12 +110,10 @@ impl Sync {
         limits: &Limits,
         other: impl Iterator<Item = u64>,
     ) -> PaceDecision {
-        if self.rows.len() >= limits.rows as usize {
+        // After a decision that found other traffic, the next window starts when the rows in progress are done.
+        let waits = self.unchecked == 0 && !self.rows.is_empty();
+        if waits || self.rows.len() >= limits.rows as usize {
             return PaceDecision::Wait;
-        }
-        if self.drains {
-            self.drains = !self.rows.is_empty();
-            return if self.drains { PaceDecision::Wait } else { self.start() };
         }
         if self.unchecked * row.0 < WINDOW.0 {
             return self.start();
@@ -131,9 +126,8 @@ impl Sync {
             return PaceDecision::Pause(PAUSE);
         }
         self.unchecked = 0;
-        if pace > limits.slowest && self.has_other_traffic(other) {
-            self.drains = true;
-            return self.check_pace(now, row, limits, std::iter::empty());
+        if pace > limits.slowest && self.has_other_traffic(other) && !self.rows.is_empty() {
+            return PaceDecision::Wait;
         }
         self.start()
     }
