@@ -70,18 +70,28 @@ fn an_unknown_experiment_is_answered_with_the_known_ones() {
     assert_eq!(wordline(&["repro", "--quick"]).code, Some(2));
 }
 
-#[test]
-fn a_number_that_its_paper_contradicts_fails_no_experiment() {
+/// Exit code and last line for the table of NANDFlashSim with this band.
+fn nandflashsim(within: &str) -> (Option<i32>, String) {
     let folder = Folder::new();
-    std::fs::create_dir_all(folder.path("mine/table")).expect("a temporary folder can be written");
-    let experiment = "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.trace-statistics]\npaper = \"nandflashsim\"\n\
-                      within = \"2 %\"\nderivation = \"D\"\n";
-    folder.with("mine/table/experiment.toml", experiment);
-    let finished = wordline(&["repro", "mine/table", "--quick", "--experiments", &folder.path("")]);
-    let last = finished.out.lines().last().unwrap_or(&finished.err);
-    assert_eq!(finished.code, Some(0), "{last}");
+    std::fs::create_dir_all(folder.path("mine/strict")).expect("a temporary folder can be written");
+    let experiment = format!(
+        "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.trace-statistics]\npaper = \"nandflashsim\"\n\
+         within = \"{within}\"\nderivation = \"D\"\n"
+    );
+    folder.with("mine/strict/experiment.toml", experiment);
+    let finished = wordline(&["repro", "mine/strict", "--quick", "--experiments", &folder.path("")]);
+    (finished.code, finished.out.lines().last().unwrap_or(&finished.err).to_owned())
+}
+
+#[test]
+fn only_a_number_that_its_paper_does_not_contradict_fails_an_experiment() {
+    let (code, last) = nandflashsim("2 %");
+    assert_eq!(code, Some(0), "{last}");
     assert!(last.starts_with("fitted: ") && last.ends_with("; 0 shown"), "{last}");
     assert!(!last.contains("no reason"), "{last}");
+    let (code, last) = nandflashsim("0.000001 %");
+    assert_eq!(code, Some(1), "{last}");
+    assert!(last.contains(" no reason shown)"), "{last}");
 }
 
 /// Exit code and text for a read that takes 10 us and is expected to take 20 us. `more` are further keys,
