@@ -11,7 +11,7 @@ use crate::show::record::Record;
 
 /// Experiments that run only with `WORDLINE_LONG`, as in `make long`, and the sweeps of Centaur, which do so
 /// too. Scaled down, each takes seconds of processor time, most more than five; `make test` runs the others.
-/// Those that take less are variants of others: they took 40 % of its time.
+/// Eleven that take less, about a second in the release program, took 40 % of the time of the rest.
 /// The tables of the papers' volumes are here because tests of `trace` check the same statistics.
 const LONG: [&str; 60] = [
     "centaur/fig05",
